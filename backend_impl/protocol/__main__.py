@@ -1,0 +1,57 @@
+"""Generate the codecs, or with ``--check`` tell whether the checked-in ones are what the schema gives."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from backend_impl.protocol import emit_cpp, emit_python, schema
+from lab.errors import ConfigError
+from lab.paths import PROJECT
+
+SCHEMA = Path(__file__).with_name("apir.toml")
+
+
+def generated(path: Path = SCHEMA) -> dict[Path, str]:
+    """Text of every generated file by its path. Raises ConfigError for a bad schema."""
+    protocol = schema.load(path)
+    return {
+        PROJECT / "backend_impl" / "wire" / "apir_gen.hpp": emit_cpp.emit(protocol),
+        PROJECT / "lab" / "apir" / "protocol_gen.py": formatted(emit_python.emit(protocol)),
+    }
+
+
+def formatted(source: str) -> str:
+    """Python source as ``ruff format`` writes it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--stdin-filename", "lab/apir/protocol_gen.py", "-"],
+        input=source, capture_output=True, text=True, check=True, cwd=PROJECT,
+    )  # fmt: skip
+    return done.stdout
+
+
+def main() -> int:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    parser.add_argument("--schema", type=Path, default=SCHEMA)
+    options = parser.parse_args()
+    try:
+        files = generated(options.schema)
+    except ConfigError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - a program's message
+        return 2
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if options.check:
+        for path in stale:
+            print(f"{path.relative_to(PROJECT)} is not what the schema gives", file=sys.stderr)  # noqa: T201 - a program's message
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(files[path], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

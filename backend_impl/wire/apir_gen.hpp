@@ -1,0 +1,1168 @@
+// Generated from backend_impl/protocol/apir.toml by `python -m backend_impl.protocol`. Do not edit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "reader.hpp"
+#include "writer.hpp"
+
+namespace apir {
+
+constexpr uint32_t protocol_major = 0;
+constexpr uint32_t protocol_minor = 2;
+// Longest string that is accepted from the other side, in bytes without the NUL.
+constexpr size_t max_string = 4095;
+// virtio-gpu capability set of Venus, routed to APIR while VIRGL_ROUTE_VENUS_TO_APIR is set.
+constexpr uint32_t venus_capset = 4;
+// virtio-gpu capability set of APIR itself.
+constexpr uint32_t apir_capset = 10;
+// Added to the command type unless the guest chose the APIR capset; a component accepts both forms on both.
+constexpr uint32_t venus_command_offset = 331;
+// Return code of a HandShake that was understood.
+constexpr uint32_t handshake_magic = 43806;
+// Sizes of shared blobs are rounded up to a multiple of this, in bytes.
+constexpr uint32_t blob_granularity = 16384;
+// Size of a reply resource, in bytes.
+constexpr uint32_t reply_page_size = 16384;
+// Size of the data resource used for transfers up to and including it, in bytes; larger ones bring a blob of their own.
+constexpr uint32_t data_page_size = 25362432;
+// A command, header included, is at most this long, in bytes.
+constexpr uint32_t command_buffer_size = 4096;
+// How long the guest waits for the reply to HandShake.
+constexpr uint32_t handshake_wait_ms = 2000;
+// How long the guest waits for the reply to LoadLibrary.
+constexpr uint32_t load_library_wait_ms = 60000;
+// Forward calls from this number up are extensions; a peer without them refuses with any code other than ok.
+constexpr uint32_t first_extension_call = 64;
+// Sources of a tensor (GGML_MAX_SRC).
+constexpr uint32_t max_sources = 10;
+// GGML_TENSOR_FLAG_COMPUTE: a graph node without it is skipped in silence.
+constexpr uint32_t tensor_flag_compute = 16;
+
+// First word of a command.
+enum class CommandType : uint32_t {
+    handshake = 0, // exchange protocol versions
+    load_library = 1, // open the host library and initialise it
+    forward = 2, // a call of the host library; its number stands in `flags`
+};
+
+// What a reply's first word holds, less 1, for Forward.
+enum class ReturnCode : uint32_t {
+    no_dispatch = 1, // the host library has no dispatch function, or is not initialised
+    ok = 4, // the call was carried out
+    call_failed = 5, // the host library refused or failed the call
+    unknown_call = 10, // the host library has no such call
+    worker_lost = 64, // ours: the process that serves the context has ended; the context is lost for good
+};
+
+// Return code of LoadLibrary, in the order in which the causes are looked for.
+enum class LoadCode : uint32_t {
+    ok = 0, // opened and initialised
+    not_sent = 1, // made by the guest itself: the command could not be sent; ours also: another major version
+    already_loaded = 2, // this context loaded it before (as reply); made by the guest itself: no reply in time
+    variable_missing = 3, // neither configuration key nor environment variable names the host library
+    cannot_open = 4, // not a regular file, or not loadable
+    symbol_missing = 5, // it lacks a function of the host library's interface
+    init_failed = 6, // this and above: 6 + what apir_backend_initialize returned (init error n arrives as 12 + n)
+};
+
+// What apir_backend_initialize returns: success, or 6 + n.
+enum class InitCode : uint32_t {
+    success = 6, // initialised
+    cannot_open_backend = 7, // n = 1: the backend library cannot be opened
+    cannot_open_ggml = 8, // n = 2: the ggml library cannot be opened, or its variable is missing
+    backend_symbols = 9, // n = 3: the backend library lacks symbols
+    ggml_symbols = 10, // n = 4: the ggml library lacks the registration symbol
+    backend_failed = 11, // n = 5: the backend failed
+    registration_failed = 12, // n = 6: the registration function gave nothing
+    already_initialised = 13, // n = 7: this context was initialised before
+    no_device = 14, // n = 8: the ggml library offers no device
+    backend_init_failed = 15, // n = 9: the device gave no backend
+};
+
+// What apir_backend_dispatcher returns to the component, which adds 4 for the guest.
+enum class DispatchCode : uint32_t {
+    ok = 0, // carried out
+    failed = 1, // bad handle, unknown resource, range beyond, undecodable graph
+    unknown = 6, // no such call
+};
+
+// ggml's kinds of device.
+enum class DeviceType : uint32_t {
+    cpu = 0, // system memory
+    gpu = 1, // dedicated memory
+    igpu = 2, // integrated, system memory
+    accel = 3, // to be used together with the CPU
+    meta = 4, // made of several devices
+};
+
+// ggml_status of a graph.
+enum class GraphStatus : int32_t {
+    aborted = 1, // ended by the abort callback
+    ok = 0, // computed
+    failed = -1, // not computed
+    alloc_failed = -2, // out of memory
+};
+
+// Forward calls.
+enum class Call : uint32_t {
+    device_get_device_count = 0, // Number of devices of the host library. All calls of 0.2 address device 0, whatever it is.
+    device_get_count = 1, // The same as device_get_device_count.
+    device_get_name = 2, // Name of the host's device. The guest, not the host, puts "[virtgpu] " before it.
+    device_get_description = 3, // Description of the host's device.
+    device_get_type = 4, // Kind of the host's device.
+    device_get_memory = 5, // Memory of the host's device, read anew each time.
+    device_supports_op = 6, // Whether the host's device can compute an op.
+    device_get_buffer_type = 7, // The device's default buffer type.
+    device_get_props = 8, // What the device can. The guest zeroes bytes 4 to 23 of the reply resource first, so that a missing fifth item reads false.
+    device_buffer_from_ptr = 9, // A buffer that lives in a shared resource. The guest frees it before it closes the resource.
+    buffer_type_get_name = 10, // Name of a buffer type.
+    buffer_type_get_alignment = 11, // Alignment of tensors in buffers of a type.
+    buffer_type_get_max_size = 12, // Largest buffer of a type.
+    buffer_type_is_host = 13, // Always false: what is the host's memory is not the guest's.
+    buffer_type_alloc_buffer = 14, // Allocates a buffer on the host. It lives until buffer_free_buffer or the end of the context.
+    buffer_type_get_alloc_size = 15, // Bytes that a tensor takes in a buffer of a type, padding included.
+    buffer_get_base = 16, // Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0.
+    buffer_set_tensor = 17, // Copies bytes from offset 0 of a resource into a tensor.
+    buffer_get_tensor = 18, // Copies bytes of a tensor to offset 0 of a resource.
+    buffer_cpy_tensor = 19, // Copies a tensor to another on the host. The source's buffer may be a foreign one: then the answer is false.
+    buffer_clear = 20, // Fills a buffer with one byte.
+    buffer_free_buffer = 21, // Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource.
+    backend_graph_compute = 22, // Computes the graph that lies at offset 0 of a resource.
+    negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
+};
+
+constexpr std::array all_calls = {
+    Call::device_get_device_count,
+    Call::device_get_count,
+    Call::device_get_name,
+    Call::device_get_description,
+    Call::device_get_type,
+    Call::device_get_memory,
+    Call::device_supports_op,
+    Call::device_get_buffer_type,
+    Call::device_get_props,
+    Call::device_buffer_from_ptr,
+    Call::buffer_type_get_name,
+    Call::buffer_type_get_alignment,
+    Call::buffer_type_get_max_size,
+    Call::buffer_type_is_host,
+    Call::buffer_type_alloc_buffer,
+    Call::buffer_type_get_alloc_size,
+    Call::buffer_get_base,
+    Call::buffer_set_tensor,
+    Call::buffer_get_tensor,
+    Call::buffer_cpy_tensor,
+    Call::buffer_clear,
+    Call::buffer_free_buffer,
+    Call::backend_graph_compute,
+    Call::negotiate,
+};
+
+// Name of a Forward call; "unknown" for a number that no call has.
+constexpr const char *call_name(uint32_t number) {
+    switch (number) {
+    case 0: return "device_get_device_count";
+    case 1: return "device_get_count";
+    case 2: return "device_get_name";
+    case 3: return "device_get_description";
+    case 4: return "device_get_type";
+    case 5: return "device_get_memory";
+    case 6: return "device_supports_op";
+    case 7: return "device_get_buffer_type";
+    case 8: return "device_get_props";
+    case 9: return "device_buffer_from_ptr";
+    case 10: return "buffer_type_get_name";
+    case 11: return "buffer_type_get_alignment";
+    case 12: return "buffer_type_get_max_size";
+    case 13: return "buffer_type_is_host";
+    case 14: return "buffer_type_alloc_buffer";
+    case 15: return "buffer_type_get_alloc_size";
+    case 16: return "buffer_get_base";
+    case 17: return "buffer_set_tensor";
+    case 18: return "buffer_get_tensor";
+    case 19: return "buffer_cpy_tensor";
+    case 20: return "buffer_clear";
+    case 21: return "buffer_free_buffer";
+    case 22: return "backend_graph_compute";
+    case 64: return "negotiate";
+    default: return "unknown";
+    }
+}
+
+// A tensor on the wire. Bytes 12 to 15, 296 to 303 and those behind the name's NUL are stale. In calls 17 to 19 src, view_src and view_offs are dangling.
+struct TensorRecord {
+    static constexpr size_t wire_size = 304;
+    uint64_t id = {}; // unique and not 0; 0 stands for none where it is referred to
+    uint32_t type = {}; // ggml_type
+    uint64_t buffer = {}; // the host's handle; 0: not allocated
+    uint32_t ne[4] = {}; // elements per dimension
+    uint32_t nb[4] = {}; // stride per dimension, in bytes
+    uint32_t op = {}; // ggml_op
+    int32_t op_params[16] = {}; // parameters, as the op lays them out
+    int32_t flags = {}; // GGML_TENSOR_FLAG_*
+    uint64_t src[10] = {}; // ids of the sources
+    uint64_t view_src = {}; // id of the tensor that this one looks into
+    uint64_t view_offs = {}; // where in it, in bytes
+    uint64_t data = {}; // guest data pointer less the guest's base of the buffer
+    char name[64] = {}; // NUL-terminated
+};
+
+inline void write(Writer &writer, const TensorRecord &value) {
+    uint8_t *at = writer.room(TensorRecord::wire_size);
+    if (at == nullptr) return;
+    std::memset(at, 0, TensorRecord::wire_size);
+    std::memcpy(at + 0, &value.id, sizeof value.id);
+    std::memcpy(at + 8, &value.type, sizeof value.type);
+    std::memcpy(at + 16, &value.buffer, sizeof value.buffer);
+    std::memcpy(at + 24, &value.ne, sizeof value.ne);
+    std::memcpy(at + 40, &value.nb, sizeof value.nb);
+    std::memcpy(at + 56, &value.op, sizeof value.op);
+    std::memcpy(at + 60, &value.op_params, sizeof value.op_params);
+    std::memcpy(at + 124, &value.flags, sizeof value.flags);
+    std::memcpy(at + 128, &value.src, sizeof value.src);
+    std::memcpy(at + 208, &value.view_src, sizeof value.view_src);
+    std::memcpy(at + 216, &value.view_offs, sizeof value.view_offs);
+    std::memcpy(at + 224, &value.data, sizeof value.data);
+    // Up to the NUL: what is behind it is stale and stays here.
+    std::memcpy(at + 232, value.name, strnlen(value.name, sizeof value.name - 1));
+}
+
+inline bool read(Reader &reader, TensorRecord &value) {
+    value = TensorRecord{};
+    const uint8_t *at = reader.bytes(TensorRecord::wire_size);
+    if (at == nullptr) return false;
+    std::memcpy(&value.id, at + 0, sizeof value.id);
+    std::memcpy(&value.type, at + 8, sizeof value.type);
+    std::memcpy(&value.buffer, at + 16, sizeof value.buffer);
+    std::memcpy(&value.ne, at + 24, sizeof value.ne);
+    std::memcpy(&value.nb, at + 40, sizeof value.nb);
+    std::memcpy(&value.op, at + 56, sizeof value.op);
+    std::memcpy(&value.op_params, at + 60, sizeof value.op_params);
+    std::memcpy(&value.flags, at + 124, sizeof value.flags);
+    std::memcpy(&value.src, at + 128, sizeof value.src);
+    std::memcpy(&value.view_src, at + 208, sizeof value.view_src);
+    std::memcpy(&value.view_offs, at + 216, sizeof value.view_offs);
+    std::memcpy(&value.data, at + 224, sizeof value.data);
+    std::memcpy(&value.name, at + 232, sizeof value.name);
+    value.name[sizeof value.name - 1] = 0;
+    return true;
+}
+
+// struct ggml_tensor of ggml 0.27 as it lies in the guest's memory. Its pointers are the guest's and never followed.
+struct RawTensor {
+    static constexpr size_t wire_size = 336;
+    uint32_t type = {}; // ggml_type
+    uint64_t buffer = {}; // guest pointer
+    int64_t ne[4] = {}; // elements per dimension
+    uint64_t nb[4] = {}; // stride per dimension, in bytes
+    uint32_t op = {}; // ggml_op
+    int32_t op_params[16] = {}; // parameters, as the op lays them out
+    int32_t flags = {}; // GGML_TENSOR_FLAG_*
+    uint64_t src[10] = {}; // guest pointers
+    uint64_t view_src = {}; // guest pointer
+    uint64_t view_offs = {}; // where in the view source, in bytes
+    uint64_t data = {}; // guest pointer
+    char name[64] = {}; // NUL-terminated
+    uint64_t extra = {}; // guest pointer
+};
+
+inline void write(Writer &writer, const RawTensor &value) {
+    uint8_t *at = writer.room(RawTensor::wire_size);
+    if (at == nullptr) return;
+    std::memset(at, 0, RawTensor::wire_size);
+    std::memcpy(at + 0, &value.type, sizeof value.type);
+    std::memcpy(at + 8, &value.buffer, sizeof value.buffer);
+    std::memcpy(at + 16, &value.ne, sizeof value.ne);
+    std::memcpy(at + 48, &value.nb, sizeof value.nb);
+    std::memcpy(at + 80, &value.op, sizeof value.op);
+    std::memcpy(at + 84, &value.op_params, sizeof value.op_params);
+    std::memcpy(at + 148, &value.flags, sizeof value.flags);
+    std::memcpy(at + 152, &value.src, sizeof value.src);
+    std::memcpy(at + 232, &value.view_src, sizeof value.view_src);
+    std::memcpy(at + 240, &value.view_offs, sizeof value.view_offs);
+    std::memcpy(at + 248, &value.data, sizeof value.data);
+    // Up to the NUL: what is behind it is stale and stays here.
+    std::memcpy(at + 256, value.name, strnlen(value.name, sizeof value.name - 1));
+    std::memcpy(at + 320, &value.extra, sizeof value.extra);
+}
+
+inline bool read(Reader &reader, RawTensor &value) {
+    value = RawTensor{};
+    const uint8_t *at = reader.bytes(RawTensor::wire_size);
+    if (at == nullptr) return false;
+    std::memcpy(&value.type, at + 0, sizeof value.type);
+    std::memcpy(&value.buffer, at + 8, sizeof value.buffer);
+    std::memcpy(&value.ne, at + 16, sizeof value.ne);
+    std::memcpy(&value.nb, at + 48, sizeof value.nb);
+    std::memcpy(&value.op, at + 80, sizeof value.op);
+    std::memcpy(&value.op_params, at + 84, sizeof value.op_params);
+    std::memcpy(&value.flags, at + 148, sizeof value.flags);
+    std::memcpy(&value.src, at + 152, sizeof value.src);
+    std::memcpy(&value.view_src, at + 232, sizeof value.view_src);
+    std::memcpy(&value.view_offs, at + 240, sizeof value.view_offs);
+    std::memcpy(&value.data, at + 248, sizeof value.data);
+    std::memcpy(&value.name, at + 256, sizeof value.name);
+    value.name[sizeof value.name - 1] = 0;
+    std::memcpy(&value.extra, at + 320, sizeof value.extra);
+    return true;
+}
+
+} // namespace apir
+
+#include "op_record.hpp"
+
+namespace apir {
+
+// What every command begins with. For Forward, `flags` is the call's number.
+struct CommandHeader {
+    uint32_t type{}; // command_type, plus venus_command_offset unless the guest chose the APIR capset
+    uint32_t flags{}; // number of the call; 0 and ignored for the other commands
+    uint32_t reply_resource{}; // resource that gets the reply
+};
+
+inline void write(Writer &writer, const CommandHeader &value) {
+    writer.u32(value.type);
+    writer.u32(value.flags);
+    writer.u32(value.reply_resource);
+}
+
+inline bool read(Reader &reader, CommandHeader &value) {
+    value = CommandHeader{};
+    value.type = reader.u32();
+    value.flags = reader.u32();
+    value.reply_resource = reader.u32();
+    return !reader.failed();
+}
+
+// Request and reply of HandShake.
+struct Version {
+    uint32_t major{}; // another major is refused
+    uint32_t minor{}; // another minor is a warning
+};
+
+inline void write(Writer &writer, const Version &value) {
+    writer.u32(value.major);
+    writer.u32(value.minor);
+}
+
+inline bool read(Reader &reader, Version &value) {
+    value = Version{};
+    value.major = reader.u32();
+    value.minor = reader.u32();
+    return !reader.failed();
+}
+
+// Data of the APIR capset. Nothing may be required of it: on capset 4 these bytes may be Venus's.
+struct Capset {
+    uint32_t version{}; // 1
+    uint32_t supports_blob_resources{}; // 1
+    uint32_t reserved0{}; // 0
+    uint32_t reserved1{}; // 0
+    uint32_t reserved2{}; // 0
+    uint32_t reserved3{}; // 0
+};
+
+inline void write(Writer &writer, const Capset &value) {
+    writer.u32(value.version);
+    writer.u32(value.supports_blob_resources);
+    writer.u32(value.reserved0);
+    writer.u32(value.reserved1);
+    writer.u32(value.reserved2);
+    writer.u32(value.reserved3);
+}
+
+inline bool read(Reader &reader, Capset &value) {
+    value = Capset{};
+    value.version = reader.u32();
+    value.supports_blob_resources = reader.u32();
+    value.reserved0 = reader.u32();
+    value.reserved1 = reader.u32();
+    value.reserved2 = reader.u32();
+    value.reserved3 = reader.u32();
+    return !reader.failed();
+}
+
+// Content of the data resource of backend_graph_compute: every tensor that can be reached from the nodes, each once.
+struct Graph {
+    std::vector<uint64_t> nodes{}; // ids of the nodes in the order of computation
+    std::vector<TensorRecord> tensors{}; // nodes, their sources and view sources, leaves included
+};
+
+inline void write(Writer &writer, const Graph &value) {
+    writer.u32(static_cast<uint32_t>(value.nodes.size()));
+    for (const auto &item : value.nodes) writer.u64(item);
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, Graph &value) {
+    value = Graph{};
+    value.nodes.resize(reader.count(8));
+    for (auto &item : value.nodes) item = reader.u64();
+    value.tensors.resize(reader.count(304));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// Request of call 0. Number of devices of the host library. All calls of 0.2 address device 0, whatever it is.
+struct DeviceGetDeviceCountRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetDeviceCountRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetDeviceCountRequest &value) {
+    value = DeviceGetDeviceCountRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 0.
+struct DeviceGetDeviceCountReply {
+    int32_t count{}; // devices
+};
+
+inline void write(Writer &writer, const DeviceGetDeviceCountReply &value) {
+    writer.i32(value.count);
+}
+
+inline bool read(Reader &reader, DeviceGetDeviceCountReply &value) {
+    value = DeviceGetDeviceCountReply{};
+    value.count = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 1. The same as device_get_device_count.
+struct DeviceGetCountRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetCountRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetCountRequest &value) {
+    value = DeviceGetCountRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 1.
+struct DeviceGetCountReply {
+    int32_t count{}; // devices
+};
+
+inline void write(Writer &writer, const DeviceGetCountReply &value) {
+    writer.i32(value.count);
+}
+
+inline bool read(Reader &reader, DeviceGetCountReply &value) {
+    value = DeviceGetCountReply{};
+    value.count = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 2. Name of the host's device. The guest, not the host, puts "[virtgpu] " before it.
+struct DeviceGetNameRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetNameRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetNameRequest &value) {
+    value = DeviceGetNameRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 2.
+struct DeviceGetNameReply {
+    std::string name{}; // name
+};
+
+inline void write(Writer &writer, const DeviceGetNameReply &value) {
+    writer.string(value.name);
+}
+
+inline bool read(Reader &reader, DeviceGetNameReply &value) {
+    value = DeviceGetNameReply{};
+    value.name = reader.string(max_string);
+    return !reader.failed();
+}
+
+// Request of call 3. Description of the host's device.
+struct DeviceGetDescriptionRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetDescriptionRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetDescriptionRequest &value) {
+    value = DeviceGetDescriptionRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 3.
+struct DeviceGetDescriptionReply {
+    std::string description{}; // description
+};
+
+inline void write(Writer &writer, const DeviceGetDescriptionReply &value) {
+    writer.string(value.description);
+}
+
+inline bool read(Reader &reader, DeviceGetDescriptionReply &value) {
+    value = DeviceGetDescriptionReply{};
+    value.description = reader.string(max_string);
+    return !reader.failed();
+}
+
+// Request of call 4. Kind of the host's device.
+struct DeviceGetTypeRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetTypeRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetTypeRequest &value) {
+    value = DeviceGetTypeRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 4.
+struct DeviceGetTypeReply {
+    uint32_t type{}; // device_type
+};
+
+inline void write(Writer &writer, const DeviceGetTypeReply &value) {
+    writer.u32(value.type);
+}
+
+inline bool read(Reader &reader, DeviceGetTypeReply &value) {
+    value = DeviceGetTypeReply{};
+    value.type = reader.u32();
+    return !reader.failed();
+}
+
+// Request of call 5. Memory of the host's device, read anew each time.
+struct DeviceGetMemoryRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetMemoryRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetMemoryRequest &value) {
+    value = DeviceGetMemoryRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 5.
+struct DeviceGetMemoryReply {
+    uint64_t free{}; // bytes
+    uint64_t total{}; // bytes
+};
+
+inline void write(Writer &writer, const DeviceGetMemoryReply &value) {
+    writer.u64(value.free);
+    writer.u64(value.total);
+}
+
+inline bool read(Reader &reader, DeviceGetMemoryReply &value) {
+    value = DeviceGetMemoryReply{};
+    value.free = reader.u64();
+    value.total = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 6. Whether the host's device can compute an op.
+struct DeviceSupportsOpRequest {
+    OpRecord op{}; // the op with its sources
+};
+
+inline void write(Writer &writer, const DeviceSupportsOpRequest &value) {
+    write(writer, value.op);
+}
+
+inline bool read(Reader &reader, DeviceSupportsOpRequest &value) {
+    value = DeviceSupportsOpRequest{};
+    read(reader, value.op);
+    return !reader.failed();
+}
+
+// Reply of call 6.
+struct DeviceSupportsOpReply {
+    bool supported{}; // true: it can
+};
+
+inline void write(Writer &writer, const DeviceSupportsOpReply &value) {
+    writer.boolean(value.supported);
+}
+
+inline bool read(Reader &reader, DeviceSupportsOpReply &value) {
+    value = DeviceSupportsOpReply{};
+    value.supported = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 7. The device's default buffer type.
+struct DeviceGetBufferTypeRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetBufferTypeRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetBufferTypeRequest &value) {
+    value = DeviceGetBufferTypeRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 7.
+struct DeviceGetBufferTypeReply {
+    uint64_t buft{}; // handle, valid until the context ends
+};
+
+inline void write(Writer &writer, const DeviceGetBufferTypeReply &value) {
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, DeviceGetBufferTypeReply &value) {
+    value = DeviceGetBufferTypeReply{};
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 8. What the device can. The guest zeroes bytes 4 to 23 of the reply resource first, so that a missing fifth item reads false.
+struct DeviceGetPropsRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceGetPropsRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceGetPropsRequest &value) {
+    value = DeviceGetPropsRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 8.
+struct DeviceGetPropsReply {
+    bool asynchronous{}; // asynchronous operations
+    bool host_buffer{}; // pinned host buffers
+    bool buffer_from_host_ptr{}; // buffers from pointers: then device_buffer_from_ptr may be used
+    bool events{}; // event synchronisation
+    bool mmap_support{}; // buffers from mapped files
+};
+
+inline void write(Writer &writer, const DeviceGetPropsReply &value) {
+    writer.boolean(value.asynchronous);
+    writer.boolean(value.host_buffer);
+    writer.boolean(value.buffer_from_host_ptr);
+    writer.boolean(value.events);
+    writer.boolean(value.mmap_support);
+}
+
+inline bool read(Reader &reader, DeviceGetPropsReply &value) {
+    value = DeviceGetPropsReply{};
+    value.asynchronous = reader.boolean();
+    value.host_buffer = reader.boolean();
+    value.buffer_from_host_ptr = reader.boolean();
+    value.events = reader.boolean();
+    if (reader.remaining() != 0) value.mmap_support = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 9. A buffer that lives in a shared resource. The guest frees it before it closes the resource.
+struct DeviceBufferFromPtrRequest {
+    uint32_t resource{}; // shared resource
+    uint64_t size{}; // bytes of it
+    uint64_t max_tensor_size{}; // bytes; advice
+};
+
+inline void write(Writer &writer, const DeviceBufferFromPtrRequest &value) {
+    writer.u32(value.resource);
+    writer.u64(value.size);
+    writer.u64(value.max_tensor_size);
+}
+
+inline bool read(Reader &reader, DeviceBufferFromPtrRequest &value) {
+    value = DeviceBufferFromPtrRequest{};
+    value.resource = reader.u32();
+    value.size = reader.u64();
+    value.max_tensor_size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 9.
+struct DeviceBufferFromPtrReply {
+    uint64_t buffer{}; // handle; 0: refused
+    uint64_t buft{}; // handle of its type
+};
+
+inline void write(Writer &writer, const DeviceBufferFromPtrReply &value) {
+    writer.u64(value.buffer);
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, DeviceBufferFromPtrReply &value) {
+    value = DeviceBufferFromPtrReply{};
+    value.buffer = reader.u64();
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 10. Name of a buffer type.
+struct BufferTypeGetNameRequest {
+    uint64_t buft{}; // handle
+};
+
+inline void write(Writer &writer, const BufferTypeGetNameRequest &value) {
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, BufferTypeGetNameRequest &value) {
+    value = BufferTypeGetNameRequest{};
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 10.
+struct BufferTypeGetNameReply {
+    std::string name{}; // name
+};
+
+inline void write(Writer &writer, const BufferTypeGetNameReply &value) {
+    writer.string(value.name);
+}
+
+inline bool read(Reader &reader, BufferTypeGetNameReply &value) {
+    value = BufferTypeGetNameReply{};
+    value.name = reader.string(max_string);
+    return !reader.failed();
+}
+
+// Request of call 11. Alignment of tensors in buffers of a type.
+struct BufferTypeGetAlignmentRequest {
+    uint64_t buft{}; // handle
+};
+
+inline void write(Writer &writer, const BufferTypeGetAlignmentRequest &value) {
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, BufferTypeGetAlignmentRequest &value) {
+    value = BufferTypeGetAlignmentRequest{};
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 11.
+struct BufferTypeGetAlignmentReply {
+    uint64_t alignment{}; // bytes
+};
+
+inline void write(Writer &writer, const BufferTypeGetAlignmentReply &value) {
+    writer.u64(value.alignment);
+}
+
+inline bool read(Reader &reader, BufferTypeGetAlignmentReply &value) {
+    value = BufferTypeGetAlignmentReply{};
+    value.alignment = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 12. Largest buffer of a type.
+struct BufferTypeGetMaxSizeRequest {
+    uint64_t buft{}; // handle
+};
+
+inline void write(Writer &writer, const BufferTypeGetMaxSizeRequest &value) {
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, BufferTypeGetMaxSizeRequest &value) {
+    value = BufferTypeGetMaxSizeRequest{};
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 12.
+struct BufferTypeGetMaxSizeReply {
+    uint64_t max_size{}; // bytes; 2^64 - 1: no maximum
+};
+
+inline void write(Writer &writer, const BufferTypeGetMaxSizeReply &value) {
+    writer.u64(value.max_size);
+}
+
+inline bool read(Reader &reader, BufferTypeGetMaxSizeReply &value) {
+    value = BufferTypeGetMaxSizeReply{};
+    value.max_size = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 13. Always false: what is the host's memory is not the guest's.
+struct BufferTypeIsHostRequest {
+    uint64_t buft{}; // ignored
+};
+
+inline void write(Writer &writer, const BufferTypeIsHostRequest &value) {
+    writer.u64(value.buft);
+}
+
+inline bool read(Reader &reader, BufferTypeIsHostRequest &value) {
+    value = BufferTypeIsHostRequest{};
+    value.buft = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 13.
+struct BufferTypeIsHostReply {
+    bool is_host{}; // false
+};
+
+inline void write(Writer &writer, const BufferTypeIsHostReply &value) {
+    writer.boolean(value.is_host);
+}
+
+inline bool read(Reader &reader, BufferTypeIsHostReply &value) {
+    value = BufferTypeIsHostReply{};
+    value.is_host = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 14. Allocates a buffer on the host. It lives until buffer_free_buffer or the end of the context.
+struct BufferTypeAllocBufferRequest {
+    uint64_t buft{}; // handle
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const BufferTypeAllocBufferRequest &value) {
+    writer.u64(value.buft);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, BufferTypeAllocBufferRequest &value) {
+    value = BufferTypeAllocBufferRequest{};
+    value.buft = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 14.
+struct BufferTypeAllocBufferReply {
+    uint64_t buffer{}; // handle; 0: could not be allocated
+};
+
+inline void write(Writer &writer, const BufferTypeAllocBufferReply &value) {
+    writer.u64(value.buffer);
+}
+
+inline bool read(Reader &reader, BufferTypeAllocBufferReply &value) {
+    value = BufferTypeAllocBufferReply{};
+    value.buffer = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 15. Bytes that a tensor takes in a buffer of a type, padding included.
+struct BufferTypeGetAllocSizeRequest {
+    uint64_t buft{}; // handle
+    OpRecord op{}; // the tensor with its sources
+};
+
+inline void write(Writer &writer, const BufferTypeGetAllocSizeRequest &value) {
+    writer.u64(value.buft);
+    write(writer, value.op);
+}
+
+inline bool read(Reader &reader, BufferTypeGetAllocSizeRequest &value) {
+    value = BufferTypeGetAllocSizeRequest{};
+    value.buft = reader.u64();
+    read(reader, value.op);
+    return !reader.failed();
+}
+
+// Reply of call 15.
+struct BufferTypeGetAllocSizeReply {
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const BufferTypeGetAllocSizeReply &value) {
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, BufferTypeGetAllocSizeReply &value) {
+    value = BufferTypeGetAllocSizeReply{};
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0.
+struct BufferGetBaseRequest {
+    uint64_t buffer{}; // handle
+};
+
+inline void write(Writer &writer, const BufferGetBaseRequest &value) {
+    writer.u64(value.buffer);
+}
+
+inline bool read(Reader &reader, BufferGetBaseRequest &value) {
+    value = BufferGetBaseRequest{};
+    value.buffer = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 16.
+struct BufferGetBaseReply {
+    uint64_t base{}; // base
+};
+
+inline void write(Writer &writer, const BufferGetBaseReply &value) {
+    writer.u64(value.base);
+}
+
+inline bool read(Reader &reader, BufferGetBaseReply &value) {
+    value = BufferGetBaseReply{};
+    value.base = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 17. Copies bytes from offset 0 of a resource into a tensor.
+struct BufferSetTensorRequest {
+    uint64_t buffer{}; // handle
+    TensorRecord tensor{}; // where to
+    uint32_t resource{}; // data resource
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const BufferSetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, BufferSetTensorRequest &value) {
+    value = BufferSetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 17.
+struct BufferSetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const BufferSetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, BufferSetTensorReply &value) {
+    value = BufferSetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 18. Copies bytes of a tensor to offset 0 of a resource.
+struct BufferGetTensorRequest {
+    uint64_t buffer{}; // handle
+    TensorRecord tensor{}; // where from
+    uint32_t resource{}; // data resource
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const BufferGetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, BufferGetTensorRequest &value) {
+    value = BufferGetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 18.
+struct BufferGetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const BufferGetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, BufferGetTensorReply &value) {
+    value = BufferGetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 19. Copies a tensor to another on the host. The source's buffer may be a foreign one: then the answer is false.
+struct BufferCpyTensorRequest {
+    uint64_t buffer{}; // handle of the destination's buffer
+    TensorRecord source{}; // where from
+    TensorRecord destination{}; // where to
+};
+
+inline void write(Writer &writer, const BufferCpyTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.source);
+    write(writer, value.destination);
+}
+
+inline bool read(Reader &reader, BufferCpyTensorRequest &value) {
+    value = BufferCpyTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.source);
+    read(reader, value.destination);
+    return !reader.failed();
+}
+
+// Reply of call 19.
+struct BufferCpyTensorReply {
+    bool copied{}; // false: the guest has to copy by itself
+};
+
+inline void write(Writer &writer, const BufferCpyTensorReply &value) {
+    writer.boolean(value.copied);
+}
+
+inline bool read(Reader &reader, BufferCpyTensorReply &value) {
+    value = BufferCpyTensorReply{};
+    value.copied = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 20. Fills a buffer with one byte.
+struct BufferClearRequest {
+    uint64_t buffer{}; // handle
+    uint8_t value{}; // the byte
+};
+
+inline void write(Writer &writer, const BufferClearRequest &value) {
+    writer.u64(value.buffer);
+    writer.u8(value.value);
+}
+
+inline bool read(Reader &reader, BufferClearRequest &value) {
+    value = BufferClearRequest{};
+    value.buffer = reader.u64();
+    value.value = reader.u8();
+    return !reader.failed();
+}
+
+// Reply of call 20.
+struct BufferClearReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const BufferClearReply &value) {
+}
+
+inline bool read(Reader &reader, BufferClearReply &value) {
+    value = BufferClearReply{};
+    return !reader.failed();
+}
+
+// Request of call 21. Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource.
+struct BufferFreeBufferRequest {
+    uint64_t buffer{}; // handle
+};
+
+inline void write(Writer &writer, const BufferFreeBufferRequest &value) {
+    writer.u64(value.buffer);
+}
+
+inline bool read(Reader &reader, BufferFreeBufferRequest &value) {
+    value = BufferFreeBufferRequest{};
+    value.buffer = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 21.
+struct BufferFreeBufferReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const BufferFreeBufferReply &value) {
+}
+
+inline bool read(Reader &reader, BufferFreeBufferReply &value) {
+    value = BufferFreeBufferReply{};
+    return !reader.failed();
+}
+
+// Request of call 22. Computes the graph that lies at offset 0 of a resource.
+struct BackendGraphComputeRequest {
+    uint32_t resource{}; // data resource with a `graph`
+    uint64_t size{}; // bytes of it
+};
+
+inline void write(Writer &writer, const BackendGraphComputeRequest &value) {
+    writer.u32(value.resource);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, BackendGraphComputeRequest &value) {
+    value = BackendGraphComputeRequest{};
+    value.resource = reader.u32();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 22.
+struct BackendGraphComputeReply {
+    int32_t status{}; // graph_status
+};
+
+inline void write(Writer &writer, const BackendGraphComputeReply &value) {
+    writer.i32(value.status);
+}
+
+inline bool read(Reader &reader, BackendGraphComputeReply &value) {
+    value = BackendGraphComputeReply{};
+    value.status = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 64. Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
+struct NegotiateRequest {
+    uint32_t version{}; // 1
+    uint64_t offered{}; // bits of `extensions` that the guest can use
+    uint64_t session{}; // random number of the guest's context, for joining the call records of both sides; 0: none
+};
+
+inline void write(Writer &writer, const NegotiateRequest &value) {
+    writer.u32(value.version);
+    writer.u64(value.offered);
+    writer.u64(value.session);
+}
+
+inline bool read(Reader &reader, NegotiateRequest &value) {
+    value = NegotiateRequest{};
+    value.version = reader.u32();
+    value.offered = reader.u64();
+    value.session = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 64.
+struct NegotiateReply {
+    uint64_t accepted{}; // those bits of `offered` that the component or the host library has
+};
+
+inline void write(Writer &writer, const NegotiateReply &value) {
+    writer.u64(value.accepted);
+}
+
+inline bool read(Reader &reader, NegotiateReply &value) {
+    value = NegotiateReply{};
+    value.accepted = reader.u64();
+    return !reader.failed();
+}
+
+} // namespace apir

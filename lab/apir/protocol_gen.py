@@ -1,0 +1,1328 @@
+# Generated from backend_impl/protocol/apir.toml by `python -m backend_impl.protocol`. Do not edit.
+"""The protocol's numbers and messages; each message encodes itself and is decoded by its class."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
+
+from lab.apir.wire import Reader, Writer, until_nul
+
+PROTOCOL = (0, 2)
+
+VENUS_CAPSET = 4
+"""virtio-gpu capability set of Venus, routed to APIR while VIRGL_ROUTE_VENUS_TO_APIR is set."""
+APIR_CAPSET = 10
+"""virtio-gpu capability set of APIR itself."""
+VENUS_COMMAND_OFFSET = 331
+"""Added to the command type unless the guest chose the APIR capset; a component accepts both forms on both."""
+HANDSHAKE_MAGIC = 43806
+"""Return code of a HandShake that was understood."""
+BLOB_GRANULARITY = 16384
+"""Sizes of shared blobs are rounded up to a multiple of this, in bytes."""
+REPLY_PAGE_SIZE = 16384
+"""Size of a reply resource, in bytes."""
+DATA_PAGE_SIZE = 25362432
+"""Size of the data resource used for transfers up to and including it, in bytes; larger ones bring a blob of their own."""
+COMMAND_BUFFER_SIZE = 4096
+"""A command, header included, is at most this long, in bytes."""
+HANDSHAKE_WAIT_MS = 2000
+"""How long the guest waits for the reply to HandShake."""
+LOAD_LIBRARY_WAIT_MS = 60000
+"""How long the guest waits for the reply to LoadLibrary."""
+FIRST_EXTENSION_CALL = 64
+"""Forward calls from this number up are extensions; a peer without them refuses with any code other than ok."""
+MAX_SOURCES = 10
+"""Sources of a tensor (GGML_MAX_SRC)."""
+TENSOR_FLAG_COMPUTE = 16
+"""GGML_TENSOR_FLAG_COMPUTE: a graph node without it is skipped in silence."""
+
+
+class CommandType(IntEnum):
+    """First word of a command."""
+
+    HANDSHAKE = 0
+    """exchange protocol versions"""
+    LOAD_LIBRARY = 1
+    """open the host library and initialise it"""
+    FORWARD = 2
+    """a call of the host library; its number stands in `flags`"""
+
+
+class ReturnCode(IntEnum):
+    """What a reply's first word holds, less 1, for Forward."""
+
+    NO_DISPATCH = 1
+    """the host library has no dispatch function, or is not initialised"""
+    OK = 4
+    """the call was carried out"""
+    CALL_FAILED = 5
+    """the host library refused or failed the call"""
+    UNKNOWN_CALL = 10
+    """the host library has no such call"""
+    WORKER_LOST = 64
+    """ours: the process that serves the context has ended; the context is lost for good"""
+
+
+class LoadCode(IntEnum):
+    """Return code of LoadLibrary, in the order in which the causes are looked for."""
+
+    OK = 0
+    """opened and initialised"""
+    NOT_SENT = 1
+    """made by the guest itself: the command could not be sent; ours also: another major version"""
+    ALREADY_LOADED = 2
+    """this context loaded it before (as reply); made by the guest itself: no reply in time"""
+    VARIABLE_MISSING = 3
+    """neither configuration key nor environment variable names the host library"""
+    CANNOT_OPEN = 4
+    """not a regular file, or not loadable"""
+    SYMBOL_MISSING = 5
+    """it lacks a function of the host library's interface"""
+    INIT_FAILED = 6
+    """this and above: 6 + what apir_backend_initialize returned (init error n arrives as 12 + n)"""
+
+
+class InitCode(IntEnum):
+    """What apir_backend_initialize returns: success, or 6 + n."""
+
+    SUCCESS = 6
+    """initialised"""
+    CANNOT_OPEN_BACKEND = 7
+    """n = 1: the backend library cannot be opened"""
+    CANNOT_OPEN_GGML = 8
+    """n = 2: the ggml library cannot be opened, or its variable is missing"""
+    BACKEND_SYMBOLS = 9
+    """n = 3: the backend library lacks symbols"""
+    GGML_SYMBOLS = 10
+    """n = 4: the ggml library lacks the registration symbol"""
+    BACKEND_FAILED = 11
+    """n = 5: the backend failed"""
+    REGISTRATION_FAILED = 12
+    """n = 6: the registration function gave nothing"""
+    ALREADY_INITIALISED = 13
+    """n = 7: this context was initialised before"""
+    NO_DEVICE = 14
+    """n = 8: the ggml library offers no device"""
+    BACKEND_INIT_FAILED = 15
+    """n = 9: the device gave no backend"""
+
+
+class DispatchCode(IntEnum):
+    """What apir_backend_dispatcher returns to the component, which adds 4 for the guest."""
+
+    OK = 0
+    """carried out"""
+    FAILED = 1
+    """bad handle, unknown resource, range beyond, undecodable graph"""
+    UNKNOWN = 6
+    """no such call"""
+
+
+class DeviceType(IntEnum):
+    """ggml's kinds of device."""
+
+    CPU = 0
+    """system memory"""
+    GPU = 1
+    """dedicated memory"""
+    IGPU = 2
+    """integrated, system memory"""
+    ACCEL = 3
+    """to be used together with the CPU"""
+    META = 4
+    """made of several devices"""
+
+
+class GraphStatus(IntEnum):
+    """ggml_status of a graph."""
+
+    ABORTED = 1
+    """ended by the abort callback"""
+    OK = 0
+    """computed"""
+    FAILED = -1
+    """not computed"""
+    ALLOC_FAILED = -2
+    """out of memory"""
+
+
+class Call(IntEnum):
+    """Forward calls."""
+
+    DEVICE_GET_DEVICE_COUNT = 0
+    """Number of devices of the host library. All calls of 0.2 address device 0, whatever it is."""
+    DEVICE_GET_COUNT = 1
+    """The same as device_get_device_count."""
+    DEVICE_GET_NAME = 2
+    """Name of the host's device. The guest, not the host, puts '[virtgpu] ' before it."""
+    DEVICE_GET_DESCRIPTION = 3
+    """Description of the host's device."""
+    DEVICE_GET_TYPE = 4
+    """Kind of the host's device."""
+    DEVICE_GET_MEMORY = 5
+    """Memory of the host's device, read anew each time."""
+    DEVICE_SUPPORTS_OP = 6
+    """Whether the host's device can compute an op."""
+    DEVICE_GET_BUFFER_TYPE = 7
+    """The device's default buffer type."""
+    DEVICE_GET_PROPS = 8
+    """What the device can. The guest zeroes bytes 4 to 23 of the reply resource first, so that a missing fifth item reads false."""
+    DEVICE_BUFFER_FROM_PTR = 9
+    """A buffer that lives in a shared resource. The guest frees it before it closes the resource."""
+    BUFFER_TYPE_GET_NAME = 10
+    """Name of a buffer type."""
+    BUFFER_TYPE_GET_ALIGNMENT = 11
+    """Alignment of tensors in buffers of a type."""
+    BUFFER_TYPE_GET_MAX_SIZE = 12
+    """Largest buffer of a type."""
+    BUFFER_TYPE_IS_HOST = 13
+    """Always false: what is the host's memory is not the guest's."""
+    BUFFER_TYPE_ALLOC_BUFFER = 14
+    """Allocates a buffer on the host. It lives until buffer_free_buffer or the end of the context."""
+    BUFFER_TYPE_GET_ALLOC_SIZE = 15
+    """Bytes that a tensor takes in a buffer of a type, padding included."""
+    BUFFER_GET_BASE = 16
+    """Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0."""
+    BUFFER_SET_TENSOR = 17
+    """Copies bytes from offset 0 of a resource into a tensor."""
+    BUFFER_GET_TENSOR = 18
+    """Copies bytes of a tensor to offset 0 of a resource."""
+    BUFFER_CPY_TENSOR = 19
+    """Copies a tensor to another on the host. The source's buffer may be a foreign one: then the answer is false."""
+    BUFFER_CLEAR = 20
+    """Fills a buffer with one byte."""
+    BUFFER_FREE_BUFFER = 21
+    """Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource."""
+    BACKEND_GRAPH_COMPUTE = 22
+    """Computes the graph that lies at offset 0 of a resource."""
+    NEGOTIATE = 64
+    """Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRecord:
+    """A tensor on the wire. Bytes 12 to 15, 296 to 303 and those behind the name's NUL are stale. In calls 17 to 19 src, view_src and view_offs are dangling."""
+
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QI4xQ4I4II16ii10QQQQ64s8x")
+    id: int = 0
+    type: int = 0
+    buffer: int = 0
+    ne: tuple[int, ...] = (0,) * 4
+    nb: tuple[int, ...] = (0,) * 4
+    op: int = 0
+    op_params: tuple[int, ...] = (0,) * 16
+    flags: int = 0
+    src: tuple[int, ...] = (0,) * 10
+    view_src: int = 0
+    view_offs: int = 0
+    data: int = 0
+    name: bytes = b""
+
+    def encode(self, writer: Writer) -> None:
+        """Append this struct; bytes that no field covers are zero."""
+        writer.raw(
+            self.LAYOUT.pack(
+                self.id,
+                self.type,
+                self.buffer,
+                *self.ne,
+                *self.nb,
+                self.op,
+                *self.op_params,
+                self.flags,
+                *self.src,
+                self.view_src,
+                self.view_offs,
+                self.data,
+                self.name,
+            )
+        )
+
+    @classmethod
+    def decode(cls, reader: Reader) -> TensorRecord:
+        """Read one. Raises WireError."""
+        values = cls.LAYOUT.unpack(reader.raw(cls.LAYOUT.size))
+        return cls(
+            values[0],
+            values[1],
+            values[2],
+            values[3:7],
+            values[7:11],
+            values[11],
+            values[12:28],
+            values[28],
+            values[29:39],
+            values[39],
+            values[40],
+            values[41],
+            until_nul(values[42]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """struct ggml_tensor of ggml 0.27 as it lies in the guest's memory. Its pointers are the guest's and never followed."""
+
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<I4xQ4q4QI16ii10QQQQ64sQ8x")
+    type: int = 0
+    buffer: int = 0
+    ne: tuple[int, ...] = (0,) * 4
+    nb: tuple[int, ...] = (0,) * 4
+    op: int = 0
+    op_params: tuple[int, ...] = (0,) * 16
+    flags: int = 0
+    src: tuple[int, ...] = (0,) * 10
+    view_src: int = 0
+    view_offs: int = 0
+    data: int = 0
+    name: bytes = b""
+    extra: int = 0
+
+    def encode(self, writer: Writer) -> None:
+        """Append this struct; bytes that no field covers are zero."""
+        writer.raw(
+            self.LAYOUT.pack(
+                self.type,
+                self.buffer,
+                *self.ne,
+                *self.nb,
+                self.op,
+                *self.op_params,
+                self.flags,
+                *self.src,
+                self.view_src,
+                self.view_offs,
+                self.data,
+                self.name,
+                self.extra,
+            )
+        )
+
+    @classmethod
+    def decode(cls, reader: Reader) -> RawTensor:
+        """Read one. Raises WireError."""
+        values = cls.LAYOUT.unpack(reader.raw(cls.LAYOUT.size))
+        return cls(
+            values[0],
+            values[1],
+            values[2:6],
+            values[6:10],
+            values[10],
+            values[11:27],
+            values[27],
+            values[28:38],
+            values[38],
+            values[39],
+            values[40],
+            until_nul(values[41]),
+            values[42],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """An op in line: the tensor, a handle if it has a buffer, its view source if it has one, its sources up to the first 0."""
+
+    tensor: RawTensor
+    handle: int | None = None
+    view_src: RawTensor | None = None
+    src: tuple[RawTensor, ...] = ()
+
+    def encode(self, writer: Writer) -> None:
+        """Append this op."""
+        self.tensor.encode(writer)
+        if self.handle is not None:
+            writer.u64(self.handle)
+        for part in (*(() if self.view_src is None else (self.view_src,)), *self.src):
+            part.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> OpRecord:
+        """Read one. Raises WireError."""
+        tensor = RawTensor.decode(reader)
+        handle = reader.u64() if tensor.buffer else None
+        view_src = RawTensor.decode(reader) if tensor.view_src else None
+        count = next((index for index, pointer in enumerate(tensor.src) if pointer == 0), len(tensor.src))
+        return cls(tensor, handle, view_src, tuple(RawTensor.decode(reader) for _ in range(count)))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHeader:
+    """What every command begins with. For Forward, `flags` is the call's number."""
+
+    type: int
+    flags: int
+    reply_resource: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.type)
+        writer.u32(self.flags)
+        writer.u32(self.reply_resource)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> CommandHeader:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32(), reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Request and reply of HandShake."""
+
+    major: int
+    minor: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.major)
+        writer.u32(self.minor)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> Version:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class Capset:
+    """Data of the APIR capset. Nothing may be required of it: on capset 4 these bytes may be Venus's."""
+
+    version: int
+    supports_blob_resources: int
+    reserved0: int
+    reserved1: int
+    reserved2: int
+    reserved3: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.version)
+        writer.u32(self.supports_blob_resources)
+        writer.u32(self.reserved0)
+        writer.u32(self.reserved1)
+        writer.u32(self.reserved2)
+        writer.u32(self.reserved3)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> Capset:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32(), reader.u32(), reader.u32(), reader.u32(), reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Content of the data resource of backend_graph_compute: every tensor that can be reached from the nodes, each once."""
+
+    nodes: tuple[int, ...]
+    tensors: tuple[TensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(len(self.nodes))
+        for item in self.nodes:
+            writer.u64(item)
+        writer.u32(len(self.tensors))
+        for item in self.tensors:
+            item.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> Graph:
+        """Read one. Raises WireError."""
+        return cls(
+            tuple(reader.u64() for _ in range(reader.count(8))),
+            tuple(TensorRecord.decode(reader) for _ in range(reader.count(TensorRecord.LAYOUT.size))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetDeviceCountRequest:
+    """Request of call 0. Number of devices of the host library. All calls of 0.2 address device 0, whatever it is."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetDeviceCountRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetDeviceCountReply:
+    """Reply of call 0."""
+
+    count: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.i32(self.count)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetDeviceCountReply:
+        """Read one. Raises WireError."""
+        return cls(reader.i32())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetCountRequest:
+    """Request of call 1. The same as device_get_device_count."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetCountRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetCountReply:
+    """Reply of call 1."""
+
+    count: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.i32(self.count)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetCountReply:
+        """Read one. Raises WireError."""
+        return cls(reader.i32())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetNameRequest:
+    """Request of call 2. Name of the host's device. The guest, not the host, puts '[virtgpu] ' before it."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetNameRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetNameReply:
+    """Reply of call 2."""
+
+    name: str
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.string(self.name)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetNameReply:
+        """Read one. Raises WireError."""
+        return cls(reader.string())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetDescriptionRequest:
+    """Request of call 3. Description of the host's device."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetDescriptionRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetDescriptionReply:
+    """Reply of call 3."""
+
+    description: str
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.string(self.description)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetDescriptionReply:
+        """Read one. Raises WireError."""
+        return cls(reader.string())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetTypeRequest:
+    """Request of call 4. Kind of the host's device."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetTypeRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetTypeReply:
+    """Reply of call 4."""
+
+    type: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.type)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetTypeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetMemoryRequest:
+    """Request of call 5. Memory of the host's device, read anew each time."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetMemoryRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetMemoryReply:
+    """Reply of call 5."""
+
+    free: int
+    total: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.free)
+        writer.u64(self.total)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetMemoryReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSupportsOpRequest:
+    """Request of call 6. Whether the host's device can compute an op."""
+
+    op: OpRecord
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        self.op.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceSupportsOpRequest:
+        """Read one. Raises WireError."""
+        return cls(OpRecord.decode(reader))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSupportsOpReply:
+    """Reply of call 6."""
+
+    supported: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.supported)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceSupportsOpReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetBufferTypeRequest:
+    """Request of call 7. The device's default buffer type."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetBufferTypeRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetBufferTypeReply:
+    """Reply of call 7."""
+
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetBufferTypeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetPropsRequest:
+    """Request of call 8. What the device can. The guest zeroes bytes 4 to 23 of the reply resource first, so that a missing fifth item reads false."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceGetPropsRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGetPropsReply:
+    """Reply of call 8."""
+
+    asynchronous: bool
+    host_buffer: bool
+    buffer_from_host_ptr: bool
+    events: bool
+    mmap_support: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.asynchronous)
+        writer.boolean(self.host_buffer)
+        writer.boolean(self.buffer_from_host_ptr)
+        writer.boolean(self.events)
+        writer.boolean(self.mmap_support)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceGetPropsReply:
+        """Read one. Raises WireError."""
+        return cls(
+            reader.boolean(), reader.boolean(), reader.boolean(), reader.boolean(), reader.boolean() if reader.remaining else False
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBufferFromPtrRequest:
+    """Request of call 9. A buffer that lives in a shared resource. The guest frees it before it closes the resource."""
+
+    resource: int
+    size: int
+    max_tensor_size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.resource)
+        writer.u64(self.size)
+        writer.u64(self.max_tensor_size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceBufferFromPtrRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBufferFromPtrReply:
+    """Reply of call 9."""
+
+    buffer: int
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceBufferFromPtrReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetNameRequest:
+    """Request of call 10. Name of a buffer type."""
+
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetNameRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetNameReply:
+    """Reply of call 10."""
+
+    name: str
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.string(self.name)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetNameReply:
+        """Read one. Raises WireError."""
+        return cls(reader.string())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetAlignmentRequest:
+    """Request of call 11. Alignment of tensors in buffers of a type."""
+
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetAlignmentRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetAlignmentReply:
+    """Reply of call 11."""
+
+    alignment: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.alignment)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetAlignmentReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetMaxSizeRequest:
+    """Request of call 12. Largest buffer of a type."""
+
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetMaxSizeRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetMaxSizeReply:
+    """Reply of call 12."""
+
+    max_size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.max_size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetMaxSizeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeIsHostRequest:
+    """Request of call 13. Always false: what is the host's memory is not the guest's."""
+
+    buft: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeIsHostRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeIsHostReply:
+    """Reply of call 13."""
+
+    is_host: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.is_host)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeIsHostReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeAllocBufferRequest:
+    """Request of call 14. Allocates a buffer on the host. It lives until buffer_free_buffer or the end of the context."""
+
+    buft: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeAllocBufferRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeAllocBufferReply:
+    """Reply of call 14."""
+
+    buffer: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeAllocBufferReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetAllocSizeRequest:
+    """Request of call 15. Bytes that a tensor takes in a buffer of a type, padding included."""
+
+    buft: int
+    op: OpRecord
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+        self.op.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetAllocSizeRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), OpRecord.decode(reader))
+
+
+@dataclass(frozen=True, slots=True)
+class BufferTypeGetAllocSizeReply:
+    """Reply of call 15."""
+
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferTypeGetAllocSizeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferGetBaseRequest:
+    """Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0."""
+
+    buffer: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferGetBaseRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferGetBaseReply:
+    """Reply of call 16."""
+
+    base: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.base)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferGetBaseReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSetTensorRequest:
+    """Request of call 17. Copies bytes from offset 0 of a resource into a tensor."""
+
+    buffer: int
+    tensor: TensorRecord
+    resource: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferSetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), TensorRecord.decode(reader), reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSetTensorReply:
+    """Reply of call 17."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> BufferSetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class BufferGetTensorRequest:
+    """Request of call 18. Copies bytes of a tensor to offset 0 of a resource."""
+
+    buffer: int
+    tensor: TensorRecord
+    resource: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferGetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), TensorRecord.decode(reader), reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferGetTensorReply:
+    """Reply of call 18."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> BufferGetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class BufferCpyTensorRequest:
+    """Request of call 19. Copies a tensor to another on the host. The source's buffer may be a foreign one: then the answer is false."""
+
+    buffer: int
+    source: TensorRecord
+    destination: TensorRecord
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.source.encode(writer)
+        self.destination.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferCpyTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), TensorRecord.decode(reader), TensorRecord.decode(reader))
+
+
+@dataclass(frozen=True, slots=True)
+class BufferCpyTensorReply:
+    """Reply of call 19."""
+
+    copied: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.copied)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferCpyTensorReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferClearRequest:
+    """Request of call 20. Fills a buffer with one byte."""
+
+    buffer: int
+    value: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        writer.u8(self.value)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferClearRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u8())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferClearReply:
+    """Reply of call 20."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> BufferClearReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class BufferFreeBufferRequest:
+    """Request of call 21. Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource."""
+
+    buffer: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BufferFreeBufferRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BufferFreeBufferReply:
+    """Reply of call 21."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> BufferFreeBufferReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class BackendGraphComputeRequest:
+    """Request of call 22. Computes the graph that lies at offset 0 of a resource."""
+
+    resource: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.resource)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BackendGraphComputeRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class BackendGraphComputeReply:
+    """Reply of call 22."""
+
+    status: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.i32(self.status)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BackendGraphComputeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.i32())
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiateRequest:
+    """Request of call 64. Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used."""
+
+    version: int
+    offered: int
+    session: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.version)
+        writer.u64(self.offered)
+        writer.u64(self.session)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> NegotiateRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiateReply:
+    """Reply of call 64."""
+
+    accepted: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.accepted)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> NegotiateReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+Request = (
+    DeviceGetDeviceCountRequest
+    | DeviceGetCountRequest
+    | DeviceGetNameRequest
+    | DeviceGetDescriptionRequest
+    | DeviceGetTypeRequest
+    | DeviceGetMemoryRequest
+    | DeviceSupportsOpRequest
+    | DeviceGetBufferTypeRequest
+    | DeviceGetPropsRequest
+    | DeviceBufferFromPtrRequest
+    | BufferTypeGetNameRequest
+    | BufferTypeGetAlignmentRequest
+    | BufferTypeGetMaxSizeRequest
+    | BufferTypeIsHostRequest
+    | BufferTypeAllocBufferRequest
+    | BufferTypeGetAllocSizeRequest
+    | BufferGetBaseRequest
+    | BufferSetTensorRequest
+    | BufferGetTensorRequest
+    | BufferCpyTensorRequest
+    | BufferClearRequest
+    | BufferFreeBufferRequest
+    | BackendGraphComputeRequest
+    | NegotiateRequest
+)
+Reply = (
+    DeviceGetDeviceCountReply
+    | DeviceGetCountReply
+    | DeviceGetNameReply
+    | DeviceGetDescriptionReply
+    | DeviceGetTypeReply
+    | DeviceGetMemoryReply
+    | DeviceSupportsOpReply
+    | DeviceGetBufferTypeReply
+    | DeviceGetPropsReply
+    | DeviceBufferFromPtrReply
+    | BufferTypeGetNameReply
+    | BufferTypeGetAlignmentReply
+    | BufferTypeGetMaxSizeReply
+    | BufferTypeIsHostReply
+    | BufferTypeAllocBufferReply
+    | BufferTypeGetAllocSizeReply
+    | BufferGetBaseReply
+    | BufferSetTensorReply
+    | BufferGetTensorReply
+    | BufferCpyTensorReply
+    | BufferClearReply
+    | BufferFreeBufferReply
+    | BackendGraphComputeReply
+    | NegotiateReply
+)
+
+REQUESTS: dict[Call, type[Request]] = {
+    Call.DEVICE_GET_DEVICE_COUNT: DeviceGetDeviceCountRequest,
+    Call.DEVICE_GET_COUNT: DeviceGetCountRequest,
+    Call.DEVICE_GET_NAME: DeviceGetNameRequest,
+    Call.DEVICE_GET_DESCRIPTION: DeviceGetDescriptionRequest,
+    Call.DEVICE_GET_TYPE: DeviceGetTypeRequest,
+    Call.DEVICE_GET_MEMORY: DeviceGetMemoryRequest,
+    Call.DEVICE_SUPPORTS_OP: DeviceSupportsOpRequest,
+    Call.DEVICE_GET_BUFFER_TYPE: DeviceGetBufferTypeRequest,
+    Call.DEVICE_GET_PROPS: DeviceGetPropsRequest,
+    Call.DEVICE_BUFFER_FROM_PTR: DeviceBufferFromPtrRequest,
+    Call.BUFFER_TYPE_GET_NAME: BufferTypeGetNameRequest,
+    Call.BUFFER_TYPE_GET_ALIGNMENT: BufferTypeGetAlignmentRequest,
+    Call.BUFFER_TYPE_GET_MAX_SIZE: BufferTypeGetMaxSizeRequest,
+    Call.BUFFER_TYPE_IS_HOST: BufferTypeIsHostRequest,
+    Call.BUFFER_TYPE_ALLOC_BUFFER: BufferTypeAllocBufferRequest,
+    Call.BUFFER_TYPE_GET_ALLOC_SIZE: BufferTypeGetAllocSizeRequest,
+    Call.BUFFER_GET_BASE: BufferGetBaseRequest,
+    Call.BUFFER_SET_TENSOR: BufferSetTensorRequest,
+    Call.BUFFER_GET_TENSOR: BufferGetTensorRequest,
+    Call.BUFFER_CPY_TENSOR: BufferCpyTensorRequest,
+    Call.BUFFER_CLEAR: BufferClearRequest,
+    Call.BUFFER_FREE_BUFFER: BufferFreeBufferRequest,
+    Call.BACKEND_GRAPH_COMPUTE: BackendGraphComputeRequest,
+    Call.NEGOTIATE: NegotiateRequest,
+}
+
+REPLYS: dict[Call, type[Reply]] = {
+    Call.DEVICE_GET_DEVICE_COUNT: DeviceGetDeviceCountReply,
+    Call.DEVICE_GET_COUNT: DeviceGetCountReply,
+    Call.DEVICE_GET_NAME: DeviceGetNameReply,
+    Call.DEVICE_GET_DESCRIPTION: DeviceGetDescriptionReply,
+    Call.DEVICE_GET_TYPE: DeviceGetTypeReply,
+    Call.DEVICE_GET_MEMORY: DeviceGetMemoryReply,
+    Call.DEVICE_SUPPORTS_OP: DeviceSupportsOpReply,
+    Call.DEVICE_GET_BUFFER_TYPE: DeviceGetBufferTypeReply,
+    Call.DEVICE_GET_PROPS: DeviceGetPropsReply,
+    Call.DEVICE_BUFFER_FROM_PTR: DeviceBufferFromPtrReply,
+    Call.BUFFER_TYPE_GET_NAME: BufferTypeGetNameReply,
+    Call.BUFFER_TYPE_GET_ALIGNMENT: BufferTypeGetAlignmentReply,
+    Call.BUFFER_TYPE_GET_MAX_SIZE: BufferTypeGetMaxSizeReply,
+    Call.BUFFER_TYPE_IS_HOST: BufferTypeIsHostReply,
+    Call.BUFFER_TYPE_ALLOC_BUFFER: BufferTypeAllocBufferReply,
+    Call.BUFFER_TYPE_GET_ALLOC_SIZE: BufferTypeGetAllocSizeReply,
+    Call.BUFFER_GET_BASE: BufferGetBaseReply,
+    Call.BUFFER_SET_TENSOR: BufferSetTensorReply,
+    Call.BUFFER_GET_TENSOR: BufferGetTensorReply,
+    Call.BUFFER_CPY_TENSOR: BufferCpyTensorReply,
+    Call.BUFFER_CLEAR: BufferClearReply,
+    Call.BUFFER_FREE_BUFFER: BufferFreeBufferReply,
+    Call.BACKEND_GRAPH_COMPUTE: BackendGraphComputeReply,
+    Call.NEGOTIATE: NegotiateReply,
+}

@@ -1,0 +1,28 @@
+"""Where things are: the project's own folders and the cache.
+
+The cache lies outside the repository (``~/.cache/virtgpu-lab``, or ``VIRTGPU_LAB_CACHE``), is addressed by content and
+safe to delete. Nothing else of the lab reads that variable.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+IMAGES = PROJECT / "images"
+SCENARIOS = PROJECT / "scenarios"
+BACKEND_IMPL = PROJECT / "backend_impl"
+RUNS = PROJECT / "reports" / "runs"
+
+CACHE_VARIABLE = "VIRTGPU_LAB_CACHE"
+
+
+def cache() -> Path:
+    """The cache folder, made if it is not there.
+
+    A folder handed to another user's process (the guest root's unpacking) must be reachable, so the mode is 0755.
+    """
+    root = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "virtgpu-lab")
+    root.mkdir(parents=True, exist_ok=True)
+    return root

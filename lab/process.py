@@ -1,0 +1,198 @@
+"""The one door to child processes.
+
+Every child runs in a process group of its own, writes its output to a file, has no standard input, and dies with the
+thread that started it (``setpriv --pdeathsig``), so not even a killed lab leaves one behind. On leaving ``spawn`` the whole
+group is ended: SIGTERM, then SIGKILL, then waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.deadline import Deadline, poll
+from lab.errors import BuildError, LabError, WaitTimeout
+
+TERMINATE_S = 5.0
+TAIL_BYTES = 20_000
+
+
+@dataclass(slots=True)
+class Child:
+    """A running child process. Made by ``spawn`` only; holds no resource beyond that context."""
+
+    argv: tuple[str, ...]
+    log: Path
+    popen: subprocess.Popen[bytes] = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        """Process id, which is also the id of its process group."""
+        return self.popen.pid
+
+    def exit_status(self) -> int | None:
+        """Exit status, negative for a signal, None while it runs."""
+        return self.popen.poll()
+
+    def wait(self, deadline: Deadline) -> int:
+        """Wait for the end. Raises ``WaitTimeout`` with the log's tail."""
+        try:
+            return self.popen.wait(deadline.remaining_s)
+        except subprocess.TimeoutExpired:
+            raise WaitTimeout(f"the end of {self.argv[0]}", deadline.elapsed_s, self.log_tail()) from None
+
+    def log_tail(self) -> str:
+        """The end of its output so far."""
+        return file_tail(self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a child that ended left: exit status (negative for a signal) and its two outputs together."""
+
+    argv: tuple[str, ...]
+    exit_status: int
+    output: str
+
+
+@contextlib.contextmanager
+def spawn(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
+    terminate_s: float = TERMINATE_S,
+) -> Iterator[Child]:
+    """Run ``argv`` beside us for as long as the context lasts.
+
+    Args:
+        argv: the command; the first word is looked up in PATH.
+        log: file that gets standard output and error, appended to.
+        env: the whole environment; ours if None.
+        cwd: working directory; ours if None.
+        pass_fds: descriptors that the child inherits under the same numbers.
+        terminate_s: how long SIGTERM may take before SIGKILL follows.
+
+    Raises:
+        LabError: when the program is not to be found.
+    """
+    words = tuple(os.fspath(word) for word in argv)
+    with open(log, "ab") as output:
+        try:
+            popen = subprocess.Popen(
+                ("setpriv", "--pdeathsig", "KILL", "--", *words),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                pass_fds=tuple(pass_fds),
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise LabError("setpriv is not installed", hint="apt-get install util-linux") from error
+    child = Child(words, log, popen)
+    try:
+        yield child
+    finally:
+        end_group(child, terminate_s)
+
+
+def end_group(child: Child, terminate_s: float = TERMINATE_S) -> None:
+    """End the child and all of its process group: SIGTERM, SIGKILL after ``terminate_s``, then wait."""
+    if child.popen.poll() is None:
+        signal_group(child.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.popen.wait(terminate_s)
+    signal_group(child.pid, signal.SIGKILL)
+    child.popen.wait()
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group of ours; nothing happens if it is gone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def group_is_alive(group: int) -> bool:
+    """Whether any process of the group is left (a zombie counts until it was waited for)."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def wait_group_gone(group: int, deadline: Deadline) -> None:
+    """Wait until no process of the group is left. Raises ``WaitTimeout``."""
+    poll(f"the end of process group {group}", lambda: not group_is_alive(group), deadline)
+
+
+def finish(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    deadline: Deadline,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    log: Path | None = None,
+) -> Finished:
+    """Run ``argv`` to its end and return status and output; a status other than 0 is no error here.
+
+    With ``log`` the output goes there too (it can be watched); else to a temporary file that is gone afterwards.
+
+    Raises:
+        WaitTimeout: it ran past the deadline (and was ended).
+    """
+    with contextlib.ExitStack() as stack:
+        if log is None:
+            log = Path(stack.enter_context(tempfile.NamedTemporaryFile(prefix="lab-run-")).name)
+        start = log.stat().st_size if log.exists() else 0
+        child = stack.enter_context(spawn(argv, log=log, env=env, cwd=cwd))
+        status = child.wait(deadline)
+        with open(log, "rb") as output:
+            output.seek(start)
+            text = output.read().decode(errors="replace")
+        return Finished(child.argv, status, text)
+
+
+def check(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    what: str,
+    deadline: Deadline,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    log: Path | None = None,
+) -> str:
+    """Run ``argv`` to its end, expect status 0, return its output.
+
+    Raises:
+        BuildError: "``what`` failed", with the command and the end of its output.
+        WaitTimeout: it ran past the deadline (and was ended).
+    """
+    done = finish(argv, deadline=deadline, env=env, cwd=cwd, log=log)
+    if done.exit_status != 0:
+        raise BuildError(f"{what} failed with exit status {done.exit_status}", argv=(shlex.join(done.argv),), output=done.output)
+    return done.output
+
+
+def file_tail(path: Path, size: int = TAIL_BYTES) -> str:
+    """The last ``size`` bytes of a text file; empty when there is none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - size))
+            return file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
