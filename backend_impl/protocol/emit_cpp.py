@@ -46,13 +46,13 @@ def lines(schema: Schema) -> Iterator[str]:
     yield ""
     yield "namespace apir {"
     yield ""
-    yield f"constexpr uint32_t protocol_major = {schema.protocol.major};"
-    yield f"constexpr uint32_t protocol_minor = {schema.protocol.minor};"
+    yield f"inline constexpr uint32_t protocol_major = {schema.protocol.major};"
+    yield f"inline constexpr uint32_t protocol_minor = {schema.protocol.minor};"
     yield "// Longest string that is accepted from the other side, in bytes without the NUL."
-    yield "constexpr size_t max_string = 4095;"
+    yield "inline constexpr size_t max_string = 4095;"
     for constant in schema.constants:
         yield f"// {constant.doc}"
-        yield f"constexpr uint32_t {constant.name} = {constant.value};"
+        yield f"inline constexpr uint32_t {constant.name} = {constant.value};"
     for enum in schema.enums:
         yield from enum_lines(enum)
     yield from call_lines(schema.calls)
@@ -89,7 +89,7 @@ def call_lines(calls: tuple[Call, ...]) -> Iterator[str]:
         yield f"    {call.name} = {call.number}, // {call.doc}"
     yield "};"
     yield ""
-    yield "constexpr std::array all_calls = {"
+    yield "inline constexpr std::array all_calls = {"
     for call in calls:
         yield f"    Call::{call.name},"
     yield "};"
@@ -123,7 +123,8 @@ def struct_lines(struct: Struct) -> Iterator[str]:
     for field in struct.fields:
         if field.type == "char":
             yield "    // Up to the NUL: what is behind it is stale and stays here."
-            yield f"    std::memcpy(at + {field.offset}, value.{field.name}, strnlen(value.{field.name}, sizeof value.{field.name} - 1));"
+            length = f"strnlen(value.{field.name}, sizeof value.{field.name} - 1)"
+            yield f"    std::memcpy(at + {field.offset}, value.{field.name}, {length});"
         else:
             yield f"    std::memcpy(at + {field.offset}, &value.{field.name}, sizeof value.{field.name});"
     yield "}"

@@ -13,6 +13,34 @@ METHODS = {"bool": "boolean", "u8": "u8", "i32": "i32", "u32": "u32", "i64": "i6
 PYTHON_TYPES = {"bool": "bool", "string": "str", "op": "OpRecord", "char": "bytes"}
 ZEROS = {"bool": "False", "string": '""', "char": 'b""'}
 
+OP_RECORD = '''
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """An op in line: the tensor, a handle if it has a buffer, its view source if it has one, its sources up to the first 0."""
+
+    tensor: RawTensor
+    handle: int | None = None
+    view_src: RawTensor | None = None
+    src: tuple[RawTensor, ...] = ()
+
+    def encode(self, writer: Writer) -> None:
+        """Append this op."""
+        self.tensor.encode(writer)
+        if self.handle is not None:
+            writer.u64(self.handle)
+        for part in (*(() if self.view_src is None else (self.view_src,)), *self.src):
+            part.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> OpRecord:
+        """Read one. Raises WireError."""
+        tensor = RawTensor.decode(reader)
+        handle = reader.u64() if tensor.buffer else None
+        view_src = RawTensor.decode(reader) if tensor.view_src else None
+        count = next((index for index, pointer in enumerate(tensor.src) if pointer == 0), len(tensor.src))
+        return cls(tensor, handle, view_src, tuple(RawTensor.decode(reader) for _ in range(count)))'''
+
 
 def emit(schema: Schema) -> str:
     """The whole module as text."""
@@ -134,33 +162,7 @@ def op_lines(schema: Schema) -> Iterator[str]:
     """The in-line form of an op; its twin is wire/op_record.hpp."""
     if not any(struct.name == "raw_tensor" for struct in schema.structs):
         return
-    yield from '''
-
-@dataclass(frozen=True, slots=True)
-class OpRecord:
-    """An op in line: the tensor, a handle if it has a buffer, its view source if it has one, its sources up to the first 0."""
-
-    tensor: RawTensor
-    handle: int | None = None
-    view_src: RawTensor | None = None
-    src: tuple[RawTensor, ...] = ()
-
-    def encode(self, writer: Writer) -> None:
-        """Append this op."""
-        self.tensor.encode(writer)
-        if self.handle is not None:
-            writer.u64(self.handle)
-        for part in (*(() if self.view_src is None else (self.view_src,)), *self.src):
-            part.encode(writer)
-
-    @classmethod
-    def decode(cls, reader: Reader) -> OpRecord:
-        """Read one. Raises WireError."""
-        tensor = RawTensor.decode(reader)
-        handle = reader.u64() if tensor.buffer else None
-        view_src = RawTensor.decode(reader) if tensor.view_src else None
-        count = next((index for index, pointer in enumerate(tensor.src) if pointer == 0), len(tensor.src))
-        return cls(tensor, handle, view_src, tuple(RawTensor.decode(reader) for _ in range(count)))'''.split("\n")
+    yield OP_RECORD
 
 
 def message_lines(message: Message) -> Iterator[str]:
@@ -207,9 +209,9 @@ def write_lines(field: Field) -> Iterator[str]:
     listed = LIST.fullmatch(field.type)
     if listed:
         yield f"        writer.u32(len(self.{field.name}))"
-        yield f"        for item in self.{field.name}:"
-        item_type = listed.group(1)
-        yield f"            {f'writer.{METHODS[item_type]}(item)' if item_type in SCALARS else 'item.encode(writer)'}"
+        item_type, one = listed.group(1), f"one_of_{field.name}"
+        yield f"        for {one} in self.{field.name}:"
+        yield f"            {f'writer.{METHODS[item_type]}({one})' if item_type in SCALARS else f'{one}.encode(writer)'}"
     elif field.type in SCALARS or field.type == "string":
         yield f"        writer.{METHODS[field.type]}(self.{field.name})"
     else:

@@ -25,7 +25,9 @@ SCALAR_BYTES = {"char": 1, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
 FIRST_EXTENSION = 64
 LIST = re.compile(r"list<(\w+)>")
 CPP_KEYWORDS = frozenset(
-    "bool case char class const default delete double enum extern float int long namespace new operator private public register short signed static struct switch template this typedef union unsigned void".split()
+    {"bool", "case", "char", "const", "default", "delete", "double", "enum", "extern", "float", "int", "long", "namespace", "new"}
+    | {"operator", "private", "public", "register", "short", "signed", "static", "struct", "switch", "template", "this", "typedef"}
+    | {"union", "unsigned", "void", "volatile"}
 )
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
@@ -220,11 +222,10 @@ def named_problems(place: str, items: tuple[tuple[str, str], ...]) -> Iterator[C
 
 def number_problems(schema: Schema) -> Iterator[ConfigProblem]:
     """Numbers are unique, not retired, below 64 exactly for the calls of the base protocol; versions are not of the future."""
-    current = (schema.protocol.major, schema.protocol.minor)
-    seen: set[int] = set()
+    numbers = [call.number for call in schema.calls]
     for index, call in enumerate(schema.calls):
         place = f"calls[{index}]"
-        if call.number in seen:
+        if call.number in numbers[:index]:
             yield ConfigProblem(f"{place}.number", f"{call.number} is taken")
         if call.number in schema.retired_calls:
             yield ConfigProblem(f"{place}.number", f"{call.number} is retired and never used again")
@@ -232,17 +233,26 @@ def number_problems(schema: Schema) -> Iterator[ConfigProblem]:
             yield ConfigProblem(f"{place}.number", "is negative")
         if (call.number >= FIRST_EXTENSION) != (call.extension is not None):
             yield ConfigProblem(f"{place}.extension", f"calls from {FIRST_EXTENSION} up, and only they, name their extension")
-        for key, version in (("since", call.since), ("deprecated", call.deprecated)):
-            if version is not None and version > current:
-                yield ConfigProblem(f"{place}.{key}", f"{version[0]}.{version[1]} is later than the protocol's own version")
-        seen.add(call.number)
+        yield from version_problems(place, call, (schema.protocol.major, schema.protocol.minor))
     for index, enum in enumerate(schema.enums):
-        values = [value.value for value in enum.values]
-        for position, value in enumerate(values):
-            if value in values[:position]:
-                yield ConfigProblem(f"enums[{index}].values[{position}].value", f"{value} is taken")
-            if enum.type == "u32" and value < 0:
-                yield ConfigProblem(f"enums[{index}].values[{position}].value", f"{value} is not a u32")
+        yield from value_problems(f"enums[{index}]", enum)
+
+
+def version_problems(place: str, call: Call, current: Version) -> Iterator[ConfigProblem]:
+    """No version is later than the protocol's own."""
+    for key, version in (("since", call.since), ("deprecated", call.deprecated)):
+        if version is not None and version > current:
+            yield ConfigProblem(f"{place}.{key}", f"{version[0]}.{version[1]} is later than the protocol's own version")
+
+
+def value_problems(place: str, enum: Enum) -> Iterator[ConfigProblem]:
+    """Values of an enum are unique and of its type."""
+    values = [value.value for value in enum.values]
+    for position, value in enumerate(values):
+        if value in values[:position]:
+            yield ConfigProblem(f"{place}.values[{position}].value", f"{value} is taken")
+        if enum.type == "u32" and value < 0:
+            yield ConfigProblem(f"{place}.values[{position}].value", f"{value} is not a u32")
 
 
 def struct_problems(schema: Schema) -> Iterator[ConfigProblem]:

@@ -12,36 +12,36 @@
 
 namespace apir {
 
-constexpr uint32_t protocol_major = 0;
-constexpr uint32_t protocol_minor = 2;
+inline constexpr uint32_t protocol_major = 0;
+inline constexpr uint32_t protocol_minor = 2;
 // Longest string that is accepted from the other side, in bytes without the NUL.
-constexpr size_t max_string = 4095;
+inline constexpr size_t max_string = 4095;
 // virtio-gpu capability set of Venus, routed to APIR while VIRGL_ROUTE_VENUS_TO_APIR is set.
-constexpr uint32_t venus_capset = 4;
+inline constexpr uint32_t venus_capset = 4;
 // virtio-gpu capability set of APIR itself.
-constexpr uint32_t apir_capset = 10;
+inline constexpr uint32_t apir_capset = 10;
 // Added to the command type unless the guest chose the APIR capset; a component accepts both forms on both.
-constexpr uint32_t venus_command_offset = 331;
+inline constexpr uint32_t venus_command_offset = 331;
 // Return code of a HandShake that was understood.
-constexpr uint32_t handshake_magic = 43806;
+inline constexpr uint32_t handshake_magic = 43806;
 // Sizes of shared blobs are rounded up to a multiple of this, in bytes.
-constexpr uint32_t blob_granularity = 16384;
+inline constexpr uint32_t blob_granularity = 16384;
 // Size of a reply resource, in bytes.
-constexpr uint32_t reply_page_size = 16384;
+inline constexpr uint32_t reply_page_size = 16384;
 // Size of the data resource used for transfers up to and including it, in bytes; larger ones bring a blob of their own.
-constexpr uint32_t data_page_size = 25362432;
+inline constexpr uint32_t data_page_size = 25362432;
 // A command, header included, is at most this long, in bytes.
-constexpr uint32_t command_buffer_size = 4096;
+inline constexpr uint32_t command_buffer_size = 4096;
 // How long the guest waits for the reply to HandShake.
-constexpr uint32_t handshake_wait_ms = 2000;
+inline constexpr uint32_t handshake_wait_ms = 2000;
 // How long the guest waits for the reply to LoadLibrary.
-constexpr uint32_t load_library_wait_ms = 60000;
+inline constexpr uint32_t load_library_wait_ms = 60000;
 // Forward calls from this number up are extensions; a peer without them refuses with any code other than ok.
-constexpr uint32_t first_extension_call = 64;
+inline constexpr uint32_t first_extension_call = 64;
 // Sources of a tensor (GGML_MAX_SRC).
-constexpr uint32_t max_sources = 10;
+inline constexpr uint32_t max_sources = 10;
 // GGML_TENSOR_FLAG_COMPUTE: a graph node without it is skipped in silence.
-constexpr uint32_t tensor_flag_compute = 16;
+inline constexpr uint32_t tensor_flag_compute = 16;
 
 // First word of a command.
 enum class CommandType : uint32_t {
@@ -136,7 +136,7 @@ enum class Call : uint32_t {
     negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
 };
 
-constexpr std::array all_calls = {
+inline constexpr std::array all_calls = {
     Call::device_get_device_count,
     Call::device_get_count,
     Call::device_get_name,

@@ -423,11 +423,11 @@ class Graph:
     def encode(self, writer: Writer) -> None:
         """Append this message."""
         writer.u32(len(self.nodes))
-        for item in self.nodes:
-            writer.u64(item)
+        for one_of_nodes in self.nodes:
+            writer.u64(one_of_nodes)
         writer.u32(len(self.tensors))
-        for item in self.tensors:
-            item.encode(writer)
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
 
     @classmethod
     def decode(cls, reader: Reader) -> Graph:
