@@ -44,8 +44,9 @@ bool CallLog::open(const char *folder, const std::string &name, CallSide side, u
     std::string path = std::string(folder) + "/" + name;
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     // Space is allocated, not only promised: writing into a mapping of a file on a full disk would kill the process.
-    if (fd_ < 0 || posix_fallocate(fd_, 0, growth_size) != 0) {
-        error = "cannot make the call record file " + path + ": " + std::strerror(errno);
+    int cause = fd_ < 0 ? errno : posix_fallocate(fd_, 0, growth_size);
+    if (cause != 0) {
+        error = "cannot make the call record file " + path + ": " + std::strerror(cause);
         if (fd_ >= 0) close(fd_);
         fd_ = -1;
         return false;

@@ -30,7 +30,7 @@ struct CallLogHeader {
     uint64_t counted; // commands begun
     uint64_t written; // records completed
     char build_id[40]; // hex, of the library that writes
-    char reserved[8];
+    char reserved[16];
 };
 static_assert(sizeof(CallLogHeader) == 128);
 
