@@ -245,9 +245,9 @@ def table_lines(schema: Schema) -> Iterator[str]:
     replies = " | ".join(f"{camel(call.name)}Reply" for call in schema.calls)
     yield f"Request = {requests}"
     yield f"Reply = {replies}"
-    for kind in ("Request", "Reply"):
+    for kind, plural in (("Request", "REQUESTS"), ("Reply", "REPLIES")):
         yield ""
-        yield f"{kind.upper()}S: dict[Call, type[{kind}]] = {{"
+        yield f"{plural}: dict[Call, type[{kind}]] = {{"
         for call in schema.calls:
             yield f"    Call.{call.name.upper()}: {camel(call.name)}{kind},"
         yield "}"

@@ -1300,7 +1300,7 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.NEGOTIATE: NegotiateRequest,
 }
 
-REPLYS: dict[Call, type[Reply]] = {
+REPLIES: dict[Call, type[Reply]] = {
     Call.DEVICE_GET_DEVICE_COUNT: DeviceGetDeviceCountReply,
     Call.DEVICE_GET_COUNT: DeviceGetCountReply,
     Call.DEVICE_GET_NAME: DeviceGetNameReply,

@@ -1,0 +1,265 @@
+"""Call record files (``*.calls``): read, join the guest's with the host's, summarise.
+
+Both sides write a record per command (``backend_impl/wire/call_log.hpp`` has the layout). The two are joined by the session
+number that the guest chose and told the host with ``negotiate``; without it (an older peer), by the order in which
+processes appeared. Within a session the k-th command on a reply resource is the same on both sides, for a reply resource
+holds one outstanding command at a time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.apir.protocol_gen import Call, CommandType
+from lab.errors import WireError
+
+MAGIC = b"APIRCALL"
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("side", "<u4"),
+        ("record_size", "<u4"),
+        ("pid", "<u4"),
+        ("session", "<u8"),
+        ("context", "<u4"),
+        ("capset", "<u4"),
+        ("realtime_ns", "<u8"),
+        ("monotonic_ns", "<u8"),
+        ("counted", "<u8"),
+        ("written", "<u8"),
+        ("build_id", "S40"),
+        ("reserved", "V16"),
+    ]
+)
+RECORD = np.dtype(
+    [
+        ("seq", "<u8"),
+        ("start_ns", "<u8"),
+        ("duration_ns", "<u8"),
+        ("queue_ns", "<u8"),
+        ("type", "<u4"),
+        ("call", "<u4"),
+        ("reply_resource", "<u4"),
+        ("status", "<i4"),
+        ("bytes_out", "<u8"),
+        ("bytes_in", "<u8"),
+    ]
+)
+SIDES = ("guest", "host")
+Records = NDArray[np.void]
+
+
+@dataclass(frozen=True, slots=True)
+class CallLog:
+    """One file: who wrote it, how many commands it counted, and its completed records in order (dtype ``RECORD``)."""
+
+    path: Path
+    side: str
+    pid: int
+    session: int
+    context: int
+    capset: int
+    counted: int
+    realtime_ns: int
+    monotonic_ns: int
+    build_id: str
+    records: Records
+
+    @property
+    def recorded(self) -> int:
+        """Number of completed records."""
+        return len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCall:
+    """One remote call as both sides saw it; durations in nanoseconds. Host figures are None when its record is missing."""
+
+    session: int
+    guest_pid: int
+    context: int | None
+    capset: int
+    seq: int
+    command: str
+    start_ns: int
+    duration_ns: int
+    encode_ns: int
+    host_queue_ns: int | None
+    host_compute_ns: int | None
+    status: int
+    bytes_out: int
+    bytes_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Calls of a run, what is wrong with them, and how many commands either side counted."""
+
+    calls: tuple[JoinedCall, ...]
+    findings: tuple[str, ...]
+    guest_counted: int
+    host_counted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Durations of one command, in microseconds."""
+
+    command: str
+    count: int
+    failed: int
+    p50_us: float
+    p90_us: float
+    p99_us: float
+    max_us: float
+
+
+def read_call_log(path: Path) -> CallLog:
+    """Read one file.
+
+    Raises:
+        WireError: it is no call record file, of another version, or shorter than its header.
+    """
+    raw = path.read_bytes()
+    if len(raw) < HEADER.itemsize:
+        raise WireError(f"{path}: {len(raw)} bytes are too few for a call record file", 0)
+    header = np.frombuffer(raw, HEADER, 1)[0]
+    if bytes(header["magic"]) != MAGIC:
+        raise WireError(f"{path}: not a call record file", 0)
+    if header["version"] != 1 or header["record_size"] != RECORD.itemsize or header["side"] >= len(SIDES):
+        raise WireError(f"{path}: version {header['version']}, records of {header['record_size']} bytes, side {header['side']}", 8)
+    records = np.frombuffer(raw, RECORD, (len(raw) - HEADER.itemsize) // RECORD.itemsize, HEADER.itemsize)
+    return CallLog(
+        path=path,
+        side=SIDES[int(header["side"])],
+        pid=int(header["pid"]),
+        session=int(header["session"]),
+        context=int(header["context"]),
+        capset=int(header["capset"]),
+        counted=int(header["counted"]),
+        realtime_ns=int(header["realtime_ns"]),
+        monotonic_ns=int(header["monotonic_ns"]),
+        build_id=bytes(header["build_id"]).decode(errors="replace"),
+        records=records[records["start_ns"] != 0],
+    )
+
+
+def command_name(record: np.void) -> str:
+    """``buffer_set_tensor``, ``handshake``, or ``call 77`` for a number without a name."""
+    if record["type"] == CommandType.FORWARD:
+        number = int(record["call"])
+        return Call(number).name.lower() if number in Call._value2member_map_ else f"call {number}"
+    kind = int(record["type"])
+    return CommandType(kind).name.lower() if kind in CommandType._value2member_map_ else f"command {kind}"
+
+
+def join(logs: Iterable[CallLog]) -> Joined:
+    """Join the records of both sides and say what is wrong: records that are missing, counts that differ, sides that lack."""
+    guests, hosts = sided(logs)
+    findings = [finding for log in (*guests, *hosts) for finding in own_findings(log)]
+    calls: list[JoinedCall] = []
+    for guest, host in paired(guests, hosts):
+        calls += joined_calls(guest, host)
+        findings += pair_findings(guest, host)
+    for host in unpaired(guests, hosts):
+        findings.append(
+            f"host context {host.context} (pid {host.pid}) served {host.counted} commands that no guest record tells of"
+        )
+    return Joined(tuple(calls), tuple(findings), sum(log.counted for log in guests), sum(log.counted for log in hosts))
+
+
+def sided(logs: Iterable[CallLog]) -> tuple[list[CallLog], list[CallLog]]:
+    """Guest's and host's files, each in the order of their opening."""
+    ordered = sorted(logs, key=lambda log: log.monotonic_ns)
+    return [log for log in ordered if log.side == "guest"], [log for log in ordered if log.side == "host"]
+
+
+def paired(guests: Sequence[CallLog], hosts: Sequence[CallLog]) -> Iterator[tuple[CallLog, CallLog | None]]:
+    """Each guest file with the host's of the same session; those without a session in the order of opening."""
+    by_session = {log.session: log for log in hosts if log.session}
+    anonymous = iter([log for log in hosts if not log.session])
+    for guest in guests:
+        host = by_session.get(guest.session) if guest.session else None
+        yield guest, host if host is not None else next(anonymous, None)
+
+
+def unpaired(guests: Sequence[CallLog], hosts: Sequence[CallLog]) -> tuple[CallLog, ...]:
+    """Host files that belong to no guest file."""
+    used = {host.path for _, host in paired(guests, hosts) if host is not None}
+    return tuple(host for host in hosts if host.path not in used)
+
+
+def own_findings(log: CallLog) -> Iterator[str]:
+    """What one file says against itself."""
+    if log.counted != log.recorded:
+        yield f"{log.side} pid {log.pid}: {log.counted} commands counted, {log.recorded} recorded"
+    sequence = log.records["seq"]
+    if len(sequence) and int(sequence[-1]) + 1 != len(sequence):
+        yield f"{log.side} pid {log.pid}: {int(sequence[-1]) + 1 - len(sequence)} records are missing among {int(sequence[-1]) + 1}"
+
+
+def pair_findings(guest: CallLog, host: CallLog | None) -> Iterator[str]:
+    """What the two sides say against each other."""
+    if host is None:
+        yield f"guest pid {guest.pid} sent {guest.counted} commands of which no host record tells"
+    elif guest.counted != host.counted:
+        yield (
+            f"guest pid {guest.pid} sent {guest.counted} commands, "
+            f"the worker of context {host.context} (pid {host.pid}) counted {host.counted}"
+        )
+
+
+def joined_calls(guest: CallLog, host: CallLog | None) -> Iterator[JoinedCall]:
+    """Calls of one guest file with what the host says of each."""
+    served: dict[int, Iterator[np.void]] = {}
+    if host is not None:
+        by_slot: dict[int, list[np.void]] = defaultdict(list)
+        for record in host.records:
+            by_slot[int(record["reply_resource"])].append(record)
+        served = {slot: iter(records) for slot, records in by_slot.items()}
+    for record in guest.records:
+        other = next(served.get(int(record["reply_resource"]), iter(())), None)
+        yield JoinedCall(
+            session=guest.session,
+            guest_pid=guest.pid,
+            context=None if host is None else host.context,
+            capset=guest.capset,
+            seq=int(record["seq"]),
+            command=command_name(record),
+            start_ns=int(record["start_ns"]),
+            duration_ns=int(record["duration_ns"]),
+            encode_ns=int(record["queue_ns"]),
+            host_queue_ns=None if other is None else int(other["queue_ns"]),
+            host_compute_ns=None if other is None else int(other["duration_ns"]),
+            status=int(record["status"]),
+            bytes_out=int(record["bytes_out"]),
+            bytes_in=int(record["bytes_in"]),
+        )
+
+
+def succeeded(call: JoinedCall) -> bool:
+    """Whether the status is the command's own "ok"."""
+    wanted = {"handshake": 0xAB1E, "load_library": 0}.get(call.command, 4)
+    return call.status == wanted or call.command == "negotiate"
+
+
+def summarise(calls: Iterable[JoinedCall]) -> tuple[Summary, ...]:
+    """Per command, the most frequent first."""
+    groups: dict[str, list[JoinedCall]] = defaultdict(list)
+    for call in calls:
+        groups[call.command].append(call)
+    return tuple(summary(command, group) for command, group in sorted(groups.items(), key=lambda item: -len(item[1])))
+
+
+def summary(command: str, calls: Sequence[JoinedCall]) -> Summary:
+    """Durations of the calls given, which are at least one."""
+    durations_us = np.array([call.duration_ns for call in calls]) / 1000.0
+    p50, p90, p99 = (float(value) for value in np.percentile(durations_us, (50, 90, 99)))
+    return Summary(command, len(calls), sum(not succeeded(call) for call in calls), p50, p90, p99, float(durations_us.max()))

@@ -1,0 +1,88 @@
+"""The Python codec: round trips, truncation at every byte, and refusal of lengths that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.apir import protocol_gen as gen
+from lab.apir.wire import Reader, Writer
+from lab.errors import WireError
+
+pytestmark = pytest.mark.protocol
+
+u32 = st.integers(0, 2**32 - 1)
+u64 = st.integers(0, 2**64 - 1)
+i32 = st.integers(-(2**31), 2**31 - 1)
+names = st.binary(max_size=63).filter(lambda raw: 0 not in raw)
+
+
+@st.composite
+def tensor_records(draw: st.DrawFn) -> gen.TensorRecord:
+    four = st.tuples(u32, u32, u32, u32)
+    return gen.TensorRecord(
+        id=draw(u64), type=draw(u32), buffer=draw(u64), ne=draw(four), nb=draw(four), op=draw(u32),
+        op_params=draw(st.tuples(*[i32] * 16)), flags=draw(i32), src=draw(st.tuples(*[u64] * 10)),
+        view_src=draw(u64), view_offs=draw(u64), data=draw(u64), name=draw(names),
+    )  # fmt: skip
+
+
+def encoded(message: gen.Graph | gen.BufferSetTensorRequest | gen.DeviceGetPropsReply | gen.OpRecord) -> bytes:
+    writer = Writer()
+    message.encode(writer)
+    return writer.data
+
+
+@given(st.lists(u64, max_size=3), st.lists(tensor_records(), max_size=3))
+def test_graph_round_trip(nodes: list[int], tensors: list[gen.TensorRecord]) -> None:
+    graph = gen.Graph(tuple(nodes), tuple(tensors))
+    reader = Reader(encoded(graph))
+    assert gen.Graph.decode(reader) == graph
+    assert reader.remaining == 0
+
+
+@given(u64, tensor_records(), u32, u64, u64)
+def test_set_tensor_round_trip(buffer: int, tensor: gen.TensorRecord, resource: int, offset: int, size: int) -> None:
+    request = gen.BufferSetTensorRequest(buffer, tensor, resource, offset, size)
+    assert gen.BufferSetTensorRequest.decode(Reader(encoded(request))) == request
+
+
+def test_graph_truncated_at_every_byte_is_refused() -> None:
+    data = encoded(gen.Graph((1, 2), (gen.TensorRecord(id=1), gen.TensorRecord(id=2))))
+    for size in range(len(data)):
+        with pytest.raises(WireError):
+            gen.Graph.decode(Reader(data[:size]))
+
+
+def test_count_beyond_the_message_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(WireError, match="4294967295 items"):
+        gen.Graph.decode(Reader(b"\xff\xff\xff\xff" + bytes(64)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (0).to_bytes(8, "little"),
+        (5).to_bytes(8, "little") + b"abcde\0\0\0",
+        (2**64 - 1).to_bytes(8, "little") + b"abc\0",
+        (4).to_bytes(8, "little") + b"ab",
+    ],
+    ids=["empty", "no NUL", "endless", "short"],
+)
+def test_bad_string_is_refused(data: bytes) -> None:
+    with pytest.raises(WireError):
+        Reader(data).string()
+
+
+def test_a_missing_optional_item_reads_false() -> None:
+    old = bytes([1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+    assert gen.DeviceGetPropsReply.decode(Reader(old)) == gen.DeviceGetPropsReply(True, False, True, False, False)
+
+
+def test_op_with_view_and_sources_round_trip() -> None:
+    tensor = gen.RawTensor(buffer=9, view_src=7, src=(5, 6, 0, 8, *(0,) * 6))
+    op = gen.OpRecord(tensor, 3, gen.RawTensor(type=1), (gen.RawTensor(type=2), gen.RawTensor(type=3)))
+    data = encoded(op)
+    assert len(data) == 336 * 4 + 8
+    assert gen.OpRecord.decode(Reader(data)) == op

@@ -1,0 +1,105 @@
+"""Call records: reading, joining, and every kind of loss shown to be found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lab.errors import WireError
+from lab.metrics import calls
+from lab.metrics.calls import HEADER, RECORD, Records, join, read_call_log, summarise
+
+
+def records_of(slots: list[int], *, start: int = 1000) -> Records:
+    records = np.zeros(len(slots), RECORD)
+    records["seq"] = np.arange(len(slots))
+    records["start_ns"] = start + np.arange(len(slots))
+    records["duration_ns"] = 1000 * (1 + np.arange(len(slots)))
+    records["queue_ns"] = 7
+    records["type"], records["call"], records["status"] = 2, 17, 4
+    records["reply_resource"] = slots
+    return records
+
+
+def write_log(path: Path, side: int, records: Records, *, session: int = 5, counted: int | None = None) -> Path:
+    header = np.zeros(1, HEADER)
+    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
+    header["pid"], header["session"], header["context"], header["capset"] = 100 + side, session, 3 * side, 4
+    header["counted"] = len(records) if counted is None else counted
+    header["build_id"] = b"ab" * 20
+    path.write_bytes(header.tobytes() + records.tobytes() + bytes(3 * RECORD.itemsize))
+    return path
+
+
+def both(folder: Path, guest: Records, host: Records, **guest_options: int) -> calls.Joined:
+    guest_log = write_log(folder / "guest-1.calls", 0, guest, **guest_options)
+    return join([read_call_log(guest_log), read_call_log(write_log(folder / "host-1.calls", 1, host))])
+
+
+def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
+    joined = both(tmp_path, records_of([3, 4, 3]), records_of([4, 3, 3]))
+    assert joined.findings == ()
+    assert [call.host_compute_ns for call in joined.calls] == [2000, 1000, 3000]
+    assert (joined.guest_counted, joined.host_counted) == (3, 3)
+    assert joined.calls[0].command == "buffer_set_tensor"
+    assert joined.calls[0].context == 3
+
+
+def test_a_dropped_guest_record_is_found(tmp_path: Path) -> None:
+    joined = both(tmp_path, np.delete(records_of([3, 4, 3]), 1), records_of([4, 3, 3]), counted=3)
+    assert any("3 commands counted, 2 recorded" in finding for finding in joined.findings)
+
+
+def test_a_command_the_host_never_counted_is_found(tmp_path: Path) -> None:
+    joined = both(tmp_path, records_of([3, 4, 3]), records_of([4, 3]))
+    assert joined.findings == ("guest pid 100 sent 3 commands, the worker of context 3 (pid 101) counted 2",)
+    assert joined.calls[2].host_compute_ns is None
+
+
+def test_a_guest_without_host_and_a_host_without_guest_are_found(tmp_path: Path) -> None:
+    joined = both(tmp_path, records_of([3]), records_of([3]), session=77)
+    assert len(joined.findings) == 2
+
+
+def test_peers_without_session_are_joined_in_order(tmp_path: Path) -> None:
+    guest = read_call_log(write_log(tmp_path / "guest.calls", 0, records_of([3]), session=9))
+    host = read_call_log(write_log(tmp_path / "host.calls", 1, records_of([3]), session=0))
+    assert join([host, guest]).findings == ()
+
+
+def test_a_record_that_was_never_completed_is_left_out_and_found(tmp_path: Path) -> None:
+    records = records_of([3, 4])
+    records["start_ns"][0] = 0
+    log = read_call_log(write_log(tmp_path / "guest.calls", 0, records))
+    assert log.recorded == 1
+    assert any("1 recorded" in finding for finding in join([log]).findings)
+
+
+@pytest.mark.parametrize(
+    ("at", "value"), [(0, b"X"), (8, b"\2"), (12, b"\7"), (16, b"\1")], ids=["magic", "version", "side", "size"]
+)
+def test_another_file_is_refused(tmp_path: Path, at: int, value: bytes) -> None:
+    path = write_log(tmp_path / "guest.calls", 0, records_of([1]))
+    raw = bytearray(path.read_bytes())
+    raw[at : at + 1] = value
+    path.write_bytes(raw)
+    with pytest.raises(WireError):
+        read_call_log(path)
+
+
+def test_a_short_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "guest.calls"
+    path.write_bytes(b"APIRCALL")
+    with pytest.raises(WireError, match="too few"):
+        read_call_log(path)
+
+
+def test_summary_counts_failures_and_percentiles(tmp_path: Path) -> None:
+    guest = records_of([3] * 100)
+    guest["status"][7] = 5
+    (line,) = summarise(both(tmp_path, guest, records_of([3] * 100)).calls)
+    assert (line.command, line.count, line.failed) == ("buffer_set_tensor", 100, 1)
+    assert line.p50_us == pytest.approx(50.5)
+    assert line.max_us == pytest.approx(100.0)
