@@ -39,7 +39,7 @@ request = [{ name = "x", type = "u32", doc = "d" }, { name = "y", type = "list<p
 """
 
 BAD = {
-    "unknown key": ('size = 16', 'size = 16\ncolour = 1', "structs[0].colour"),
+    "unknown key": ("size = 16", "size = 16\ncolour = 1", "structs[0].colour"),
     "wrong type": ("number = 1", 'number = "1"', "calls[0].number"),
     "not snake_case": ('name = "first"', 'name = "First"', "calls[0].name"),
     "a word of C++": ('name = "first"', 'name = "operator"', "calls[0].name"),
@@ -54,10 +54,13 @@ BAD = {
     "extension without name": ("number = 1", "number = 64", "calls[0].extension"),
     "extension name on a base call": ("number = 1", 'number = 1\nextension = "e"', "calls[0].extension"),
     "since of the future": ("number = 1", "number = 1\nsince = [0, 3]", "calls[0].since"),
-    "unknown type": ('type = "u32", doc = "d" }, { name = "y"', 'type = "u33", doc = "d" }, { name = "y"', "calls[0].request[0].type"),
+    "unknown type": ('name = "x", type = "u32"', 'name = "x", type = "u33"', "calls[0].request[0].type"),
     "unknown item type": ("list<pair>", "list<string>", "calls[0].request[1].type"),
-    "optional in the middle": ('type = "u32", doc = "d" }, {', 'type = "u32", optional = true, doc = "d" }, { name = "z", type = "u8", doc = "d" }, {',
-                               "calls[0].request[1].optional"),
+    "optional in the middle": (
+        '{ name = "x", type = "u32", doc',
+        '{ name = "z", type = "u8", optional = true, doc = "d" }, { name = "x", type = "u32", doc',
+        "calls[0].request[1].optional",
+    ),
     "unknown struct type": ('type = "u32", offset = 0', 'type = "bool", offset = 0', "structs[0].fields[0].type"),
     "empty count": ("offset = 0,", "offset = 0, count = 0,", "structs[0].fields[0].count"),
     "overlap": ("offset = 0,", "offset = 0, count = 3,", "structs[0].fields[1].offset"),
