@@ -6,8 +6,9 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
-from backend_impl.protocol import emit_cpp, emit_python, schema
+from backend_impl.protocol import emit_cpp, emit_golden, emit_python, schema
 from lab.errors import ConfigError
 from lab.paths import PROJECT
 
@@ -17,9 +18,18 @@ SCHEMA = Path(__file__).with_name("apir.toml")
 def generated(path: Path = SCHEMA) -> dict[Path, str]:
     """Text of every generated file by its path. Raises ConfigError for a bad schema."""
     protocol = schema.load(path)
+    python = formatted(emit_python.emit(protocol))
+    codec = ModuleType("lab.apir.protocol_gen")
+    # Registered under its own name because dataclasses look their module up.
+    sys.modules[codec.__name__ + "_new"] = codec
+    codec.__name__ += "_new"
+    exec(compile(python, "protocol_gen.py", "exec"), codec.__dict__)  # noqa: S102 - our own text, made a line above
+    native = PROJECT / "backend_impl"
     return {
-        PROJECT / "backend_impl" / "wire" / "apir_gen.hpp": emit_cpp.emit(protocol),
-        PROJECT / "lab" / "apir" / "protocol_gen.py": formatted(emit_python.emit(protocol)),
+        native / "wire" / "apir_gen.hpp": emit_cpp.emit(protocol),
+        PROJECT / "lab" / "apir" / "protocol_gen.py": python,
+        native / "protocol" / "golden_gen.json": emit_golden.emit_json(protocol, codec),
+        native / "tests" / "golden_gen.hpp": emit_golden.emit_cpp(protocol, codec),
     }
 
 
@@ -49,6 +59,7 @@ def main() -> int:
             print(f"{path.relative_to(PROJECT)} is not what the schema gives", file=sys.stderr)  # noqa: T201 - a program's message
         return 1 if stale else 0
     for path in stale:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(files[path], encoding="utf-8")
     return 0
 

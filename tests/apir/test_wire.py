@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend_impl.protocol.emit_cpp import camel
 from lab.apir import protocol_gen as gen
 from lab.apir.wire import Reader, Writer
 from lab.errors import WireError
+from lab.paths import PROJECT
 
 pytestmark = pytest.mark.protocol
 
@@ -86,3 +90,30 @@ def test_op_with_view_and_sources_round_trip() -> None:
     data = encoded(op)
     assert len(data) == 336 * 4 + 8
     assert gen.OpRecord.decode(Reader(data)) == op
+
+
+GOLDEN = json.loads((PROJECT / "backend_impl" / "protocol" / "golden_gen.json").read_text(encoding="utf-8"))
+
+
+def message_class(name: str) -> type[gen.Graph]:
+    # Any message has the same two methods; Graph stands for all of them.
+    found: type[gen.Graph] = getattr(gen, camel(name))
+    return found
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_bytes_decode_and_encode_again(name: str) -> None:
+    data = bytes.fromhex(GOLDEN[name])
+    reader = Reader(data)
+    message = message_class(name).decode(reader)
+    assert reader.remaining == 0
+    assert encoded(message) == data
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_bytes_cut_anywhere_are_refused(name: str) -> None:
+    data = bytes.fromhex(GOLDEN[name])
+    optional = {16} if name == "device_get_props_reply" else set()
+    for size in set(range(len(data))) - optional:
+        with pytest.raises(WireError):
+            message_class(name).decode(Reader(data[:size]))
