@@ -1,0 +1,80 @@
+"""Child processes: they end with their context, their group with them, and a failure tells what was run and what it said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline, poll
+from lab.errors import BuildError, WaitTimeout
+from lab.process import check, end_group, file_tail, finish, group_is_alive, spawn, wait_group_gone
+
+SLEEP = "import time; time.sleep(60)"
+
+
+def test_output_and_status_come_back() -> None:
+    done = finish(("sh", "-c", "echo out; echo err >&2; exit 7"), deadline=Deadline.after(10))
+    assert done.exit_status == 7
+    assert done.output == "out\nerr\n"
+
+
+def test_check_raises_with_command_and_output() -> None:
+    with pytest.raises(BuildError) as caught:
+        check(("sh", "-c", "echo reason; exit 3"), what="the step", deadline=Deadline.after(10))
+    assert "the step failed with exit status 3" in str(caught.value)
+    assert "reason" in caught.value.output_tail
+
+
+def test_leaving_the_context_ends_the_whole_group(tmp_path: Path) -> None:
+    with spawn(("sh", "-c", "sleep 60 & echo started; wait"), log=tmp_path / "log") as child:
+        poll("the child's start", lambda: "started" in child.log_tail(), Deadline.after(10))
+        group = child.pid
+    wait_group_gone(group, Deadline.after(5))
+    assert not group_is_alive(group)
+
+
+def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    script = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); {SLEEP}"
+    with spawn((sys.executable, "-c", script), log=tmp_path / "log") as child:
+        poll("the child's start", lambda: "deaf" in child.log_tail(), Deadline.after(10))
+        end_group(child, terminate_s=0.2)
+        assert child.exit_status() == -signal.SIGKILL
+
+
+def test_a_child_past_its_deadline_is_ended_and_told() -> None:
+    with pytest.raises(WaitTimeout, match="the end of"):
+        finish((sys.executable, "-c", SLEEP), deadline=Deadline.after(0.3))
+
+
+def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from lab.process import spawn\n"
+        f"with spawn(('sleep', '60'), log=Path({str(tmp_path / 'log')!r})) as child:\n"
+        "    print(child.pid, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    done = finish((sys.executable, "-c", script), deadline=Deadline.after(20))
+    wait_group_gone(int(done.output.split()[0]), Deadline.after(5))
+
+
+def test_only_named_descriptors_are_inherited(tmp_path: Path) -> None:
+    kept, other = os.open("/dev/null", os.O_RDONLY), os.open("/dev/null", os.O_RDONLY)
+    try:
+        with spawn(("sh", "-c", "ls /proc/self/fd"), log=tmp_path / "log", pass_fds=(kept,)) as child:
+            child.wait(Deadline.after(10))
+            listed = child.log_tail().split()
+    finally:
+        os.close(kept)
+        os.close(other)
+    assert str(kept) in listed
+    assert str(other) not in listed
+
+
+def test_tail_is_the_end_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("abcdef")
+    assert file_tail(path, 3) == "def"
+    assert file_tail(tmp_path / "none") == ""
