@@ -1,0 +1,74 @@
+"""``junit.xml``: the same verdict in the form that CI systems read. One suite per variant, one test per case and fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree import ElementTree as ET
+
+from lab.bundle.outcome import Blame, Outcome
+from lab.bundle.reader import Bundle
+from lab.bundle.schema import CaseRow, FactRow, FindingRow, Status, VariantRecord
+
+CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
+
+
+def junit_xml(bundle: Bundle) -> str:
+    """The bundle as JUnit XML."""
+    root = ET.Element("testsuites", name=bundle.run.run)
+    for variant in bundle.run.variants:
+        _suite(root, bundle, variant)
+    totals = {key: str(sum(int(suite.get(key, "0")) for suite in root)) for key in ("tests", "failures", "errors", "skipped")}
+    root.attrib.update(totals)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(root: ET.Element, bundle: Bundle, variant: VariantRecord) -> None:
+    name = f"{variant.name}.{variant.variant}"
+    suite = ET.SubElement(root, "testsuite", name=name, time=f"{variant.wall_s:.3f}", timestamp=bundle.run.started)
+    here = (variant.name, variant.variant)
+    for case in bundle.cases:
+        if (case.scenario, case.variant) == here:
+            _case(suite, name, case)
+    for fact in bundle.facts:
+        if (fact.scenario, fact.variant) == here:
+            _fact(suite, name, fact)
+    findings = [finding for finding in bundle.findings if (finding.scenario, finding.variant) == here]
+    _verdict(suite, name, variant, findings)
+    for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(key, str(len(suite.findall(tag if tag == "testcase" else f"testcase/{tag}"))))
+
+
+def _case(suite: ET.Element, name: str, case: CaseRow) -> None:
+    test = ET.SubElement(
+        suite, "testcase", classname=f"{name}.{case.op}", name=case.case, time=f"{case.since_previous_ms / 1000:.6f}"
+    )
+    outcome = Outcome(case.outcome)
+    if outcome is Outcome.UNSUPPORTED:
+        ET.SubElement(test, "skipped", message="unsupported by the remote device")
+    elif outcome.blame is not None:
+        tag = "failure" if outcome is Outcome.FAIL else "error"
+        ET.SubElement(test, tag, type=outcome, message=clean(case.message))
+
+
+def _fact(suite: ET.Element, name: str, fact: FactRow) -> None:
+    test = ET.SubElement(suite, "testcase", classname=f"{name}.{fact.check}", name=fact.name)
+    if not fact.ok:
+        ET.SubElement(test, "failure", message=clean(f"expected {fact.expected}, seen {fact.seen}"))
+
+
+def _verdict(suite: ET.Element, name: str, variant: VariantRecord, findings: Iterable[FindingRow]) -> None:
+    """One test for the variant itself, which holds the findings: there is a test even where nothing ran."""
+    test = ET.SubElement(suite, "testcase", classname=name, name="verdict", time=f"{variant.wall_s:.3f}")
+    if variant.status is Status.SKIPPED:
+        ET.SubElement(test, "skipped", message=clean(variant.reason))
+    for finding in findings:
+        tag = "failure" if finding.blame == Blame.PRODUCT else "error"
+        ET.SubElement(test, tag, type=finding.finding, message=clean(finding.text))
+    if variant.status in {Status.ERROR, Status.INTERRUPTED, Status.RUNNING} and not len(test):
+        ET.SubElement(test, "error", type=variant.status, message=clean(variant.reason or variant.status))
+
+
+def clean(text: str) -> str:
+    """Text without the control characters that XML cannot hold."""
+    return text.translate(CONTROL)

@@ -1,0 +1,135 @@
+"""Writing a bundle as the run goes on. Whatever ends the run, what was written so far is valid."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from lab.bundle.outcome import CaseResult, Finding
+from lab.bundle.schema import CALLS, LOGS, RESULTS, RUN, SCENARIOS, CallRow, CaseRow, FactRow, FindingRow, ResultRow, RunRecord
+
+
+def run_id(name: str, moment: datetime) -> str:
+    """Name of a run's folder: ``2026-01-31T06-15-00Z-smoke`` (no colons: they are awkward in paths and URLs)."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H-%M-%SZ}-{name}"
+
+
+@contextlib.contextmanager
+def new_bundle(parent: Path, name: str) -> Iterator[BundleWriter]:
+    """A folder of its own below ``parent`` for as long as the context lasts, with its row files open."""
+    parent.mkdir(parents=True, exist_ok=True)
+    run, folder = _new_folder(parent, name)
+    (folder / LOGS).mkdir()
+    (folder / SCENARIOS).mkdir()
+    with open(folder / RESULTS, "a", encoding="utf-8") as results, open(folder / CALLS, "a", encoding="utf-8") as calls:
+        yield BundleWriter(run, folder, results, calls)
+
+
+def _new_folder(parent: Path, name: str) -> tuple[str, Path]:
+    """Two runs within one second get different folders."""
+    moment = datetime.now(UTC)
+    run = run_id(name, moment)
+    for number in range(2, 1000):
+        try:
+            (parent / run).mkdir()
+        except FileExistsError:
+            run = f"{run_id(name, moment)}-{number}"
+        else:
+            break
+    return run, parent / run
+
+
+class BundleWriter:
+    """The open bundle. Rows may come from several threads; each is on disk when the call returns."""
+
+    def __init__(self, run: str, folder: Path, results: TextIO, calls: TextIO) -> None:
+        self.run = run
+        self.folder = folder
+        self._results = results
+        self._calls = calls
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+
+    @property
+    def at_s(self) -> float:
+        """Seconds since the bundle was opened."""
+        return round(time.monotonic() - self._started, 3)
+
+    def logs(self, *names: str) -> Path:
+        """The folder for logs of a variant, made if it is not there."""
+        folder = self.folder.joinpath(LOGS, *names)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def describe(self, record: RunRecord) -> None:
+        """Replace ``run.json``, as a whole or not at all."""
+        write_whole(self.folder / RUN, record.model_dump_json(indent=1) + "\n")
+
+    def result(self, row: ResultRow) -> None:
+        """Append one row to the results."""
+        self._append(self._results, row)
+
+    def call(self, row: CallRow, *, flush: bool = True) -> None:
+        """Append one row to the calls. Many at once are flushed with the last of them."""
+        self._append(self._calls, row, flush=flush)
+
+    def _append(self, file: TextIO, row: Any, *, flush: bool = True) -> None:
+        line = json.dumps(asdict(row), ensure_ascii=False, separators=(",", ":"))
+        with self._lock:
+            file.write(f"{line}\n")
+            if flush:
+                file.flush()
+
+
+class CheckWriter:
+    """Rows of one check of one variant: knows where they belong and keeps the findings and results for the verdict."""
+
+    def __init__(self, bundle: BundleWriter, scenario: str, variant: str, check: str) -> None:
+        self._bundle = bundle
+        self._place = (scenario, variant, check)
+        self.findings: list[Finding] = []
+        self.results: list[CaseResult] = []
+
+    def case(self, result: CaseResult) -> None:
+        """A case has ended."""
+        self.results.append(result)
+        row = CaseRow(
+            *self._place,
+            result.case,
+            result.op,
+            result.params,
+            result.outcome,
+            result.message,
+            result.since_previous_ms,
+            self._bundle.at_s,
+        )
+        self._bundle.result(row)
+
+    def fact(self, name: str, expected: str, seen: str, *, ok: bool) -> bool:
+        """Something was looked at; returns ``ok``."""
+        self._bundle.result(FactRow(*self._place, name, expected, seen, ok, self._bundle.at_s))
+        return ok
+
+    def finding(self, finding: Finding) -> None:
+        """Something is wrong."""
+        self.findings.append(finding)
+        row = FindingRow(*self._place, finding.kind, finding.blame, finding.text, finding.case, self._bundle.at_s)
+        self._bundle.result(row)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part."""
+    temporary = path.with_name(f".{path.name}.new")
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

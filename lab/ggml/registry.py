@@ -1,0 +1,97 @@
+"""Which backends and devices ggml's registry holds, in its order, as one line of JSON.
+
+A program, run with the python3 of the root or guest whose ggml is asked (``python3 registry.py devices``), because only
+there the answer is the one that any ggml program gets. ``python3 registry.py scores FILE…`` asks CPU variants for their
+own score (``ggml_backend_score``; 0: does not run on this processor). ``read_devices`` turns the line back into values.
+Function names and device type numbers are those of ``ggml-backend.h`` of libggml 0.27.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LIBRARY = "libggml.so.0"
+BASE_LIBRARY = "libggml-base.so.0"
+DEVICE_TYPES = ("CPU", "GPU", "IGPU", "ACCEL", "META")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device of ggml's registry. ``index`` is its place in it, which is the order in which programs look."""
+
+    index: int
+    registry: str
+    name: str
+    description: str
+    type: str
+
+
+def read_devices(line: str) -> tuple[Device, ...]:
+    """The devices in the line that this program printed."""
+    return tuple(Device(**fields) for fields in json.loads(line)["devices"])
+
+
+def list_devices() -> tuple[Device, ...]:
+    """Load every backend that ggml finds and list the devices."""
+    ggml = ctypes.CDLL(LIBRARY, mode=ctypes.RTLD_GLOBAL)
+    base = ctypes.CDLL(BASE_LIBRARY, mode=ctypes.RTLD_GLOBAL)
+    ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+    ggml.ggml_backend_load_all()
+    device_at = _function(ggml.ggml_backend_dev_get, ctypes.c_void_p, ctypes.c_size_t)
+    name_of = _function(base.ggml_backend_dev_name, ctypes.c_char_p, ctypes.c_void_p)
+    description_of = _function(base.ggml_backend_dev_description, ctypes.c_char_p, ctypes.c_void_p)
+    type_of = _function(base.ggml_backend_dev_type, ctypes.c_int, ctypes.c_void_p)
+    registry_of = _function(base.ggml_backend_dev_backend_reg, ctypes.c_void_p, ctypes.c_void_p)
+    registry_name_of = _function(base.ggml_backend_reg_name, ctypes.c_char_p, ctypes.c_void_p)
+    devices = []
+    for index in range(ggml.ggml_backend_dev_count()):
+        device = device_at(index)
+        kind = type_of(device)
+        devices.append(
+            Device(
+                index=index,
+                registry=registry_name_of(registry_of(device)).decode(),
+                name=name_of(device).decode(),
+                description=description_of(device).decode(errors="replace"),
+                type=DEVICE_TYPES[kind] if 0 <= kind < len(DEVICE_TYPES) else str(kind),
+            )
+        )
+    return tuple(devices)
+
+
+def score_of(library: str) -> int:
+    """The score that a backend library gives itself on this processor; 0 when it does not run here or will not load."""
+    try:
+        score = ctypes.CDLL(library).ggml_backend_score
+    except (OSError, AttributeError):
+        return 0
+    score.restype = ctypes.c_int
+    return int(score())
+
+
+def _function(function: Any, result: Any, *arguments: Any) -> Any:
+    function.restype = result
+    function.argtypes = arguments
+    return function
+
+
+def main(arguments: list[str]) -> int:
+    """Answer ``devices`` or ``scores FILE…`` with one line of JSON, the last of the output."""
+    match arguments:
+        case ["devices"]:
+            answer: dict[str, Any] = {"devices": [asdict(device) for device in list_devices()]}
+        case ["scores", *libraries]:
+            answer = {"scores": {library: score_of(library) for library in libraries}}
+        case _:
+            print("usage: registry.py devices | scores FILE…", file=sys.stderr)  # noqa: T201 - this is a program here
+            return 2
+    print(json.dumps(answer), flush=True)  # noqa: T201 - this is a program here
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

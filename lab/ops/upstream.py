@@ -1,0 +1,282 @@
+"""The distribution's own ``test-backend-ops``, run in a guest, row by row.
+
+What has to be known of it (each seen with libggml 0.27):
+
+* It exits 0 when nothing was tested: no case chosen, no device of the name given with ``-b``, everything unsupported.
+  So rows are counted here, never exit statuses.
+* Devices of type CPU are skipped unless ``-b`` names them, and the reference is the registry's first device of type CPU,
+  whatever that is. Which one it is, is proved beforehand by listing the registry (``refused_devices``).
+* Rows come when a case has ended. A crash names no case: the first expected case without a row is the one.
+* Without a terminal its output is held back: ``stdbuf -oL`` makes rows arrive as they happen.
+* Rows repeat with the same text: a case's id is its text and its occurrence. ``test`` and ``support`` mode give different
+  numbers of rows, so the list of expected cases comes from a ``test`` run.
+* Error numbers are printed without a newline in front of the row they belong to.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.ggml.registry import Device
+
+PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
+REGISTRY = "ggml-virtgpu"
+NAME_PREFIX = "[virtgpu] "
+REFERENCE_REGISTRY = "CPU"
+
+HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "error_message", "backend_reg_name")
+ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cases: operations by exact name, and regular expressions one of which the parameters must begin with."""
+
+    ops: tuple[str, ...]
+    patterns: tuple[str, ...] = ()
+
+    def arguments(self) -> tuple[str, ...]:
+        """The program's options for it. One ``-p`` filters all operations, so the patterns become one, anchored."""
+        chosen = ("-o", ",".join(self.ops))
+        return (*chosen, "-p", f"^({'|'.join(self.patterns)})") if self.patterns else chosen
+
+
+def test_argv(device: str, selection: Selection) -> tuple[str, ...]:
+    """Command that tests ``device`` and prints each row when its case has ended."""
+    return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *selection.arguments())
+
+
+def guest_command(device: str, selection: Selection, environment: Mapping[str, str]) -> str:
+    """Shell line for the guest: prints ``pid N``, then becomes the program, both outputs as one stream."""
+    variables = [f"{name}={value}" for name, value in sorted(environment.items())]
+    program = shlex.join(("env", *variables, *test_argv(device, selection)))
+    return f'echo "pid $$"; exec {program} 2>&1'
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the program's csv output; ``before`` is what stood in front of it."""
+
+    backend: str
+    op: str
+    params: str
+    supported: bool
+    error: str
+    before: str = ""
+
+    @property
+    def text(self) -> str:
+        """The case as the program itself writes it: ``OP(params)``."""
+        return f"{self.op}({self.params})"
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the row says. A combination that was never seen is a failure, not a pass."""
+        if self.supported:
+            return Outcome.PASS if not self.error else Outcome.FAIL
+        return Outcome.UNSUPPORTED if self.error == "not supported" else Outcome.FAIL
+
+
+def parse_row(line: str) -> Row | None:
+    """The row in a line of output; None for the header and anything else."""
+    match = ROW.match(line)
+    if match is None:
+        return None
+    backend, op, params, mode, supported, error, _registry = next(csv.reader([match["row"]]))
+    if mode != "test":
+        return None
+    return Row(backend, op, params, supported == "1", error, match["before"].strip())
+
+
+@dataclass(slots=True)
+class OccurrenceCounter:
+    """Gives repeated texts different ids: ``ADD(…)``, then ``ADD(…)#2`` and so on."""
+
+    _seen: Counter[str] = field(default_factory=Counter)
+
+    def case_id(self, text: str) -> str:
+        """Id of the next case of that text."""
+        self._seen[text] += 1
+        return text if self._seen[text] == 1 else f"{text}#{self._seen[text]}"
+
+
+def case_ids(lines: Iterable[str]) -> tuple[str, ...]:
+    """Ids of all cases in the output of a ``test`` run, in its order: the list of expected ones."""
+    counter = OccurrenceCounter()
+    rows = (parse_row(line) for line in lines)
+    return tuple(counter.case_id(row.text) for row in rows if row is not None)
+
+
+def op_of(case: str) -> str:
+    """The operation's name in a case id."""
+    return case.partition("(")[0]
+
+
+@dataclass(slots=True)
+class RowStream:
+    """Turns lines into case results as they come, and remembers what a verdict needs.
+
+    Args:
+        device: name that every row must carry.
+        on_result: called with each result at once.
+        clock: monotonic seconds.
+    """
+
+    device: str
+    on_result: Callable[[CaseResult], None]
+    clock: Callable[[], float] = time.monotonic
+    pid: int | None = None
+    results: list[CaseResult] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    _counter: OccurrenceCounter = field(default_factory=OccurrenceCounter)
+    _last: float | None = None
+
+    def feed(self, line: str) -> None:
+        """Take one line of the program's output."""
+        now = self.clock()
+        since = 0.0 if self._last is None else now - self._last
+        row = parse_row(line)
+        if row is None:
+            self._note(line)
+            self._last = now if self._last is None else self._last
+            return
+        self._last = now
+        if row.backend != self.device:
+            self.foreign.append(row.backend)
+            return
+        message = " ".join(part for part in (row.before, row.error) if part)
+        result = CaseResult(self._counter.case_id(row.text), row.op, row.params, row.outcome, message, round(since * 1000, 3))
+        self.results.append(result)
+        self.on_result(result)
+
+    def _note(self, line: str) -> None:
+        if self.pid is None and (match := re.fullmatch(r"pid (\d+)\s*", line)):
+            self.pid = int(match[1])
+        elif line.strip() and not line.startswith('"backend_name"'):
+            self.remarks.append(line.rstrip())
+
+
+def refused_devices(devices: Sequence[Device]) -> tuple[Finding, ...]:
+    """Why this registry cannot be trusted for a comparison; empty when it can.
+
+    There must be a device of ours, and the reference that the program will choose (the first device of type CPU) must be
+    the guest's own CPU backend and not ours under another name.
+    """
+    listed = ", ".join(f"{device.index}: {device.registry} {device.name!r} {device.type}" for device in devices) or "none"
+    if remote_device(devices) is None:
+        text = f"no device of registry {REGISTRY} in the guest; its devices: {listed}"
+        return (Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text),)
+    reference = reference_device(devices)
+    if reference is None:
+        return (Finding(FindingKind.WRONG_REFERENCE, Blame.LAB, f"no device of type CPU to compare with; devices: {listed}"),)
+    if reference.registry != REFERENCE_REGISTRY or reference.name.startswith(NAME_PREFIX):
+        text = (
+            f"test-backend-ops would compare with {reference.name!r} of registry {reference.registry}, "
+            f"not with the guest's own CPU backend; devices: {listed}"
+        )
+        return (Finding(FindingKind.WRONG_REFERENCE, Blame.PRODUCT, text),)
+    return ()
+
+
+def remote_device(devices: Sequence[Device]) -> Device | None:
+    """The first device of our registry."""
+    return next((device for device in devices if device.registry == REGISTRY), None)
+
+
+def reference_device(devices: Sequence[Device]) -> Device | None:
+    """The device that ``test-backend-ops`` compares with: the first of type CPU."""
+    return next((device for device in devices if device.type == "CPU"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the program ended: its status (None: it did not end by itself), or what cut it off."""
+
+    exit_status: int | None
+    cut_off: Outcome | None = None
+    why: str = ""
+
+
+def judge(
+    stream: RowStream,
+    ending: Ending,
+    expected: Sequence[str],
+    *,
+    selection: Selection,
+    min_cases: int,
+) -> tuple[Finding, ...]:
+    """Everything wrong with a run of ``test-backend-ops``, besides what its results say themselves."""
+    results = stream.results
+    findings = [*_judge_ending(stream, ending, expected), *_judge_membership(results, ending, expected)]
+    if stream.foreign:
+        text = f"{len(stream.foreign)} rows are of device {stream.foreign[0]!r}, not of {stream.device!r}"
+        findings.append(Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text))
+    if not results and ending.cut_off is None:
+        text = f"test-backend-ops ended with status {ending.exit_status} and tested nothing on {stream.device!r}"
+        findings.append(Finding(FindingKind.NO_CASES, Blame.PRODUCT, text))
+    elif results and all(result.outcome is Outcome.UNSUPPORTED for result in results):
+        findings.append(Finding(FindingKind.ALL_UNSUPPORTED, Blame.PRODUCT, f"all of {len(results)} cases are unsupported"))
+    if ending.cut_off is None and results:
+        findings += _judge_breadth(results, selection, min_cases)
+    findings += _judge_failures(results)
+    return tuple(findings)
+
+
+def first_without_result(results: Sequence[CaseResult], expected: Sequence[str]) -> str | None:
+    """The first expected case that has no result: where the run was when it ended."""
+    seen = {result.case for result in results}
+    return next((case for case in expected if case not in seen), None)
+
+
+def _judge_ending(stream: RowStream, ending: Ending, expected: Sequence[str]) -> Iterable[Finding]:
+    """A run that was cut off, or a status that does not go with the rows."""
+    if ending.cut_off is not None:
+        case = first_without_result(stream.results, expected)
+        where = f"the first case without a result is {case}" if case else "every expected case had its result"
+        blame = ending.cut_off.blame or Blame.LAB
+        yield Finding(FindingKind.INTERRUPTED, blame, f"{ending.cut_off}: {ending.why}; {where}", case)
+        return
+    failed = any(result.outcome is Outcome.FAIL for result in stream.results)
+    if ending.exit_status != (1 if failed else 0):
+        said = f"; it said: {stream.remarks[-1]}" if stream.remarks else ""
+        text = f"test-backend-ops ended with status {ending.exit_status}, which its rows do not explain{said}"
+        yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text, first_without_result(stream.results, expected))
+
+
+def _judge_membership(results: Sequence[CaseResult], ending: Ending, expected: Sequence[str]) -> Iterable[Finding]:
+    """Cases that should be there and are not, and the other way round."""
+    seen = [result.case for result in results]
+    missing = [case for case in expected if case not in set(seen)]
+    surplus = [case for case in seen if case not in set(expected)]
+    if missing and ending.cut_off is None:
+        text = f"{len(missing)} of {len(expected)} expected cases have no result, the first is {missing[0]}"
+        yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0])
+    if surplus:
+        text = f"{len(surplus)} cases were not expected, the first is {surplus[0]}"
+        yield Finding(FindingKind.SURPLUS_CASE, Blame.LAB, text, surplus[0])
+
+
+def _judge_breadth(results: Sequence[CaseResult], selection: Selection, min_cases: int) -> Iterable[Finding]:
+    """Fewer cases than asked for, or an operation of which none ran."""
+    if len(results) < min_cases:
+        text = f"{len(results)} cases ran, at least {min_cases} were asked for"
+        yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, text)
+    ran = {result.op for result in results}
+    for op in selection.ops:
+        if op not in ran:
+            yield Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; the patterns leave none of it")
+
+
+def _judge_failures(results: Sequence[CaseResult]) -> Iterable[Finding]:
+    """One finding for every failed case."""
+    for result in results:
+        if result.outcome is Outcome.FAIL:
+            yield Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, f"{result.case}: {result.message}", result.case)

@@ -1,0 +1,96 @@
+"""Matrix → variants, and which of them one boot can serve."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.file import Tables, axis_path, flattened, overridden, validated
+from lab.scenario.model import AxisValue, Scenario
+
+ONLY_VARIANT = "default"
+CHOSEN_PER_PROGRAM = frozenset({"capset", "data_path", "environment"})
+"""Settings of ``[guest]`` that a guest program's environment decides: variants that differ only in these share a boot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One point of a scenario's matrix: a scenario whose own matrix is empty, and an id that reads like words."""
+
+    id: str
+    scenario: Scenario
+    axes: tuple[tuple[str, AxisValue], ...] = ()
+
+    @property
+    def boot_key(self) -> str:
+        """Equal for variants that one boot can serve."""
+        guest = self.scenario.guest.model_dump(mode="json", exclude=set(CHOSEN_PER_PROGRAM))
+        rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s"})
+        return f"{sorted(guest.items())} {rest}"
+
+
+def expand(tables: Tables, path: Path) -> tuple[Variant, ...]:
+    """All variants of checked tables, in the order of the file. Raises ``ConfigError``."""
+    matrix = list(flattened(tables.get("matrix", {})))
+    plain = {key: value for key, value in tables.items() if key != "matrix"}
+    variants = []
+    for values in itertools.product(*(axis_values for _, axis_values in matrix)):
+        point = tuple(zip((axis for axis, _ in matrix), values, strict=True))
+        here = plain
+        for axis, value in point:
+            here = overridden(here, axis_path(axis) or axis, value)
+        variants.append(Variant(variant_id(point), validated(here, path), point))
+    _refuse_equal_ids(variants, path)
+    return tuple(variants)
+
+
+def variant_id(point: Sequence[tuple[str, AxisValue]]) -> str:
+    """Words of the values, joined: ``apir-copied``. Numbers and truths take their axis along: ``cpus-4``."""
+    return "-".join(_word(axis, value) for axis, value in point) or ONLY_VARIANT
+
+
+def chosen(variants: Iterable[Variant], ids: Sequence[str], matches: Callable[[str], bool], path: Path) -> tuple[Variant, ...]:
+    """Variants named by ``--variant`` (all if none are) for which ``-k`` holds of ``scenario/variant``.
+
+    Raises:
+        ConfigError: for an id that no variant has.
+    """
+    variants = tuple(variants)
+    known = [variant.id for variant in variants]
+    unknown = [
+        ConfigProblem("--variant", f"there is no variant {name!r}", f"one of {', '.join(known)}")
+        for name in ids
+        if name not in known
+    ]
+    if unknown:
+        raise ConfigError(path, unknown)
+    wanted = [variant for variant in variants if not ids or variant.id in ids]
+    return tuple(variant for variant in wanted if matches(f"{variant.scenario.name}/{variant.id}"))
+
+
+def boots(variants: Iterable[Variant]) -> tuple[tuple[Variant, ...], ...]:
+    """The variants grouped by boot, in their order."""
+    groups: dict[str, list[Variant]] = {}
+    for variant in variants:
+        groups.setdefault(variant.boot_key, []).append(variant)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _word(axis: str, value: AxisValue) -> str:
+    if isinstance(value, str):
+        return Path(value).stem.removeprefix("lib") if "/" in value else value
+    leaf = axis.rpartition(".")[2].replace("_", "-")
+    return f"{leaf}-{str(value).lower()}"
+
+
+def _refuse_equal_ids(variants: Sequence[Variant], path: Path) -> None:
+    ids = [variant.id for variant in variants]
+    repeated = sorted({name for name in ids if ids.count(name) > 1})
+    if repeated:
+        problem = ConfigProblem(
+            "matrix", f"several variants would be called {', '.join(repeated)}", "give the axes distinct values"
+        )
+        raise ConfigError(path, [problem])
