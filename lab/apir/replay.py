@@ -1,0 +1,217 @@
+"""Play a recorded conversation against a host library, in-process, and say where the answers differ.
+
+Handles are other in every run: those that the recorded host gave are replaced by those that this one gives. Judged are return
+codes, the status of graphs and the bytes that tensors give back; facts about the device, sizes, handles and bases are shown
+and not judged, for they may differ without fault. ``python -m lab.apir.replay`` is what ``lab trace replay`` runs inside
+the host root; it needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import dataclasses
+import json
+import math
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from lab.apir.loopback import HostLibrary, guest_code, loaded_host_library
+from lab.apir.protocol_gen import (
+    REPLIES,
+    REQUESTS,
+    BackendGraphComputeReply,
+    BufferGetTensorRequest,
+    Call,
+    Graph,
+    OpRecord,
+    RawTensor,
+    TensorRecord,
+)
+from lab.apir.trace import Command, Ioctl, Row, read_trace
+from lab.apir.wire import Reader, Writer
+from lab.errors import LabError, WireError
+
+TYPE_F32 = 0
+# ggml's tolerances (normalised mean square error) for ops whose rounding depends on the CPU variant.
+TOLERANCE = {"MUL_MAT": 5e-4, "SOFT_MAX": 1e-6, "SUM_ROWS": 1e-6}
+DEFAULT_RESOURCE_BYTES = 1 << 20
+# The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
+KNOWN_OPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One command played: what is wrong with the answer (empty: nothing), what merely differs, and how long it took."""
+
+    index: int
+    name: str
+    differences: tuple[str, ...]
+    remarks: tuple[str, ...]
+    duration_ns: int
+
+
+class Replay:
+    """A conversation being played."""
+
+    def __init__(self, library: HostLibrary, tolerance_of: dict[int, float]) -> None:
+        self._library = library
+        self._tolerance_of = tolerance_of
+        self._handles: dict[int, int] = {}
+        self._computed_by: dict[tuple[int, int], TensorRecord] = {}
+
+    def play(self, rows: tuple[Row, ...]) -> Iterator[Answer]:
+        """Play all Forward calls in order; what a call needs of the set-up is made before it."""
+        for index, row in enumerate(rows):
+            if isinstance(row, Ioctl):
+                if row.blob is not None:
+                    self._library.new_resource(row.blob[1], row.blob[0])
+            elif row.call is not None and row.return_code is not None:
+                yield self._answer(index, row)
+
+    def _answer(self, index: int, command: Command) -> Answer:
+        self._make_resources(command)
+        reply = self._library.resources[command.header.reply_resource]
+        payload = self._translated_payload(command)
+        if command.data_in and command.data_resource is not None:
+            data = self._translated_graph(command.data_in) if command.call == Call.BACKEND_GRAPH_COMPUTE else command.data_in
+            self._library.resources[command.data_resource].memory[: len(data)] = data
+        start = time.perf_counter_ns()
+        code, answer = self._library.dispatch(cast("int", command.call), payload, reply)
+        duration_ns = time.perf_counter_ns() - start
+        differences: list[str] = []
+        remarks: list[str] = []
+        if guest_code(code) != command.return_code:
+            differences.append(f"return code {guest_code(code)}, recorded {command.return_code}")
+        else:
+            differences += self._reply_differences(command, answer, remarks)
+            differences += self._data_differences(command)
+        return Answer(index, command.name, tuple(differences), tuple(remarks), duration_ns)
+
+    def _make_resources(self, command: Command) -> None:
+        for number, size in ((command.header.reply_resource, 0), (command.data_resource, command.data_bytes)):
+            if number is not None and number not in self._library.resources:
+                self._library.new_resource(max(size, DEFAULT_RESOURCE_BYTES), number)
+
+    def _handle(self, recorded: int) -> int:
+        return self._handles.get(recorded, recorded)
+
+    def _translated_payload(self, command: Command) -> bytes:
+        if command.call not in REQUESTS:
+            return command.payload
+        writer = Writer()
+        self._translated(REQUESTS[Call(command.call)].decode(Reader(command.payload))).encode(writer)
+        return writer.data
+
+    def _translated(self, message: Any) -> Any:
+        """A message with this host's handles in the place of the recorded one's."""
+        changes: dict[str, object] = {}
+        for name in message.__dataclass_fields__:
+            value = getattr(message, name)
+            if name in {"buffer", "buft", "handle"} and isinstance(value, int) and not isinstance(message, RawTensor):
+                changes[name] = self._handle(value)
+            elif isinstance(value, TensorRecord | OpRecord):
+                changes[name] = self._translated(value)
+        return dataclasses.replace(message, **changes)
+
+    def _translated_graph(self, data: bytes) -> bytes:
+        graph = Graph.decode(Reader(data))
+        for tensor in graph.tensors:
+            if tensor.id in graph.nodes:
+                self._computed_by[tensor.buffer, tensor.data] = tensor
+        writer = Writer()
+        dataclasses.replace(graph, tensors=tuple(self._translated(tensor) for tensor in graph.tensors)).encode(writer)
+        return writer.data
+
+    def _reply_differences(self, command: Command, answer: bytes, remarks: list[str]) -> Iterator[str]:
+        if command.call not in REPLIES:
+            return
+        recorded = REPLIES[Call(command.call)].decode(Reader(command.reply))
+        try:
+            new = REPLIES[Call(command.call)].decode(Reader(answer))
+        except WireError as error:
+            yield f"the reply does not decode: {error}"
+            return
+        for name in recorded.__dataclass_fields__:
+            before, now = getattr(recorded, name), getattr(new, name)
+            if name in {"buffer", "buft"}:
+                self._handles[before] = now
+                if (before == 0) != (now == 0):
+                    yield f"{name} {now}, recorded {before}"
+            elif before != now and isinstance(recorded, BackendGraphComputeReply):
+                yield f"graph status {now}, recorded {before}"
+            elif before != now:
+                remarks.append(f"{name} {now}, recorded {before}")
+
+    def _data_differences(self, command: Command) -> Iterator[str]:
+        if command.call != Call.BUFFER_GET_TENSOR or command.data_resource is None:
+            return
+        got = bytes(self._library.resources[command.data_resource].memory[: command.data_bytes])
+        if got == command.data_out:
+            return
+        tensor = BufferGetTensorRequest.decode(Reader(command.payload)).tensor
+        maker = self._computed_by.get((tensor.buffer, tensor.data))
+        tolerance = self._tolerance_of.get(maker.op, 0.0) if maker is not None and tensor.type == TYPE_F32 else 0.0
+        error = nmse(got, command.data_out) if tolerance else math.inf
+        if not error <= tolerance:
+            first = next(at for at, (a, b) in enumerate(zip(got, command.data_out, strict=True)) if a != b)
+            yield f"data_out differs from byte {first} on" + (f", NMSE {error:.3g} > {tolerance:.3g}" if tolerance else "")
+
+
+def nmse(got: bytes, wanted: bytes) -> float:
+    """Normalised mean square error of two arrays of f32."""
+    count = len(wanted) // 4
+    ours, theirs = struct.unpack(f"<{count}f", got[: 4 * count]), struct.unpack(f"<{count}f", wanted[: 4 * count])
+    scale = sum(value * value for value in theirs)
+    error = sum((a - b) ** 2 for a, b in zip(ours, theirs, strict=True))
+    return error / scale if scale else (0.0 if error == 0 else math.inf)
+
+
+def tolerances() -> dict[int, float]:
+    """``TOLERANCE`` by the op numbers of the ggml that is loaded here."""
+    base = ctypes.CDLL("libggml-base.so.0")
+    base.ggml_op_name.restype = ctypes.c_char_p
+    numbered = {}
+    for number in range(KNOWN_OPS):
+        name = base.ggml_op_name(number).decode()
+        if name in TOLERANCE:
+            numbered[number] = TOLERANCE[name]
+    return numbered
+
+
+def main() -> int:
+    """Entry point: a line of JSON per command, then the sum; 1 when an answer differs, 2 when nothing could be played."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--host-library", type=Path, required=True)
+    parser.add_argument("--ggml-library", required=True)
+    parser.add_argument("--registration", default="ggml_backend_init")
+    parser.add_argument("--threads", default="1")
+    options = parser.parse_args()
+    config = {
+        "ggml.library.path": options.ggml_library,
+        "ggml.library.reg": options.registration,
+        "ggml.threads": options.threads,
+    }
+    try:
+        rows = read_trace(options.trace)
+        with loaded_host_library(options.host_library, config) as library:
+            answers = []
+            for answer in Replay(library, tolerances()).play(rows):
+                print(json.dumps(dataclasses.asdict(answer)), flush=True)  # noqa: T201 - a program's output
+                answers.append(answer)
+    except LabError as error:
+        print(error, file=sys.stderr)  # noqa: T201 - a program's message
+        return 2
+    wrong = sum(bool(answer.differences) for answer in answers)
+    print(json.dumps({"played": len(answers), "different": wrong}))  # noqa: T201 - a program's output
+    return 2 if not answers else int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Recorded conversations: JSON lines, one ioctl or one command each, in order.
+
+Fields of a command (``tests/data/traces`` has recorded ones): ``command`` the submission's bytes, ``call`` Forward number or name,
+``return_code``, ``reply`` the payload behind ``notify``, ``data_resource`` and ``data_bytes``, ``data_in`` and ``data_out``;
+bytes in hex. Our own recordings add ``start_ns`` and ``duration_ns``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.apir.protocol_gen import REPLIES, REQUESTS, Call, CommandHeader
+from lab.apir.wire import Reader
+from lab.errors import ConfigError, ConfigProblem, WireError
+
+HEADER_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Ioctl:
+    """A DRM ioctl of the guest library; ``blob`` is (resource, size in bytes) for a created blob."""
+
+    name: str
+    blob: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command with its answer; ``call`` is None for HandShake and LoadLibrary, ``return_code`` for one never answered."""
+
+    header: CommandHeader
+    name: str
+    call: int | None
+    payload: bytes
+    return_code: int | None
+    reply: bytes
+    data_resource: int | None = None
+    data_bytes: int = 0
+    data_in: bytes = b""
+    data_out: bytes = b""
+    start_ns: int | None = None
+    duration_ns: int | None = None
+
+
+Row = Ioctl | Command
+
+
+def read_trace(path: Path) -> tuple[Row, ...]:
+    """Read a recorded conversation. A last line that was cut off is left out.
+
+    Raises:
+        ConfigError: the file cannot be read, or a line is no row of a trace; with the number of the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(path, [ConfigProblem("", str(error))]) from error
+    return tuple(rows(path, lines))
+
+
+def rows(path: Path, lines: list[str]) -> Iterator[Row]:
+    """Rows of the lines."""
+    for number, line in enumerate(lines, 1):
+        if number == len(lines) and not line.endswith("\n") and not is_json(line):
+            return
+        try:
+            yield row(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, WireError) as error:
+            raise ConfigError(path, [ConfigProblem("", f"not a row of a trace: {error}", line=number)]) from error
+
+
+def is_json(line: str) -> bool:
+    """Whether a line is whole."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def row(raw: dict[str, Any]) -> Row:
+    """One row of its JSON object."""
+    if raw["kind"] == "ioctl":
+        blob = (int(raw["res_handle"]), int(raw["size"])) if raw["ioctl"] == "RESOURCE_CREATE_BLOB" else None
+        return Ioctl(str(raw["ioctl"]), blob)
+    data = bytes.fromhex(raw["command"])
+    header = CommandHeader.decode(Reader(data))
+    call = raw.get("call", header.flags)
+    return Command(
+        header=header,
+        name=Call(call).name.lower() if isinstance(call, int) and call in Call._value2member_map_ else str(call),
+        call=call if isinstance(call, int) else None,
+        payload=data[HEADER_BYTES:],
+        return_code=raw.get("return_code"),
+        reply=bytes.fromhex(raw.get("reply", "")),
+        data_resource=raw.get("data_resource"),
+        data_bytes=raw.get("data_bytes", 0),
+        data_in=bytes.fromhex(raw.get("data_in", "")),
+        data_out=bytes.fromhex(raw.get("data_out", "")),
+        start_ns=raw.get("start_ns"),
+        duration_ns=raw.get("duration_ns"),
+    )
+
+
+def shown(command: Command) -> str:
+    """One line for a reader: what was asked, what was answered, what went along, and how long it took."""
+    parts = [f"{command.name:28}", f"{code_text(command):>8}"]
+    if command.call is not None and command.call in REQUESTS:
+        parts.append(f"({fields_of(REQUESTS[Call(command.call)].decode(Reader(command.payload)))})")
+        if command.reply:
+            parts.append(f"-> ({fields_of(REPLIES[Call(command.call)].decode(Reader(command.reply)))})")
+    if command.data_resource is not None:
+        parts.append(f"[{command.data_bytes} bytes in resource {command.data_resource}]")
+    if command.duration_ns is not None:
+        parts.append(f"{command.duration_ns / 1000:.1f} us")
+    return " ".join(parts)
+
+
+def code_text(command: Command) -> str:
+    """The return code for a reader."""
+    return "no reply" if command.return_code is None else f"code {command.return_code}"
+
+
+def fields_of(message: Any) -> str:
+    """The fields of a message that fit on a line: a tensor by its name and shape."""
+    return ", ".join(f"{name}={value_text(getattr(message, name))}" for name in message.__dataclass_fields__)
+
+
+def value_text(value: Any) -> str:
+    """A field's value, short."""
+    if hasattr(value, "ne"):
+        shape = "x".join(str(size) for size in value.ne)
+        return f"{value.name.decode(errors='replace') or 'tensor'}[{shape}] type {value.type}"
+    if hasattr(value, "tensor"):
+        return f"op {value.tensor.op} {value_text(value.tensor)} of {len(value.src)} sources"
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0xFFFFFFFF:  # noqa: PLR2004 - beyond 32 bits it is a handle
+        return hex(value)
+    return str(value)
