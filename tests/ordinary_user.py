@@ -1,0 +1,103 @@
+"""Run the project from a fresh clone under an ordinary user's account made for it, as root: ``python tests/ordinary_user.py``.
+
+The account has a home of its own and a range of subordinate ids, and nothing else: no sudo, no group of devices. The last
+commit is cloned into its home, ``make run`` is called there with an empty environment and an empty cache, and the account
+is removed with everything it made. Exit status 0: the run ended with 0, left a report, and left no process behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab.deadline import Deadline, poll
+from lab.paths import PROJECT
+from lab.process import check, finish
+
+LIMIT_S = 1500
+
+
+@contextlib.contextmanager
+def account() -> Iterator[pwd.struct_passwd]:
+    """An ordinary user's account that lasts as long as the context; its processes are ended with it."""
+    name = f"labuser{secrets.token_hex(3)}"
+    soon = Deadline.after(60)
+    check(("useradd", "--create-home", "--shell", "/bin/sh", name), what="making the account", deadline=soon)
+    try:
+        yield pwd.getpwnam(name)
+    finally:
+        # Files of subordinate ids are in its home too: only root can remove them.
+        uid = pwd.getpwnam(name).pw_uid
+        for pid in processes_of(uid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        poll("the end of the account's processes", lambda: not processes_of(uid), Deadline.after(20))
+        check(("userdel", "--remove", name), what="removing the account", deadline=Deadline.after(120))
+
+
+def processes_of(uid: int) -> tuple[int, ...]:
+    """Process ids of a user, zombies left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):
+                if entry.stat().st_uid == uid and "State:\tZ" not in (entry / "status").read_text():
+                    found.append(int(entry.name))
+    return tuple(found)
+
+
+def has_subordinate_ids(name: str) -> bool:
+    """Whether ``useradd`` gave the account a range of ids, which unpacking a root needs."""
+    return any(line.startswith(f"{name}:") for line in Path("/etc/subuid").read_text(encoding="utf-8").splitlines())
+
+
+def run_as_user(user: pwd.struct_passwd, log: Path) -> int:
+    """Clone, ``make run``, check what is left; the exit status."""
+    home = Path(user.pw_dir)
+    clone = home / "virtgpu-lab"
+    check(("git", "clone", "--quiet", "--no-hardlinks", PROJECT, clone), what="cloning", deadline=Deadline.after(60))
+    check(("chown", "-R", f"{user.pw_uid}:{user.pw_gid}", clone), what="handing the clone over", deadline=Deadline.after(60))
+    command = (
+        "runuser", "-u", user.pw_name, "--", "env", "-i", f"HOME={home}", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+        "make", "-C", clone, "run",
+    )  # fmt: skip
+    done = finish(command, deadline=Deadline.after(LIMIT_S), cwd=home, log=log)
+    reports = list((clone / "reports" / "runs").glob("*/index.html"))
+    survivors = processes_of(user.pw_uid)
+    if done.exit_status != 0:
+        say(f"make run ended with {done.exit_status}")
+    if not reports:
+        say("no report was left")
+    if survivors:
+        say(f"processes were left: {survivors}")
+    return int(done.exit_status != 0 or not reports or bool(survivors))
+
+
+def say(text: str) -> None:
+    """A line for whoever watches."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a program's message
+
+
+def main(log: Path) -> int:
+    """Make the account, run, remove it; the output goes to ``log`` as it comes."""
+    if os.geteuid() != 0:
+        say("only root can make an account: run this as root")
+        return 2
+    with account() as user:
+        if not has_subordinate_ids(user.pw_name):
+            first = 1_000_000
+            subprocess.run(
+                ("usermod", "--add-subuids", f"{first}-{first + 65535}", "--add-subgids", f"{first}-{first + 65535}", user.pw_name),
+                check=True,
+            )
+        return run_as_user(user, log)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path("/dev/stdout")))
