@@ -1,0 +1,89 @@
+// Calls on buffers and their tensors, and the computation of graphs.
+#include <cinttypes>
+#include <cstring>
+
+#include "refusal.hpp"
+#include "session.hpp"
+#include "tensor_check.hpp"
+
+namespace apir::host {
+namespace {
+
+// A tensor of its own in a buffer, as calls 17 to 19 name it: no source, no view.
+ggml_tensor placed(const TensorRecord &record, const Buffer &buffer) {
+    ggml_tensor tensor{};
+    fill(tensor, record);
+    tensor.op = GGML_OP_NONE;
+    place(tensor, record.data, buffer, extent_of(tensor).strided);
+    return tensor;
+}
+
+void check_range(const ggml_tensor &tensor, uint64_t offset, uint64_t size) {
+    uint64_t limit = ggml_nbytes(&tensor);
+    if (!within(offset, size, limit))
+        refuse("%" PRIu64 " bytes at %" PRIu64 " of a tensor that has %" PRIu64, size, offset, limit);
+}
+
+bool same_layout(const ggml_tensor &a, const ggml_tensor &b) {
+    return a.type == b.type && std::memcmp(a.ne, b.ne, sizeof a.ne) == 0 && std::memcmp(a.nb, b.nb, sizeof a.nb) == 0;
+}
+
+bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
+    auto a_at = reinterpret_cast<uintptr_t>(a.data);
+    auto b_at = reinterpret_cast<uintptr_t>(b.data);
+    return a.buffer == b.buffer && a_at < b_at + ggml_nbytes(&b) && b_at < a_at + ggml_nbytes(&a);
+}
+
+} // namespace
+
+BufferGetBaseReply Session::on_buffer_get_base(const BufferGetBaseRequest &request) { return {buffer(request.buffer).told_base}; }
+
+BufferSetTensorReply Session::on_buffer_set_tensor(const BufferSetTensorRequest &request) {
+    ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
+    check_range(tensor, request.offset, request.size);
+    SharedRange data = shared(request.resource, request.size);
+    if (request.size != 0) ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);
+    return {};
+}
+
+BufferGetTensorReply Session::on_buffer_get_tensor(const BufferGetTensorRequest &request) {
+    ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
+    check_range(tensor, request.offset, request.size);
+    SharedRange data = shared(request.resource, request.size);
+    if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+    return {};
+}
+
+BufferCpyTensorReply Session::on_buffer_cpy_tensor(const BufferCpyTensorRequest &request) {
+    ggml_tensor destination = placed(request.destination, buffer(request.buffer));
+    const Buffer *from = buffers_.find(request.source.buffer);
+    if (from == nullptr) return {false};
+    ggml_tensor source = placed(request.source, *from);
+    if (!same_layout(source, destination)) return {false};
+    if (source.data == destination.data && source.buffer == destination.buffer) return {true};
+    if (overlap(source, destination)) return {false};
+    if (ggml_nbytes(&source) != 0) ggml_backend_tensor_copy(&source, &destination);
+    return {true};
+}
+
+BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
+    ggml_backend_buffer_clear(buffer(request.buffer).ggml.get(), request.value);
+    return {};
+}
+
+BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferRequest &request) {
+    buffer(request.buffer);
+    buffers_.remove(request.buffer);
+    return {};
+}
+
+BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {
+    if (request.size > max_graph_bytes) refuse("a graph of %" PRIu64 " bytes", request.size);
+    SharedRange bytes = shared(request.resource, request.size);
+    // The guest may write to the resource while it is read: the graph is decoded from a copy.
+    ggml_cgraph *graph = graphs_.build(bytes.data, bytes.size, buffers_, library_.device());
+    if (graph == nullptr) return {static_cast<int32_t>(GraphStatus::ok)};
+    return {static_cast<int32_t>(ggml_backend_graph_compute(library_.backend(), graph))};
+}
+
+} // namespace apir::host

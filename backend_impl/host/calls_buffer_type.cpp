@@ -1,0 +1,93 @@
+// Calls that ask about buffer types, and those that make buffers.
+#include <cinttypes>
+
+#include "refusal.hpp"
+#include "session.hpp"
+#include "supports_op.hpp"
+
+namespace apir::host {
+namespace {
+
+// Distance between made-up bases, so that the end of one buffer is not the beginning of the next.
+constexpr uint64_t base_gap = uint64_t{1} << 16;
+// Bases start anew here; they are only told, never taken back, so that two alike do no harm.
+constexpr uint64_t last_base = uint64_t{1} << 46;
+
+} // namespace
+
+uint64_t Session::handle_of(ggml_backend_buffer_type_t type) {
+    if (type == nullptr) refuse("the device has no buffer type");
+    // The device always gives the same one.
+    if (device_buffer_type_ == 0 || *buffer_types_.find(device_buffer_type_) != type) device_buffer_type_ = buffer_types_.add(type);
+    return device_buffer_type_;
+}
+
+uint64_t Session::made_up_base(const void *base, uint64_t size, uint64_t alignment) {
+    uint64_t step = alignment > base_gap ? alignment : base_gap;
+    if (next_base_ > last_base) next_base_ = uint64_t{1} << 40;
+    uint64_t aligned = (next_base_ + step - 1) / step * step;
+    next_base_ = aligned + (size < last_base ? size : 0) + step;
+    // As far from an aligned address as the real one is: padding then comes out the same on both sides.
+    return aligned + reinterpret_cast<uintptr_t>(base) % alignment;
+}
+
+uint64_t Session::keep(ggml_backend_buffer_t made, uint64_t size) {
+    Buffer buffer{};
+    buffer.ggml.reset(made);
+    buffer.base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(made));
+    // Backends may round the size up; the guest owns what it asked for.
+    buffer.size = size;
+    buffer.told_base = made_up_base(buffer.base, size, ggml_backend_buffer_get_alignment(made));
+    return buffers_.add(std::move(buffer));
+}
+
+DeviceBufferFromPtrReply Session::on_device_buffer_from_ptr(const DeviceBufferFromPtrRequest &request) {
+    if (!library_.props().caps.buffer_from_host_ptr) refuse("the device makes no buffers from host memory");
+    if (request.size == 0) refuse("a buffer of no bytes");
+    if (buffers_.size() >= max_buffers) refuse("%zu buffers are enough", buffers_.size());
+    SharedRange range = shared(request.resource, request.size);
+    uint64_t largest = request.max_tensor_size < request.size ? request.max_tensor_size : request.size;
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(library_.device());
+    if (reinterpret_cast<uintptr_t>(range.data) % ggml_backend_buft_get_alignment(type) != 0)
+        refuse("resource %" PRIu32 " is not aligned for the device", request.resource);
+    ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(library_.device(), range.data, request.size, largest);
+    if (made == nullptr) return {0, 0};
+    return {keep(made, request.size), handle_of(type)};
+}
+
+BufferTypeGetNameReply Session::on_buffer_type_get_name(const BufferTypeGetNameRequest &request) {
+    return {ggml_backend_buft_name(buffer_type(request.buft))};
+}
+
+BufferTypeGetAlignmentReply Session::on_buffer_type_get_alignment(const BufferTypeGetAlignmentRequest &request) {
+    return {ggml_backend_buft_get_alignment(buffer_type(request.buft))};
+}
+
+BufferTypeGetMaxSizeReply Session::on_buffer_type_get_max_size(const BufferTypeGetMaxSizeRequest &request) {
+    return {ggml_backend_buft_get_max_size(buffer_type(request.buft))};
+}
+
+BufferTypeIsHostReply Session::on_buffer_type_is_host(const BufferTypeIsHostRequest &) { return {false}; }
+
+BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferTypeAllocBufferRequest &request) {
+    ggml_backend_buffer_type_t type = buffer_type(request.buft);
+    if (buffers_.size() >= max_buffers) refuse("%zu buffers are enough", buffers_.size());
+    size_t free = 0;
+    size_t total = 0;
+    ggml_backend_dev_memory(library_.device(), &free, &total);
+    // What the device can never hold is not tried: an overcommitting kernel would promise it. Devices may not know their total.
+    bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || (total != 0 && request.size > total);
+    ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
+    if (made == nullptr) return {0};
+    return {keep(made, request.size)};
+}
+
+BufferTypeGetAllocSizeReply Session::on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request) {
+    ggml_backend_buffer_type_t type = buffer_type(request.buft);
+    OpTensors op(request.op);
+    // Some backends look at the sources of some ops: then they have to be there.
+    if (!op.acceptable()) op.forget_op();
+    return {ggml_backend_buft_get_alloc_size(type, op.tensor())};
+}
+
+} // namespace apir::host

@@ -1,0 +1,141 @@
+#include "compute_graph.hpp"
+
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "op_rules.hpp"
+#include "refusal.hpp"
+#include "tensor_check.hpp"
+
+namespace apir::host {
+
+void place(ggml_tensor &tensor, uint64_t data, const Buffer &buffer, uint64_t reach) {
+    if (!within(data, reach, buffer.size))
+        refuse("%" PRIu64 " bytes at %#" PRIx64 " of a buffer that has %" PRIu64, reach, data, buffer.size);
+    tensor.buffer = buffer.ggml.get();
+    tensor.data = buffer.base + data;
+}
+
+GraphBuilder::GraphBuilder() = default;
+
+ggml_cgraph *GraphBuilder::build(const void *bytes, uint64_t size, BufferTable &buffers, ggml_backend_dev_t device) {
+    decode(bytes, size);
+    if (graph_.nodes.empty()) return nullptr;
+    fill_tensors(buffers);
+    order_nodes();
+    link_views();
+    for (uint32_t index : nodes_) link_node(index);
+    // Backends keep what they need to know of a tensor in it; those that do not have no such function. Sources come before
+    // their views in no order, so that this waits until all views are linked.
+    for (ggml_tensor &tensor : tensors_)
+        if (tensor.buffer != nullptr && ggml_backend_buffer_init_tensor(tensor.buffer, &tensor) != GGML_STATUS_SUCCESS)
+            refuse("tensor '%s' cannot be initialised in its buffer", tensor.name);
+    for (uint32_t index : nodes_) check_node(index, device);
+    return assemble();
+}
+
+void GraphBuilder::decode(const void *bytes, uint64_t size) {
+    const auto *from = static_cast<const uint8_t *>(bytes);
+    bytes_.assign(from, from + size);
+    Reader reader(bytes_.data(), bytes_.size());
+    if (!read(reader, graph_)) refuse("a graph that ends before its end");
+}
+
+void GraphBuilder::fill_tensors(BufferTable &buffers) {
+    size_t count = graph_.tensors.size();
+    index_.reset(count);
+    tensors_.assign(count, ggml_tensor{});
+    uint64_t last_handle = 0;
+    const Buffer *buffer = nullptr;
+    for (size_t i = 0; i < count; ++i) {
+        const TensorRecord &record = graph_.tensors[i];
+        if (!index_.add(record.id, static_cast<uint32_t>(i))) refuse("tensor id %#" PRIx64 " is 0 or occurs twice", record.id);
+        fill(tensors_[i], record);
+        uint64_t reach = extent_of(tensors_[i]).strided;
+        if (record.buffer == 0) continue;
+        if (record.buffer != last_handle) buffer = buffers.find(record.buffer);
+        last_handle = record.buffer;
+        if (buffer == nullptr) refuse("%#" PRIx64 " is no handle of a buffer", record.buffer);
+        place(tensors_[i], record.data, *buffer, reach);
+    }
+}
+
+void GraphBuilder::order_nodes() {
+    order_.assign(tensors_.size(), 0);
+    nodes_.clear();
+    for (uint64_t id : graph_.nodes) {
+        uint32_t index = index_.find(id);
+        if (index == IdIndex::none) refuse("node %#" PRIx64 " is not among the tensors", id);
+        if (order_[index] != 0) refuse("node %#" PRIx64 " occurs twice", id);
+        nodes_.push_back(index);
+        order_[index] = static_cast<uint32_t>(nodes_.size());
+    }
+    for (size_t i = 0; i < tensors_.size(); ++i)
+        if (order_[i] == 0) tensors_[i].op = GGML_OP_NONE;
+}
+
+void GraphBuilder::link_views() {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+        const TensorRecord &record = graph_.tensors[i];
+        if (record.view_src == 0) continue;
+        uint32_t source = index_.find(record.view_src);
+        if (source == IdIndex::none) refuse("view source %#" PRIx64 " is not among the tensors", record.view_src);
+        // ggml itself lets every view look into the tensor that owns the data.
+        if (graph_.tensors[source].view_src != 0) refuse("a view of a view");
+        tensors_[i].view_src = &tensors_[source];
+        tensors_[i].view_offs = record.view_offs;
+        if (tensors_[i].buffer == nullptr) continue;
+        // Some backends use the one address, some the other: they have to agree.
+        const auto *expected = static_cast<const uint8_t *>(tensors_[source].data);
+        if (tensors_[i].buffer != tensors_[source].buffer || record.view_offs > max_extent ||
+            tensors_[i].data != expected + record.view_offs)
+            refuse("view '%s' is not where it looks", tensors_[i].name);
+    }
+}
+
+void GraphBuilder::link_node(size_t index) {
+    const TensorRecord &record = graph_.tensors[index];
+    for (size_t i = 0; i < max_sources; ++i) {
+        if (record.src[i] == 0) continue;
+        uint32_t source = index_.find(record.src[i]);
+        if (source == IdIndex::none) refuse("source %#" PRIx64 " is not among the tensors", record.src[i]);
+        // A source that is computed here is computed before: so there is no cycle, whatever else the guest says.
+        if (order_[source] != 0 && order_[source] >= order_[index]) refuse("node '%s' comes before its source", tensors_[index].name);
+        tensors_[index].src[i] = &tensors_[source];
+    }
+}
+
+void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) const {
+    const ggml_tensor &node = tensors_[index];
+    check_op(node);
+    if (is_view_op(node.op)) return;
+    if (node.buffer == nullptr) refuse("node '%s' has no memory", node.name);
+    for (const ggml_tensor *source : node.src)
+        if (source != nullptr && source->buffer == nullptr) refuse("source '%s' has no memory", source->name);
+    // Kernels write some results as if they were contiguous, whatever the strides are.
+    const TensorRecord &record = graph_.tensors[index];
+    uint64_t size = ggml_backend_buffer_get_size(node.buffer);
+    if (!within(record.data, extent_of(node).packed, size)) refuse("node '%s' leaves its buffer", node.name);
+    if (!ggml_backend_dev_supports_op(device, &node)) refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
+}
+
+ggml_cgraph *GraphBuilder::assemble() {
+    context_.reset();
+    size_t need = ggml_graph_overhead_custom(nodes_.size(), false) + ggml_tensor_overhead();
+    if (need > pool_size_) {
+        constexpr size_t alignment = 64;
+        pool_.reset(std::aligned_alloc(alignment, (need + alignment - 1) / alignment * alignment));
+        pool_size_ = pool_ == nullptr ? 0 : need;
+        if (pool_ == nullptr) throw std::bad_alloc();
+    }
+    context_.reset(ggml_init({pool_size_, pool_.get(), true}));
+    if (context_ == nullptr) throw std::bad_alloc();
+    ggml_cgraph *graph = ggml_new_graph_custom(context_.get(), nodes_.size(), false);
+    // Not ggml_build_forward_expand: the guest's nodes are in the order it wants, and may depend on what it computed before.
+    for (uint32_t index : nodes_) ggml_graph_add_node(graph, &tensors_[index]);
+    return graph;
+}
+
+} // namespace apir::host

@@ -1,0 +1,126 @@
+// The host library's C ABI, and the only file with extern "C" functions. Nothing is thrown out of it.
+#include <cinttypes>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "refusal.hpp"
+#include "session.hpp"
+
+namespace apir::host {
+namespace {
+
+// The sessions of this process by context id: what the C ABI, which passes ids, leaves to the library.
+struct Sessions {
+    // A process that exits without deinit: by then drivers may be gone that a backend would call into.
+    ~Sessions() {
+        for (auto &entry : by_context) new std::shared_ptr<Session>(std::move(entry.second));
+    }
+
+    std::mutex mutex;
+    std::unordered_map<uint32_t, std::shared_ptr<Session>> by_context;
+};
+
+Sessions &sessions() {
+    static Sessions instance;
+    return instance;
+}
+
+std::shared_ptr<Session> find(uint32_t context) {
+    Sessions &all = sessions();
+    std::lock_guard lock(all.mutex);
+    auto at = all.by_context.find(context);
+    return at == all.by_context.end() ? nullptr : at->second;
+}
+
+InitCode failed(InitCode code, const char *text) {
+    log(Level::error, "ggml-virtgpu-backend: apir_backend_initialize: %s", text);
+    return code;
+}
+
+InitCode initialize(uint32_t context, const apir_callbacks *callbacks) {
+    if (callbacks == nullptr || callbacks->get_config == nullptr || callbacks->get_shmem_ptr == nullptr)
+        return failed(InitCode::backend_failed, "the component gives no callbacks");
+    if (find(context) != nullptr) return failed(InitCode::already_initialised, "this context is initialised already");
+    // Held here too, so that the reason of a failure still reaches the log.
+    LogHold hold(callbacks->get_config(context, "apir.log.append") != nullptr);
+    try {
+        auto session = std::make_shared<Session>(context, *callbacks);
+        Sessions &all = sessions();
+        std::lock_guard lock(all.mutex);
+        bool added = all.by_context.emplace(context, std::move(session)).second;
+        return added ? InitCode::success : failed(InitCode::already_initialised, "this context is initialised already");
+    } catch (const InitFailure &failure) {
+        return failed(failure.code, failure.text.c_str());
+    } catch (const std::exception &failure) {
+        return failed(InitCode::backend_failed, failure.what());
+    }
+}
+
+// The session's refusals in words; a guest that is refused for ever does not fill the log.
+DispatchCode refused(Session &session, uint32_t call, const char *text) {
+    if (session.may_log_refusal()) log(Level::warn, "ggml-virtgpu-backend: %s: %s", call_name(call), text);
+    return DispatchCode::failed;
+}
+
+DispatchCode dispatch(uint32_t context, const apir_callbacks *callbacks, uint32_t call, Reader &request, Writer &reply) {
+    std::shared_ptr<Session> session = find(context);
+    if (session == nullptr || callbacks == nullptr) return DispatchCode::failed;
+    try {
+        return session->dispatch(*callbacks, call, request, reply);
+    } catch (const Refusal &refusal) {
+        return refused(*session, call, refusal.what());
+    } catch (const std::exception &failure) {
+        return refused(*session, call, failure.what());
+    }
+}
+
+} // namespace
+} // namespace apir::host
+
+#define APIR_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+APIR_EXPORT uint32_t apir_backend_initialize(uint32_t context, apir_callbacks *callbacks) {
+    try {
+        return static_cast<uint32_t>(apir::host::initialize(context, callbacks));
+    } catch (...) {
+        return static_cast<uint32_t>(apir::InitCode::backend_failed);
+    }
+}
+
+APIR_EXPORT void apir_backend_deinit(uint32_t context) {
+    try {
+        std::shared_ptr<apir::host::Session> session;
+        apir::host::Sessions &all = apir::host::sessions();
+        std::lock_guard lock(all.mutex);
+        auto at = all.by_context.find(context);
+        if (at == all.by_context.end()) return;
+        session = std::move(at->second);
+        all.by_context.erase(at);
+    } catch (...) {
+        // Nothing can be told to a component that is ending the context.
+    }
+}
+
+APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, apir_callbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
+                                             char *enc, const char *enc_end, char **enc_after) {
+    auto code = apir::DispatchCode::failed;
+    size_t written = 0;
+    try {
+        size_t request_size = dec == nullptr || dec_end < dec ? 0 : static_cast<size_t>(dec_end - dec);
+        size_t reply_size = enc == nullptr || enc_end < enc ? 0 : static_cast<size_t>(enc_end - enc);
+        apir::Reader request(dec, request_size);
+        apir::Writer reply(enc, reply_size);
+        code = apir::host::dispatch(context, callbacks, call, request, reply);
+        if (code == apir::DispatchCode::ok) written = reply.size();
+    } catch (...) {
+        code = apir::DispatchCode::failed;
+    }
+    // On errors too: the component must never be left with a pointer of its own stack.
+    if (enc_after != nullptr) *enc_after = enc == nullptr ? nullptr : enc + written;
+    return static_cast<uint32_t>(code);
+}
+}

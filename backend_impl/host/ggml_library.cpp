@@ -1,0 +1,75 @@
+#include "ggml_library.hpp"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <sched.h>
+
+#include "log.hpp"
+
+namespace apir::host {
+namespace {
+
+constexpr const char *default_registration = "ggml_backend_init";
+
+ggml_backend_reg_t registered(const GgmlOptions &options) {
+    if (options.path == nullptr || *options.path == '\0')
+        throw InitFailure{InitCode::cannot_open_ggml, "cannot open the GGML library: env var 'APIR_LLAMA_CPP_GGML_LIBRARY_PATH' not defined"};
+    // Never closed: backend libraries leave threads and exit handlers behind (OpenMP, GPU drivers) that must stay mapped.
+    void *library = dlopen(options.path, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+        const char *cause = dlerror();
+        throw InitFailure{InitCode::cannot_open_ggml,
+                          std::string("cannot open the GGML library '") + options.path + "': " + (cause != nullptr ? cause : "")};
+    }
+    const char *symbol = options.registration;
+    if (symbol == nullptr || *symbol == '\0') symbol = default_registration;
+    auto registration = reinterpret_cast<ggml_backend_reg_t (*)()>(dlsym(library, symbol));
+    if (registration == nullptr)
+        throw InitFailure{InitCode::ggml_symbols, std::string("cannot register the GGML library: symbol '") + symbol + "' not found in '" +
+                                                      options.path + "' (env var 'APIR_LLAMA_CPP_GGML_LIBRARY_REG')"};
+    ggml_backend_reg_t registry = registration();
+    if (registry == nullptr)
+        throw InitFailure{InitCode::registration_failed,
+                          std::string("cannot register the GGML library: '") + symbol + "' of '" + options.path + "' gave no backend"};
+    return registry;
+}
+
+int usable_cores() {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? count : 1;
+}
+
+int wished_threads(const char *text) {
+    if (text == nullptr || *text == '\0') return usable_cores();
+    char *end = nullptr;
+    long wish = std::strtol(text, &end, 10);
+    if (*end != '\0' || wish < 1 || wish > GGML_MAX_N_THREADS) {
+        log(Level::warn, "ggml.threads is '%s', which is not a number from 1 to %d: using all cores", text, GGML_MAX_N_THREADS);
+        return usable_cores();
+    }
+    return static_cast<int>(wish);
+}
+
+} // namespace
+
+GgmlLibrary::GgmlLibrary(const GgmlOptions &options) : registry_(registered(options)) {
+    if (device_count() == 0)
+        throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' offers no device"};
+    device_ = ggml_backend_reg_dev_get(registry_, 0);
+    if (device_ == nullptr)
+        throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' does not give its first device"};
+    backend_.reset(ggml_backend_dev_init(device_, nullptr));
+    if (backend_ == nullptr)
+        throw InitFailure{InitCode::backend_init_failed, std::string("device '") + ggml_backend_dev_name(device_) + "' cannot be initialised"};
+    ggml_backend_dev_get_props(device_, &props_);
+    // ggml-cpu's own default is 4 threads, which on fewer cores makes small graphs forty times slower.
+    auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_n_threads"));
+    int threads = set_threads == nullptr ? 0 : wished_threads(options.threads);
+    if (set_threads != nullptr) set_threads(backend_.get(), threads);
+    log(Level::info, "ggml-virtgpu-backend: '%s' is ready: registry %s, device %s (%s), %d threads", options.path,
+        ggml_backend_reg_name(registry_), ggml_backend_dev_name(device_), ggml_backend_dev_description(device_), threads);
+}
+
+} // namespace apir::host

@@ -1,0 +1,119 @@
+#include "log.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <string>
+#include <unistd.h>
+
+#include <ggml.h>
+
+namespace apir::host {
+namespace {
+
+struct Sink {
+    std::mutex mutex;
+    int holders = 0;
+    int fd = -1;
+    bool line_open = false; // ggml writes lines in pieces
+    bool echo = false; // the open line is a warning or an error
+};
+
+// Never destroyed: ggml's threads may log while the process ends.
+Sink &sink() {
+    static Sink *instance = new Sink;
+    return *instance;
+}
+
+const char *name(Level level) {
+    switch (level) {
+    case Level::debug: return "debug";
+    case Level::info: return "info";
+    case Level::warn: return "warn";
+    case Level::error: return "error";
+    }
+    return "error";
+}
+
+void put(int fd, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t done = write(fd, text, size);
+        if (done <= 0) return; // a full disk must not stop a computation
+        text += done;
+        size -= static_cast<size_t>(done);
+    }
+}
+
+// With the sink locked. `text` may be a piece of a line.
+void emit(Sink &out, Level level, bool continues, const char *text) {
+    std::string line;
+    if (!continues || !out.line_open) {
+        if (out.line_open) line += '\n';
+        line += '[';
+        line += name(level);
+        line += "] ";
+        out.echo = level == Level::warn || level == Level::error;
+    }
+    line += text;
+    out.line_open = line.back() != '\n';
+    if (out.fd >= 0) put(out.fd, line.data(), line.size());
+    if (out.echo) put(STDERR_FILENO, line.data(), line.size());
+}
+
+void on_ggml_log(ggml_log_level level, const char *text, void *) {
+    if (text == nullptr || *text == '\0') return;
+    Sink &out = sink();
+    std::lock_guard lock(out.mutex);
+    Level ours = level == GGML_LOG_LEVEL_ERROR  ? Level::error
+                 : level == GGML_LOG_LEVEL_WARN ? Level::warn
+                 : level == GGML_LOG_LEVEL_INFO ? Level::info
+                                                : Level::debug;
+    emit(out, ours, level == GGML_LOG_LEVEL_CONT, text);
+}
+
+} // namespace
+
+LogHold::LogHold(bool append) {
+    Sink &out = sink();
+    std::lock_guard lock(out.mutex);
+    if (out.holders++ > 0) return;
+    const char *path = std::getenv("APIR_LLAMA_CPP_LOG_TO_FILE");
+    if (path != nullptr && *path != '\0') {
+        // O_APPEND even after truncating: several processes may write to the same file.
+        out.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0644);
+        if (out.fd < 0) {
+            std::string text = std::string("cannot open the log file ") + path + ": " + std::strerror(errno) + "\n";
+            emit(out, Level::warn, false, text.c_str());
+        }
+    }
+    ggml_log_set(on_ggml_log, nullptr);
+}
+
+LogHold::~LogHold() {
+    Sink &out = sink();
+    std::lock_guard lock(out.mutex);
+    if (--out.holders > 0) return;
+    // This library may be unloaded next: ggml must not call into it any more.
+    ggml_log_set(nullptr, nullptr);
+    if (out.fd >= 0) close(out.fd);
+    out.fd = -1;
+    out.line_open = false;
+}
+
+void log(Level level, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = std::vsnprintf(text, sizeof text - 1, format, arguments);
+    va_end(arguments);
+    if (size < 0) return;
+    std::strcat(text, "\n");
+    Sink &out = sink();
+    std::lock_guard lock(out.mutex);
+    emit(out, level, false, text);
+}
+
+} // namespace apir::host

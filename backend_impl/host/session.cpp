@@ -1,0 +1,87 @@
+#include "session.hpp"
+
+#include <cinttypes>
+
+#include "refusal.hpp"
+
+namespace apir::host {
+namespace {
+
+// A reply of any call but the two with strings fits: checked before acting, so that nothing is made that cannot be told.
+constexpr size_t least_reply_room = 24;
+// Bases begin here: far from 0, and no address of a process on any platform of ours starts with it.
+constexpr uint64_t first_base = uint64_t{1} << 40;
+
+GgmlOptions options_of(uint32_t context, const apir_callbacks &callbacks) {
+    auto config = [&](const char *key) { return callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context, key); };
+    return {config("ggml.library.path"), config("ggml.library.reg"), config("ggml.threads")};
+}
+
+bool appends_to_log(uint32_t context, const apir_callbacks &callbacks) {
+    // The component says so to all contexts but its first one: with one process per context each would truncate the file.
+    return callbacks.get_config != nullptr && callbacks.get_config(context, "apir.log.append") != nullptr;
+}
+
+template <typename Question, typename Answer>
+void answer(Session &session, Answer (Session::*act)(const Question &), Reader &request, Writer &reply) {
+    Question question;
+    if (!read(request, question)) refuse("the request is too short");
+    write(reply, (session.*act)(question));
+    if (reply.failed()) refuse("the reply does not fit into its resource");
+}
+
+} // namespace
+
+Session::Session(uint32_t context, const apir_callbacks &callbacks)
+    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base) {}
+
+ggml_backend_buffer_type_t Session::buffer_type(uint64_t handle) {
+    ggml_backend_buffer_type_t *found = buffer_types_.find(handle);
+    if (found == nullptr) refuse("%#" PRIx64 " is no handle of a buffer type", handle);
+    return *found;
+}
+
+Buffer &Session::buffer(uint64_t handle) {
+    Buffer *found = buffers_.find(handle);
+    if (found == nullptr) refuse("%#" PRIx64 " is no handle of a buffer", handle);
+    return *found;
+}
+
+DispatchCode Session::dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply) {
+    std::lock_guard lock(mutex_);
+    callbacks_ = &callbacks;
+    if (reply.remaining() < least_reply_room) refuse("a reply resource with room for %zu bytes", reply.remaining());
+    auto on = [&](auto act) {
+        answer(*this, act, request, reply);
+        return DispatchCode::ok;
+    };
+    switch (static_cast<Call>(call)) {
+    case Call::device_get_device_count: return on(&Session::on_device_get_device_count);
+    case Call::device_get_count: return on(&Session::on_device_get_count);
+    case Call::device_get_name: return on(&Session::on_device_get_name);
+    case Call::device_get_description: return on(&Session::on_device_get_description);
+    case Call::device_get_type: return on(&Session::on_device_get_type);
+    case Call::device_get_memory: return on(&Session::on_device_get_memory);
+    case Call::device_supports_op: return on(&Session::on_device_supports_op);
+    case Call::device_get_buffer_type: return on(&Session::on_device_get_buffer_type);
+    case Call::device_get_props: return on(&Session::on_device_get_props);
+    case Call::device_buffer_from_ptr: return on(&Session::on_device_buffer_from_ptr);
+    case Call::buffer_type_get_name: return on(&Session::on_buffer_type_get_name);
+    case Call::buffer_type_get_alignment: return on(&Session::on_buffer_type_get_alignment);
+    case Call::buffer_type_get_max_size: return on(&Session::on_buffer_type_get_max_size);
+    case Call::buffer_type_is_host: return on(&Session::on_buffer_type_is_host);
+    case Call::buffer_type_alloc_buffer: return on(&Session::on_buffer_type_alloc_buffer);
+    case Call::buffer_type_get_alloc_size: return on(&Session::on_buffer_type_get_alloc_size);
+    case Call::buffer_get_base: return on(&Session::on_buffer_get_base);
+    case Call::buffer_set_tensor: return on(&Session::on_buffer_set_tensor);
+    case Call::buffer_get_tensor: return on(&Session::on_buffer_get_tensor);
+    case Call::buffer_cpy_tensor: return on(&Session::on_buffer_cpy_tensor);
+    case Call::buffer_clear: return on(&Session::on_buffer_clear);
+    case Call::buffer_free_buffer: return on(&Session::on_buffer_free_buffer);
+    case Call::backend_graph_compute: return on(&Session::on_backend_graph_compute);
+    case Call::negotiate: return on(&Session::on_negotiate);
+    }
+    return DispatchCode::unknown;
+}
+
+} // namespace apir::host

@@ -1,0 +1,92 @@
+// All that the host library holds for one context: backend, buffers, handles. Nothing is shared between contexts but ggml
+// itself and the log.
+//
+// A call goes decode (apir_gen.hpp) → validate (tensor_check, op_rules, compute_graph) → act (calls_*.cpp). A Refusal in any of
+// them leaves the session as it was.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <apir_gen.hpp>
+#include <ggml-backend.h>
+
+#include "callbacks.hpp"
+#include "compute_graph.hpp"
+#include "ggml_library.hpp"
+#include "handles.hpp"
+#include "log.hpp"
+#include "shared_memory.hpp"
+
+namespace apir::host {
+
+// More buffers than a guest has any use for; bounds what it can make the host remember.
+inline constexpr size_t max_buffers = size_t{1} << 20;
+// Refusals that are logged per session: a hostile guest must not fill the disk.
+inline constexpr int max_logged_refusals = 200;
+
+class Session {
+  public:
+    // Throws InitFailure.
+    Session(uint32_t context, const apir_callbacks &callbacks);
+
+    // Reads the request, acts, writes the reply. Throws Refusal (and what allocation throws), then `reply` means nothing.
+    DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
+
+    // Counts a refusal; whether it is still to be logged.
+    bool may_log_refusal() { return ++refusals_ <= max_logged_refusals; }
+
+    // calls_device.cpp
+    DeviceGetDeviceCountReply on_device_get_device_count(const DeviceGetDeviceCountRequest &request);
+    DeviceGetCountReply on_device_get_count(const DeviceGetCountRequest &request);
+    DeviceGetNameReply on_device_get_name(const DeviceGetNameRequest &request);
+    DeviceGetDescriptionReply on_device_get_description(const DeviceGetDescriptionRequest &request);
+    DeviceGetTypeReply on_device_get_type(const DeviceGetTypeRequest &request);
+    DeviceGetMemoryReply on_device_get_memory(const DeviceGetMemoryRequest &request);
+    DeviceSupportsOpReply on_device_supports_op(const DeviceSupportsOpRequest &request);
+    DeviceGetBufferTypeReply on_device_get_buffer_type(const DeviceGetBufferTypeRequest &request);
+    DeviceGetPropsReply on_device_get_props(const DeviceGetPropsRequest &request);
+    NegotiateReply on_negotiate(const NegotiateRequest &request);
+
+    // calls_buffer_type.cpp
+    DeviceBufferFromPtrReply on_device_buffer_from_ptr(const DeviceBufferFromPtrRequest &request);
+    BufferTypeGetNameReply on_buffer_type_get_name(const BufferTypeGetNameRequest &request);
+    BufferTypeGetAlignmentReply on_buffer_type_get_alignment(const BufferTypeGetAlignmentRequest &request);
+    BufferTypeGetMaxSizeReply on_buffer_type_get_max_size(const BufferTypeGetMaxSizeRequest &request);
+    BufferTypeIsHostReply on_buffer_type_is_host(const BufferTypeIsHostRequest &request);
+    BufferTypeAllocBufferReply on_buffer_type_alloc_buffer(const BufferTypeAllocBufferRequest &request);
+    BufferTypeGetAllocSizeReply on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request);
+
+    // calls_buffer.cpp
+    BufferGetBaseReply on_buffer_get_base(const BufferGetBaseRequest &request);
+    BufferSetTensorReply on_buffer_set_tensor(const BufferSetTensorRequest &request);
+    BufferGetTensorReply on_buffer_get_tensor(const BufferGetTensorRequest &request);
+    BufferCpyTensorReply on_buffer_cpy_tensor(const BufferCpyTensorRequest &request);
+    BufferClearReply on_buffer_clear(const BufferClearRequest &request);
+    BufferFreeBufferReply on_buffer_free_buffer(const BufferFreeBufferRequest &request);
+    BackendGraphComputeReply on_backend_graph_compute(const BackendGraphComputeRequest &request);
+
+  private:
+    // Throws Refusal for a handle that is none.
+    ggml_backend_buffer_type_t buffer_type(uint64_t handle);
+    Buffer &buffer(uint64_t handle);
+    SharedRange shared(uint32_t resource, uint64_t size) { return memory_.range(*callbacks_, resource, size); }
+    uint64_t handle_of(ggml_backend_buffer_type_t type);
+    uint64_t keep(ggml_backend_buffer_t made, uint64_t size);
+    uint64_t made_up_base(const void *base, uint64_t size, uint64_t alignment);
+
+    LogHold log_;
+    std::mutex mutex_; // one call at a time: backends are not safe for more
+    const apir_callbacks *callbacks_ = nullptr; // of the call under way
+    int refusals_ = 0;
+    SharedMemory memory_;
+    GgmlLibrary library_;
+    HandleTable<ggml_backend_buffer_type_t, HandleKind::buffer_type> buffer_types_;
+    uint64_t device_buffer_type_ = 0;
+    BufferTable buffers_;
+    uint64_t next_base_;
+    GraphBuilder graphs_;
+};
+
+} // namespace apir::host

@@ -1,0 +1,28 @@
+// An op with its sources, rebuilt from the in-line form of calls 6 and 15. No pointer of the guest's is followed or kept.
+#pragma once
+
+#include <apir_gen.hpp>
+#include <ggml.h>
+
+namespace apir::host {
+
+class OpTensors {
+  public:
+    // Throws Refusal when a record is no tensor of ggml's.
+    explicit OpTensors(const OpRecord &record);
+    OpTensors(const OpTensors &) = delete;
+    OpTensors &operator=(const OpTensors &) = delete;
+
+    const ggml_tensor *tensor() const { return &op_; }
+    // Whether a backend may be asked about it: see op_rules.hpp.
+    bool acceptable() const;
+    // Leaves a plain tensor of the same shape.
+    void forget_op();
+
+  private:
+    ggml_tensor op_{};
+    ggml_tensor view_{};
+    ggml_tensor sources_[max_sources]{};
+};
+
+} // namespace apir::host
