@@ -1,0 +1,69 @@
+#include "blob_pool.hpp"
+
+#include <algorithm>
+
+#include "apir_gen.hpp"
+
+namespace apir::guest {
+
+BlobPool::BlobPool(Device &device, size_t size, size_t least, size_t limit)
+    : device_(device), size_(size), least_(least), limit_(limit) {}
+
+BlobPool::~BlobPool() {
+    for (auto &blob : blobs_) device_.close_blob(*blob);
+}
+
+// Called with the lock held: blobs are made seldom, and two threads must not both take the last of the window.
+Blob *BlobPool::make(size_t size) {
+    Blob blob;
+    if (!device_.create_blob(size, blob).ok()) return nullptr;
+    blobs_.push_back(std::make_unique<Blob>(blob));
+    return blobs_.back().get();
+}
+
+Blob *BlobPool::grow() {
+    if (usable_ >= limit_) return nullptr;
+    Blob *blob = make(size_);
+    while (blob == nullptr && usable_ == 0 && size_ / 2 >= least_) {
+        size_ /= 2;
+        blob = make(size_);
+    }
+    if (blob != nullptr) ++usable_;
+    return blob;
+}
+
+BlobPool::Lease BlobPool::take(Clock::time_point until) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        if (!free_.empty()) {
+            Blob *blob = free_.back();
+            free_.pop_back();
+            return {*this, blob};
+        }
+        if (Blob *blob = grow()) return {*this, blob};
+        if (usable_ == 0 || returned_.wait_until(lock, until) == std::cv_status::timeout) return {};
+    }
+}
+
+BlobPool::Lease BlobPool::take_sized(size_t size, Clock::time_point until) {
+    Lease lease = take(until);
+    if (!lease || lease->size >= size) return lease;
+    std::lock_guard lock(mutex_);
+    return {*this, make(size)};
+}
+
+void BlobPool::give_back(Blob *blob, bool retired) {
+    std::lock_guard lock(mutex_);
+    bool ordinary = blob->size == (size_ + blob_granularity - 1) / blob_granularity * blob_granularity;
+    if (retired) {
+        if (ordinary) --usable_;
+    } else if (ordinary) {
+        free_.push_back(blob);
+    } else {
+        device_.close_blob(*blob);
+        blobs_.erase(std::find_if(blobs_.begin(), blobs_.end(), [&](const auto &each) { return each.get() == blob; }));
+    }
+    returned_.notify_one();
+}
+
+} // namespace apir::guest

@@ -1,0 +1,75 @@
+// Blobs lent to one call at a time: reply slots and data slots. No lock is held while a blob is lent.
+//
+// After a call that got no reply its blobs are retired: the host may still write into them, so they are never lent again
+// and stay mapped until the pool ends.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device.hpp"
+#include "reply_wait.hpp"
+
+namespace apir::guest {
+
+class BlobPool {
+  public:
+    // A blob for the length of one call. Empty when none could be had.
+    class Lease {
+      public:
+        Lease() = default;
+        Lease(BlobPool &pool, Blob *blob) : pool_(&pool), blob_(blob) {}
+        Lease(Lease &&other) noexcept : pool_(other.pool_), blob_(std::exchange(other.blob_, nullptr)) {}
+        Lease &operator=(Lease &&other) noexcept {
+            std::swap(pool_, other.pool_);
+            std::swap(blob_, other.blob_);
+            std::swap(retired_, other.retired_);
+            return *this;
+        }
+        ~Lease() {
+            if (blob_ != nullptr) pool_->give_back(blob_, retired_);
+        }
+
+        explicit operator bool() const { return blob_ != nullptr; }
+        const Blob &operator*() const { return *blob_; }
+        const Blob *operator->() const { return blob_; }
+        void retire() { retired_ = true; }
+
+      private:
+        BlobPool *pool_ = nullptr;
+        Blob *blob_ = nullptr;
+        bool retired_ = false;
+    };
+
+    // Blobs of `size` bytes; where the window has no room even for the first one, of half of it and so on down to
+    // `least`. At most `limit` blobs are lent at the same time.
+    BlobPool(Device &device, size_t size, size_t least, size_t limit);
+    ~BlobPool();
+    BlobPool(const BlobPool &) = delete;
+    BlobPool &operator=(const BlobPool &) = delete;
+
+    // A free blob, or a new one, or, when the limit or the window is reached, the next one that is given back before
+    // `until`.
+    Lease take(Clock::time_point until);
+    // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
+    Lease take_sized(size_t size, Clock::time_point until);
+
+  private:
+    void give_back(Blob *blob, bool retired);
+    Blob *make(size_t size);
+    Blob *grow();
+
+    Device &device_;
+    size_t size_;
+    const size_t least_;
+    const size_t limit_;
+    std::mutex mutex_;
+    std::condition_variable returned_;
+    std::vector<std::unique_ptr<Blob>> blobs_; // all that exist
+    std::vector<Blob *> free_;
+    size_t usable_ = 0; // made, not retired, of the pool's own size
+};
+
+} // namespace apir::guest

@@ -1,0 +1,174 @@
+#include "channel.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "log.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int unanswered_limit = 3;
+constexpr uint32_t worker_lost = static_cast<uint32_t>(ReturnCode::worker_lost);
+// How often a waiting call looks whether the device was lost meanwhile, and how long it then still waits for its own
+// reply: the component fails pending calls of a dead worker by itself.
+constexpr auto look_interval = 200ms;
+constexpr auto lost_grace = 2s;
+// An old host library answers call 8 with one item less than a new one: what it does not write has to read 0.
+constexpr size_t cleared_reply = 24;
+
+const char *outcome_text(Outcome outcome) {
+    switch (outcome) {
+    case Outcome::answered: return "answered";
+    case Outcome::undecodable: return "the host's reply does not decode";
+    case Outcome::not_sent: return "the command could not be sent";
+    case Outcome::timed_out: return "no reply from the host in time";
+    case Outcome::lost: return "the device is lost";
+    }
+    return "unknown";
+}
+
+std::atomic<uint32_t> &notify_of(const Blob &slot) {
+    static_assert(sizeof(std::atomic<uint32_t>) == 4 && std::atomic<uint32_t>::is_always_lock_free);
+    return *reinterpret_cast<std::atomic<uint32_t> *>(slot.memory);
+}
+
+} // namespace
+
+std::string CallResult::text() const {
+    if (outcome != Outcome::answered) return outcome_text(outcome);
+    if (ok()) return "ok";
+    return "the host refused it with code " + std::to_string(code);
+}
+
+Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log, Deadlines deadlines, bool venus_types)
+    : transport_(transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
+      type_offset_(venus_types ? venus_command_offset : 0) {}
+
+Clock::time_point Channel::deadline(Patience patience) const {
+    return Clock::now() + (patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
+}
+
+void Channel::lose(const char *why) {
+    if (!lost_.exchange(true, std::memory_order_acq_rel)) {
+        log(LogLevel::error, "device lost: %s; every later call fails", why);
+    }
+}
+
+void Channel::on_timeout() {
+    if (unanswered_.fetch_add(1) + 1 >= unanswered_limit) lose("the host leaves calls without a reply");
+}
+
+// The host serves commands in order: a call behind a graph gets its time from the graph's end on.
+bool Channel::graph_kept_it(Clock::time_point &until) const {
+    Clock::time_point now = Clock::now();
+    if (graphs_running_.load() > 0) {
+        until = now + deadlines_.ordinary;
+        return true;
+    }
+    Clock::time_point after_graph = Clock::time_point(Clock::duration(last_graph_end_.load())) + deadlines_.ordinary;
+    if (after_graph <= now) return false;
+    until = after_graph;
+    return true;
+}
+
+Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
+                            std::chrono::milliseconds deadline)
+    : channel_(channel), traits_(traits),
+      until_(deadline == 0ms ? channel.deadline(traits.patience) : Clock::now() + deadline), writer_(command_, sizeof command_) {
+    record_.start_ns = monotonic_ns();
+    record_.type = static_cast<uint32_t>(type);
+    record_.call = flags;
+    if (channel_.lost()) {
+        result_.outcome = Outcome::lost;
+        return;
+    }
+    slot_ = channel_.reply_slots_.take(until_);
+    if (!slot_) return;
+    record_.reply_resource = slot_->resource;
+    write(writer_, CommandHeader{channel_.type_offset_ + static_cast<uint32_t>(type), flags, slot_->resource});
+}
+
+Channel::Exchange::~Exchange() {
+    if (!sent_) return;
+    record_.duration_ns = monotonic_ns() - record_.start_ns;
+    channel_.call_log_.add(record_);
+}
+
+bool Channel::Exchange::ready() { return static_cast<bool>(slot_); }
+
+bool Channel::Exchange::send_and_await() {
+    if (writer_.failed()) return false;
+    std::memset(slot_->memory + 4, 0, cleared_reply - 4);
+    notify_of(*slot_).store(0, std::memory_order_release);
+    record_.queue_ns = monotonic_ns() - record_.start_ns;
+    record_.bytes_out = writer_.size() + traits_.data_out;
+
+    Status status = channel_.transport_.submit(command_, writer_.size());
+    if (!status.ok()) {
+        log(LogLevel::error, "%s", status.text().c_str());
+        return false;
+    }
+    channel_.call_log_.count();
+    sent_ = true;
+    bool graph = traits_.patience == Patience::graph;
+    if (graph) channel_.graphs_running_.fetch_add(1);
+    uint32_t notify = await_reply();
+    if (graph) {
+        channel_.last_graph_end_.store(Clock::now().time_since_epoch().count());
+        channel_.graphs_running_.fetch_sub(1);
+    }
+    if (notify == 0) {
+        slot_.retire();
+        result_.outcome = channel_.lost() ? Outcome::lost : Outcome::timed_out;
+        if (!channel_.lost()) channel_.on_timeout();
+        return false;
+    }
+    take_reply(notify);
+    return result_.outcome == Outcome::answered;
+}
+
+uint32_t Channel::Exchange::await_reply() {
+    Clock::time_point until = until_;
+    bool shortened = false;
+    for (;;) {
+        Clock::time_point now = Clock::now();
+        uint32_t notify = channel_.transport_.await(notify_of(*slot_), std::min(until, now + look_interval));
+        if (notify != 0) return notify;
+        if (channel_.lost() && !shortened) {
+            shortened = true;
+            until = std::min(until, Clock::now() + lost_grace);
+        }
+        if (Clock::now() < until) continue;
+        bool behind_graph = traits_.patience == Patience::ordinary && record_.type == uint32_t(CommandType::forward) && !shortened;
+        if (!behind_graph || !channel_.graph_kept_it(until)) return 0;
+    }
+}
+
+// The payload is copied out once: the host can change the shared page while it is being decoded.
+void Channel::Exchange::take_reply(uint32_t notify) {
+    channel_.unanswered_.store(0);
+    result_.code = notify - 1;
+    record_.status = static_cast<int32_t>(result_.code);
+    if (result_.code == worker_lost) {
+        channel_.lose("the host's worker process has ended");
+        result_.outcome = Outcome::lost;
+        return;
+    }
+    result_.outcome = Outcome::answered;
+    payload_size_ = std::min({traits_.reply_limit, sizeof payload_, slot_->size - 4});
+    std::memcpy(payload_, slot_->memory + 4, payload_size_);
+}
+
+// A failed call has no payload: only that of a call that went well has to decode.
+void Channel::Exchange::finish(bool decoded, size_t reply_bytes) {
+    bool forward = record_.type == static_cast<uint32_t>(CommandType::forward);
+    bool wanted = !forward || result_.ok();
+    if (wanted && !decoded) result_.outcome = Outcome::undecodable;
+    record_.bytes_in = 4 + (wanted && decoded ? reply_bytes + traits_.data_in : 0);
+}
+
+} // namespace apir::guest

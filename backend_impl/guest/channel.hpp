@@ -1,0 +1,129 @@
+// Remote calls: a command written, sent, awaited, its reply read, and the call recorded.
+//
+// Several threads call at once, each with its own reply slot. A call ends in one of five ways (Outcome). The device is
+// lost for good, and every later call fails at once, when the host says that its worker has ended, or after three calls
+// in a row that got no reply.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "apir_gen.hpp"
+#include "blob_pool.hpp"
+#include "call_log.hpp"
+#include "transport.hpp"
+
+namespace apir::guest {
+
+enum class Outcome {
+    answered,    // the reply came and decodes; its return code says the rest
+    undecodable, // the reply came and makes no sense
+    not_sent,    // the command could not be built or handed over
+    timed_out,   // no reply in time: resources named in the command may still be written to
+    lost,        // the device is lost
+};
+
+struct CallResult {
+    Outcome outcome = Outcome::not_sent;
+    uint32_t code = 0; // return code, when answered
+
+    bool ok() const { return outcome == Outcome::answered && code == static_cast<uint32_t>(ReturnCode::ok); }
+    bool timed_out() const { return outcome == Outcome::timed_out; }
+    // What went wrong, in words.
+    std::string text() const;
+};
+
+// How long a call may take. A graph may run long; while one does, other calls, which the host serves after it, wait.
+enum class Patience { ordinary, graph };
+
+struct CallTraits {
+    Patience patience = Patience::ordinary;
+    uint64_t data_out = 0; // bytes in a data resource, for the call record
+    uint64_t data_in = 0;
+    size_t reply_limit = 64; // bytes of payload that are looked at
+};
+
+class Channel {
+  public:
+    struct Deadlines {
+        std::chrono::milliseconds ordinary;
+        std::chrono::milliseconds graph;
+    };
+
+    Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log, Deadlines deadlines, bool venus_types);
+
+    template <typename Request, typename Reply>
+    CallResult call(Call number, const Request &request, Reply &reply, const CallTraits &traits = {}) {
+        Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
+        return exchange.run(request, reply);
+    }
+
+    // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
+    template <typename Request, typename Reply>
+    CallResult command(CommandType type, const Request &request, Reply &reply, std::chrono::milliseconds deadline) {
+        Exchange exchange(*this, type, 0, {}, deadline);
+        return exchange.run(request, reply);
+    }
+
+    bool lost() const { return lost_.load(std::memory_order_acquire); }
+    // Ends all calls from now on; says why once.
+    void lose(const char *why);
+
+    // When a call begun now has to have its reply.
+    Clock::time_point deadline(Patience patience) const;
+
+  private:
+    // One call on its way: owns the reply slot and the record.
+    class Exchange {
+      public:
+        Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
+                 std::chrono::milliseconds deadline = std::chrono::milliseconds::zero());
+        ~Exchange();
+        Exchange(const Exchange &) = delete;
+        Exchange &operator=(const Exchange &) = delete;
+
+        template <typename Request, typename Reply> CallResult run(const Request &request, Reply &reply) {
+            if (!ready()) return result_;
+            write(writer_, request);
+            if (!send_and_await()) return result_;
+            Reader reader(payload_, payload_size_);
+            bool decoded = read(reader, reply);
+            finish(decoded, reader.offset());
+            return result_;
+        }
+
+      private:
+        bool ready();
+        bool send_and_await();
+        uint32_t await_reply();
+        void take_reply(uint32_t notify);
+        void finish(bool decoded, size_t reply_bytes);
+
+        Channel &channel_;
+        const CallTraits traits_;
+        const Clock::time_point until_;
+        BlobPool::Lease slot_;
+        CallRecord record_;
+        CallResult result_;
+        bool sent_ = false;
+        uint8_t command_[command_buffer_size];
+        Writer writer_;
+        uint8_t payload_[reply_page_size];
+        size_t payload_size_ = 0;
+    };
+
+    void on_timeout();
+    bool graph_kept_it(Clock::time_point &until) const;
+
+    Transport &transport_;
+    BlobPool &reply_slots_;
+    CallLog &call_log_;
+    const Deadlines deadlines_;
+    const uint32_t type_offset_;
+    std::atomic<bool> lost_{false};
+    std::atomic<int> unanswered_{0}; // calls in a row without a reply
+    std::atomic<int> graphs_running_{0};
+    std::atomic<Clock::rep> last_graph_end_{0};
+};
+
+} // namespace apir::guest

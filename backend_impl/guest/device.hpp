@@ -1,0 +1,59 @@
+// What the guest library needs of a virtio-gpu device. DrmDevice does it with ioctls; tests bring a fake one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace apir::guest {
+
+// Success, or a text that says what could not be done and why.
+class Status {
+  public:
+    static Status failure(std::string text) { return Status(std::move(text)); }
+    Status() = default;
+
+    bool ok() const { return ok_; }
+    const std::string &text() const { return text_; }
+
+  private:
+    explicit Status(std::string text) : ok_(false), text_(std::move(text)) {}
+
+    bool ok_ = true;
+    std::string text_;
+};
+
+// Memory that guest and host share.
+struct Blob {
+    uint32_t resource = 0; // its name on the wire (res_handle)
+    uint32_t handle = 0;   // its name for the kernel (bo_handle)
+    uint8_t *memory = nullptr;
+    size_t size = 0; // in bytes, a multiple of blob_granularity
+};
+
+// Functions may be called from several threads at once, except open and init_context, which come first.
+class Device {
+  public:
+    virtual ~Device() = default;
+
+    // Render nodes that may be ours, best first. Empty when there is none.
+    virtual std::vector<std::string> nodes() = 0;
+    // Opens a node and makes sure that it is a virtio-gpu device with blobs, contexts and a host-visible window. A device
+    // that is open already is closed first.
+    virtual Status open(const std::string &node) = 0;
+    // Reads a capability set's data, at most `size` bytes.
+    virtual Status get_caps(uint32_t capset, void *data, size_t size) = 0;
+    virtual Status init_context(uint32_t capset) = 0;
+
+    // A mapped blob of at least `size` bytes. Fails when the host-visible window is full.
+    virtual Status create_blob(size_t size, Blob &blob) = 0;
+    // From here on the host's pointer to the blob is dead.
+    virtual void close_blob(Blob &blob) = 0;
+
+    // Hands one command over; does not wait for it.
+    virtual Status submit(const void *command, size_t size) = 0;
+};
+
+} // namespace apir::guest

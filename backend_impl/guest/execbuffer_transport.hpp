@@ -1,0 +1,19 @@
+// One EXECBUFFER submission per command; replies are polled in their slots.
+#pragma once
+
+#include "transport.hpp"
+
+namespace apir::guest {
+
+class ExecbufferTransport : public Transport {
+  public:
+    explicit ExecbufferTransport(Device &device) : device_(device) {}
+
+    Status submit(const uint8_t *command, size_t size) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, Clock::time_point until) override;
+
+  private:
+    Device &device_;
+};
+
+} // namespace apir::guest

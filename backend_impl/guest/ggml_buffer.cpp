@@ -1,0 +1,110 @@
+// ggml's buffer interface: tensor data in and out.
+#include "ggml_slots.hpp"
+
+#include <cstring>
+
+#include "tensor_encoding.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+void free_buffer(ggml_backend_buffer_t buffer) {
+    guarded("free_buffer", 0, [&] {
+        delete static_cast<RemoteBuffer *>(buffer->context);
+        return 0;
+    });
+}
+
+// For a shared buffer the blob's address here, for a copied one a number that the host made up.
+void *get_base(ggml_backend_buffer_t buffer) { return remote_buffer(buffer).base(); }
+
+void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
+    guarded("memset_tensor", false, [&] { return remote_buffer(buffer).fill(tensor, value, offset, size); });
+}
+
+bool set_bytes(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    return guarded("set_tensor", false, [&] { return remote_buffer(buffer).set(tensor, data, offset, size); });
+}
+
+// What could not be read is zeros, never whatever stood in the program's memory.
+bool get_bytes(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    bool got = guarded("get_tensor", false, [&] { return remote_buffer(buffer).get(tensor, data, offset, size); });
+    if (!got) std::memset(data, 0, size);
+    return got;
+}
+
+void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    set_bytes(buffer, tensor, data, offset, size);
+}
+
+void get_tensor(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    get_bytes(buffer, tensor, data, offset, size);
+}
+
+// Rows that lie side by side in the tensor and in the program's memory are one transfer. Others go one by one, for what
+// lies between them in the tensor must not be touched.
+void set_tensor_2d(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *data, size_t offset, size_t size,
+                   size_t n_copies, size_t stride_tensor, size_t stride_data) {
+    if (stride_tensor == size && stride_data == size) {
+        set_bytes(buffer, tensor, data, offset, size * n_copies);
+        return;
+    }
+    const uint8_t *row = static_cast<const uint8_t *>(data);
+    for (size_t i = 0; i < n_copies; ++i, row += stride_data) {
+        if (!set_bytes(buffer, tensor, row, offset + i * stride_tensor, size)) return;
+    }
+}
+
+void get_tensor_2d(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t size,
+                   size_t n_copies, size_t stride_tensor, size_t stride_data) {
+    if (stride_tensor == size && stride_data == size) {
+        get_bytes(buffer, tensor, data, offset, size * n_copies);
+        return;
+    }
+    // All rows are read, or zeroed: after a lost device each fails at once.
+    uint8_t *row = static_cast<uint8_t *>(data);
+    for (size_t i = 0; i < n_copies; ++i, row += stride_data) get_bytes(buffer, tensor, row, offset + i * stride_tensor, size);
+}
+
+// Within the host, without the data coming here. False lets ggml copy by way of get and set.
+bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor *src, ggml_tensor *dst) {
+    return guarded("cpy_tensor", false, [&] {
+        ggml_backend_buffer_t from = own_buffer(src);
+        if (from == nullptr || &remote_buffer(from).session() != &remote_buffer(buffer).session()) return false;
+        return remote_buffer(buffer).copy(src, dst);
+    });
+}
+
+void clear(ggml_backend_buffer_t buffer, uint8_t value) {
+    guarded("clear", false, [&] { return remote_buffer(buffer).clear(value); });
+}
+
+constexpr abi::BufferInterface buffer_interface = {
+    free_buffer,
+    get_base,
+    nullptr, // init_tensor: each call carries the whole record, the host keeps nothing per tensor; null means success
+    memset_tensor,
+    set_tensor,
+    get_tensor,
+    set_tensor_2d,
+    get_tensor_2d,
+    cpy_tensor,
+    clear,
+    nullptr, // reset: nothing is kept per tensor that could be reset
+};
+
+} // namespace
+
+ggml_backend_buffer_t make_buffer(ggml_backend_buffer_type_t buft, std::unique_ptr<RemoteBuffer> remote) {
+    size_t size = remote->size();
+    ggml_backend_buffer_t buffer = ggml_backend_buffer_init(buft, buffer_interface, remote.get(), size);
+    if (buffer != nullptr) remote.release();
+    return buffer;
+}
+
+bool is_own_buffer(ggml_backend_buffer_t buffer) { return buffer->iface.free_buffer == free_buffer; }
+
+RemoteBuffer &remote_buffer(ggml_backend_buffer_t buffer) { return *static_cast<RemoteBuffer *>(buffer->context); }
+
+} // namespace apir::guest

@@ -1,0 +1,67 @@
+// ggml's registry interface, and how the library comes up.
+#include "ggml_slots.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+struct RegistryContext {
+    ggml_backend_reg reg = {};
+    DeviceContext device_context;
+    ggml_backend_device device = {};
+    size_t device_count = 0; // 0 or 1: protocol 0.2 addresses device 0 only
+};
+
+RegistryContext &context_of(ggml_backend_reg_t reg) { return *static_cast<RegistryContext *>(reg->context); }
+
+const char *get_name(ggml_backend_reg_t) { return "ggml-virtgpu"; }
+
+size_t get_device_count(ggml_backend_reg_t reg) { return context_of(reg).device_count; }
+
+ggml_backend_dev_t get_device(ggml_backend_reg_t reg, size_t index) {
+    return index < context_of(reg).device_count ? &context_of(reg).device : nullptr;
+}
+
+void bring_up(RegistryContext &context, std::unique_ptr<Device> device) {
+    Config config = read_config();
+    set_log_level(config.log_level);
+    std::string error;
+    std::unique_ptr<Session> session = Session::start(std::move(device), config, error);
+    if (session != nullptr) context.device_context.remote = RemoteDevice::ask(std::move(session), error);
+    if (context.device_context.remote == nullptr) {
+        log(LogLevel::error, "backend not available: %s", error.c_str());
+        return;
+    }
+    RemoteDevice *remote = context.device_context.remote.get();
+    context.device = make_device(&context.reg, &context.device_context);
+    context.device_context.buffer_type = make_buffer_type(&context.device, remote);
+    context.device_count = 1;
+    log(LogLevel::info, "device %s: %s", remote->name().c_str(), remote->description().c_str());
+}
+
+} // namespace
+
+ggml_backend_reg_t make_registry(std::unique_ptr<Device> device) {
+    auto *context = new RegistryContext;
+    context->reg.api_version = APIR_GGML_API;
+    context->reg.iface.get_name = get_name;
+    context->reg.iface.get_device_count = get_device_count;
+    context->reg.iface.get_device = get_device;
+    // get_proc_address stays null: the library has no functions beyond the interface.
+    context->reg.context = context;
+    guarded("set-up", 0, [&] {
+        bring_up(*context, std::move(device));
+        return 0;
+    });
+    return &context->reg;
+}
+
+// Never destroyed: programs free buffers and backends from their own static destructors, which may run after ours would.
+// The kernel ends the context with the process.
+ggml_backend_reg_t registry(std::unique_ptr<Device> (*make_device)()) {
+    static ggml_backend_reg_t only =
+        guarded("registry", ggml_backend_reg_t{nullptr}, [&] { return make_registry(make_device()); });
+    return only;
+}
+
+} // namespace apir::guest

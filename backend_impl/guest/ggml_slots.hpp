@@ -1,0 +1,48 @@
+// The functions that stand in ggml's interface structs, and what their files share.
+//
+// A slot never throws and never aborts the program, whatever fails: `guarded` turns an exception (no memory) into the
+// slot's failure value. Slots that are null say why where they are.
+#pragma once
+
+#include <exception>
+
+#include "abi/backend_interface.hpp"
+#include "log.hpp"
+#include "remote_device.hpp"
+
+namespace apir::guest {
+
+template <typename Result, typename Body> Result guarded(const char *slot, Result otherwise, Body body) noexcept {
+    try {
+        return body();
+    } catch (const std::exception &error) {
+        log(LogLevel::error, "%s: %s", slot, error.what());
+    } catch (...) {
+        log(LogLevel::error, "%s: unknown exception", slot);
+    }
+    return otherwise;
+}
+
+// What a ggml device needs beside the struct: the remote device and the one buffer type that it has.
+struct DeviceContext {
+    std::unique_ptr<RemoteDevice> remote;
+    ggml_backend_buffer_type buffer_type;
+};
+
+// The registry with its devices, made at the first call: set-up happens then. Without a usable device it has none.
+// `device` opens the way to the host; only the first call's is used.
+ggml_backend_reg_t registry(std::unique_ptr<Device> (*make_device)());
+
+// A registry of its own, for tests. Lives until the process ends, as ggml's registries do.
+ggml_backend_reg_t make_registry(std::unique_ptr<Device> device);
+
+ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context);
+ggml_backend_buffer_type make_buffer_type(ggml_backend_dev_t device, RemoteDevice *remote);
+ggml_backend_buffer_t make_buffer(ggml_backend_buffer_type_t buft, std::unique_ptr<RemoteBuffer> remote);
+ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote);
+
+bool is_own_buffer(ggml_backend_buffer_t buffer);
+// Of one of our own buffers.
+RemoteBuffer &remote_buffer(ggml_backend_buffer_t buffer);
+
+} // namespace apir::guest

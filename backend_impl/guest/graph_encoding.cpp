@@ -1,0 +1,106 @@
+#include "graph_encoding.hpp"
+
+#include <unordered_map>
+
+#include "tensor_encoding.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+std::string described(const ggml_tensor *tensor) {
+    return std::string(ggml_op_name(tensor->op)) + " '" + std::string(tensor->name, strnlen(tensor->name, sizeof tensor->name)) +
+           "'";
+}
+
+// Only looks at its source from another side: nothing is computed.
+bool only_a_view(const ggml_tensor *tensor) {
+    return tensor->op == GGML_OP_NONE || tensor->op == GGML_OP_RESHAPE || tensor->op == GGML_OP_VIEW ||
+           tensor->op == GGML_OP_PERMUTE || tensor->op == GGML_OP_TRANSPOSE;
+}
+
+// Tensors of size 0 have no buffer and need none.
+bool reachable_by_host(const ggml_tensor *tensor) { return own_buffer(tensor) != nullptr || ggml_is_empty(tensor); }
+
+class Encoder {
+  public:
+    Encoder(Graph &encoded, std::string &error) : encoded_(encoded), error_(error) {}
+
+    bool add_node(const ggml_tensor *node) {
+        if (!check_memory(node)) return false;
+        encoded_.nodes.push_back(id_of(node));
+        return drain();
+    }
+
+  private:
+    // A node that is computed needs itself and its sources on the host; others (foreign tensors further up, which an
+    // earlier part of the program's graph made) are only described.
+    bool check_memory(const ggml_tensor *node) {
+        if (only_a_view(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0) return true;
+        if (!reachable_by_host(node)) return fail(node, "is not in a buffer of this device");
+        for (const ggml_tensor *source : node->src) {
+            if (source != nullptr && !reachable_by_host(source)) {
+                return fail(node, ("reads " + described(source) + ", which is not in a buffer of this device").c_str());
+            }
+        }
+        return true;
+    }
+
+    uint64_t id_of(const ggml_tensor *tensor) {
+        if (tensor == nullptr) return 0;
+        auto [place, added] = ids_.try_emplace(tensor, ids_.size() + 1);
+        if (added) pending_.push_back(tensor);
+        return place->second;
+    }
+
+    bool drain() {
+        while (!pending_.empty()) {
+            const ggml_tensor *tensor = pending_.back();
+            pending_.pop_back();
+            if (!add_record(tensor)) return false;
+        }
+        return true;
+    }
+
+    bool add_record(const ggml_tensor *tensor) {
+        std::optional<TensorRecord> record = record_of(tensor);
+        if (!record) {
+            const char *why = fits_record(tensor) ? "lies outside its buffer" : "has a shape or stride beyond 32 bits";
+            return fail(tensor, why);
+        }
+        record->id = id_of(tensor);
+        for (size_t i = 0; i < max_sources; ++i) record->src[i] = id_of(tensor->src[i]);
+        record->view_src = id_of(tensor->view_src);
+        record->view_offs = tensor->view_offs;
+        encoded_.tensors.push_back(*record);
+        return true;
+    }
+
+    bool fail(const ggml_tensor *tensor, const char *why) {
+        error_ = described(tensor) + " " + why;
+        return false;
+    }
+
+    Graph &encoded_;
+    std::string &error_;
+    std::unordered_map<const ggml_tensor *, uint64_t> ids_;
+    std::vector<const ggml_tensor *> pending_;
+};
+
+} // namespace
+
+bool encode_graph(ggml_cgraph *graph, Graph &encoded, std::string &error) {
+    encoded = Graph{};
+    Encoder encoder(encoded, error);
+    int count = ggml_graph_n_nodes(graph);
+    for (int i = 0; i < count; ++i) {
+        if (!encoder.add_node(ggml_graph_node(graph, i))) return false;
+    }
+    return true;
+}
+
+size_t encoded_size(const Graph &graph) {
+    return 4 + 8 * graph.nodes.size() + 4 + TensorRecord::wire_size * graph.tensors.size();
+}
+
+} // namespace apir::guest

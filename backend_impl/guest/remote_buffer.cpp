@@ -1,0 +1,200 @@
+#include "remote_buffer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "log.hpp"
+#include "tensor_encoding.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+bool report(const char *what, const CallResult &result) {
+    if (!result.ok()) log(LogLevel::error, "%s: %s", what, result.text().c_str());
+    return result.ok();
+}
+
+// Where `bytes` bytes from `offset` of a tensor on stand in a buffer, counted from its base; false when not within it.
+bool range_in(const RemoteBuffer &buffer, const ggml_tensor *tensor, size_t offset, size_t bytes, size_t &at) {
+    uintptr_t data = reinterpret_cast<uintptr_t>(tensor->data);
+    uintptr_t base = reinterpret_cast<uintptr_t>(buffer.base());
+    size_t room = buffer.size();
+    if (data >= base && data - base <= room) {
+        room -= data - base;
+        if (offset <= room && bytes <= room - offset) {
+            at = data - base + offset;
+            return true;
+        }
+    }
+    log(LogLevel::error, "tensor '%s': %zu bytes at %zu lie outside its buffer", tensor->name, bytes, offset);
+    return false;
+}
+
+class SharedBuffer : public RemoteBuffer {
+  public:
+    SharedBuffer(Session &session, uint64_t handle, Blob blob, size_t size)
+        : RemoteBuffer(session, handle, blob.memory, size), blob_(blob) {}
+
+    // Without an answer the blob stays open: the host may still use it.
+    ~SharedBuffer() override {
+        if (free_on_host()) session().device().close_blob(blob_);
+    }
+
+    bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
+        uint8_t *at = place(tensor, offset, size);
+        if (at != nullptr) std::memcpy(at, data, size);
+        return at != nullptr;
+    }
+
+    bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
+        const uint8_t *at = place(tensor, offset, size);
+        if (at != nullptr) std::memcpy(data, at, size);
+        return at != nullptr;
+    }
+
+    bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
+        uint8_t *at = place(tensor, offset, size);
+        if (at != nullptr) std::memset(at, value, size);
+        return at != nullptr;
+    }
+
+  private:
+    uint8_t *place(const ggml_tensor *tensor, size_t offset, size_t size) const {
+        size_t at = 0;
+        return range_in(*this, tensor, offset, size, at) ? blob_.memory + at : nullptr;
+    }
+
+    Blob blob_;
+};
+
+class CopiedBuffer : public RemoteBuffer {
+  public:
+    CopiedBuffer(Session &session, uint64_t handle, void *base, size_t size) : RemoteBuffer(session, handle, base, size) {}
+    ~CopiedBuffer() override { free_on_host(); }
+
+    bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
+        const uint8_t *from = static_cast<const uint8_t *>(data);
+        return send(tensor, offset, size, [&](uint8_t *slot, size_t done, size_t n) { std::memcpy(slot, from + done, n); });
+    }
+
+    bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
+        return send(tensor, offset, size, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
+    }
+
+    bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
+        uint8_t *to = static_cast<uint8_t *>(data);
+        return in_pieces(tensor, offset, size, [&](const TensorRecord &record, BlobPool::Lease &slot, size_t done, size_t n) {
+            BufferGetTensorReply reply;
+            CallTraits traits;
+            traits.data_in = n;
+            CallResult result = session().channel().call(
+                Call::buffer_get_tensor, BufferGetTensorRequest{handle(), record, slot->resource, offset + done, n}, reply, traits);
+            if (result.ok()) std::memcpy(to + done, slot->memory, n);
+            return settle("get_tensor", result, slot);
+        });
+    }
+
+  private:
+    // Runs `fill_slot(slot memory, bytes done, bytes)` for each piece and sends it.
+    template <typename FillSlot> bool send(const ggml_tensor *tensor, size_t offset, size_t size, FillSlot fill_slot) {
+        return in_pieces(tensor, offset, size, [&](const TensorRecord &record, BlobPool::Lease &slot, size_t done, size_t n) {
+            fill_slot(slot->memory, done, n);
+            BufferSetTensorReply reply;
+            CallTraits traits;
+            traits.data_out = n;
+            CallResult result = session().channel().call(
+                Call::buffer_set_tensor, BufferSetTensorRequest{handle(), record, slot->resource, offset + done, n}, reply, traits);
+            return settle("set_tensor", result, slot);
+        });
+    }
+
+    // A data slot is lent per piece: other threads get theirs in between.
+    template <typename Piece> bool in_pieces(const ggml_tensor *tensor, size_t offset, size_t size, Piece piece) {
+        size_t at = 0;
+        if (!range_in(*this, tensor, offset, size, at)) return false;
+        std::optional<TensorRecord> record = record_of(tensor);
+        if (!record) {
+            log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
+            return false;
+        }
+        for (size_t done = 0; done < size;) {
+            BlobPool::Lease slot = session().data_slots().take(session().channel().deadline(Patience::ordinary));
+            if (!slot) {
+                log(LogLevel::error, "tensor '%s': no data slot is free", tensor->name);
+                return false;
+            }
+            size_t n = std::min(size - done, slot->size);
+            if (!piece(*record, slot, done, n)) return false;
+            done += n;
+        }
+        return true;
+    }
+
+    static bool settle(const char *what, const CallResult &result, BlobPool::Lease &slot) {
+        if (result.timed_out()) slot.retire();
+        return report(what, result);
+    }
+};
+
+} // namespace
+
+bool RemoteBuffer::free_on_host() {
+    BufferFreeBufferReply reply;
+    CallResult result = session_.channel().call(Call::buffer_free_buffer, BufferFreeBufferRequest{handle_}, reply);
+    // A lost device has no worker that could touch anything, and has been reported once.
+    if (result.outcome == Outcome::lost) return true;
+    report("free_buffer", result);
+    return result.outcome == Outcome::answered;
+}
+
+bool RemoteBuffer::clear(uint8_t value) {
+    BufferClearReply reply;
+    return report("clear", session_.channel().call(Call::buffer_clear, BufferClearRequest{handle_, value}, reply));
+}
+
+bool RemoteBuffer::copy(const ggml_tensor *source, const ggml_tensor *destination) {
+    std::optional<TensorRecord> from = record_of(source);
+    std::optional<TensorRecord> to = record_of(destination);
+    if (!from || !to) return false;
+    // The host looks at these two as plain tensors; ids only have to be there and to differ.
+    from->id = 1;
+    to->id = 2;
+    BufferCpyTensorReply reply;
+    CallResult result = session_.channel().call(Call::buffer_cpy_tensor, BufferCpyTensorRequest{handle_, *from, *to}, reply);
+    return result.ok() && reply.copied;
+}
+
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size) {
+    Blob blob;
+    Status status = session.device().create_blob(size, blob);
+    if (!status.ok()) {
+        log(LogLevel::debug, "%s; the buffer is copied instead", status.text().c_str());
+        return nullptr;
+    }
+    DeviceBufferFromPtrReply reply;
+    CallResult result =
+        session.channel().call(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{blob.resource, size, size}, reply);
+    if (result.ok() && reply.buffer != 0) return std::make_unique<SharedBuffer>(session, reply.buffer, blob, size);
+    log(LogLevel::debug, "buffer_from_ptr: %s", result.ok() ? "refused" : result.text().c_str());
+    // As with a buffer: without an answer the host may still come to use the blob.
+    if (!result.timed_out()) session.device().close_blob(blob);
+    return nullptr;
+}
+
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size) {
+    BufferTypeAllocBufferReply buffer;
+    CallResult result =
+        session.channel().call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer);
+    if (!report("alloc_buffer", result) || buffer.buffer == 0) return nullptr;
+
+    BufferGetBaseReply base;
+    result = session.channel().call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base);
+    // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around.
+    bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base;
+    if (!usable) log(LogLevel::error, "get_base: %s", result.ok() ? "no usable base" : result.text().c_str());
+    auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size);
+    return usable ? std::move(copied) : nullptr;
+}
+
+} // namespace apir::guest

@@ -1,0 +1,54 @@
+// A ggml buffer that lives on the host, and the two ways to its bytes.
+//
+// Shared: the buffer is a blob; guest and host see the same memory. Copied: the host has it where it likes, bytes travel
+// through a data slot in pieces. Either frees the host's buffer first, waits for that, and only then closes the blob.
+#pragma once
+
+#include <memory>
+
+#include "abi/backend_interface.hpp"
+#include "session.hpp"
+
+namespace apir::guest {
+
+class RemoteBuffer {
+  public:
+    virtual ~RemoteBuffer() = default;
+    RemoteBuffer(const RemoteBuffer &) = delete;
+    RemoteBuffer &operator=(const RemoteBuffer &) = delete;
+
+    Session &session() const { return session_; }
+    uint64_t handle() const { return handle_; }
+    void *base() const { return base_; }
+    size_t size() const { return size_; }
+
+    // Bytes of a tensor in this buffer. False when not all of them got over; the cause has been logged.
+    virtual bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) = 0;
+    virtual bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) = 0;
+    virtual bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) = 0;
+
+    // The whole buffer, on the host.
+    bool clear(uint8_t value);
+    // `destination` lies in this buffer. False when the host cannot: the caller copies by itself.
+    bool copy(const ggml_tensor *source, const ggml_tensor *destination);
+
+  protected:
+    RemoteBuffer(Session &session, uint64_t handle, void *base, size_t size)
+        : session_(session), handle_(handle), base_(base), size_(size) {}
+
+    // Whether the host will not touch the buffer's memory any more.
+    bool free_on_host();
+
+  private:
+    Session &session_;
+    const uint64_t handle_;
+    void *const base_;
+    const size_t size_;
+};
+
+// A buffer of `size` bytes. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
+// error here, for there may be another way.
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size);
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size);
+
+} // namespace apir::guest

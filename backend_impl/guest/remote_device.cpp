@@ -1,0 +1,224 @@
+#include "remote_device.hpp"
+
+#include <algorithm>
+
+#include "graph_encoding.hpp"
+#include "log.hpp"
+#include "tensor_encoding.hpp"
+
+// Since API version 3 libggml-base aborts when an op's tensor needs more than ggml_nbytes, unless this says it may. Not in
+// the public headers; absent from older libraries.
+extern "C" __attribute__((weak)) bool ggml_op_alloc_size_may_expand(enum ggml_op op);
+
+namespace apir::guest {
+
+namespace {
+
+constexpr const char *name_prefix = "[virtgpu] ";
+constexpr size_t alignment_limit = size_t{1} << 30;
+constexpr size_t text_reply = 8 + max_string + 1;
+
+// Device names come from the other side and go to terminals.
+std::string printable(std::string text) {
+    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
+Status failed(Call call, const CallResult &result) {
+    return Status::failure(std::string(call_name(static_cast<uint32_t>(call))) + ": " + result.text());
+}
+
+// Whether libggml-base takes an alloc size above ggml_nbytes for this tensor.
+bool may_need_more(const ggml_tensor *tensor) {
+    switch (tensor->op) {
+    case GGML_OP_NONE:
+    case GGML_OP_RESHAPE:
+    case GGML_OP_VIEW:
+    case GGML_OP_PERMUTE:
+    case GGML_OP_TRANSPOSE: return true;
+    default: break;
+    }
+    if (ggml_is_quantized(tensor->type)) return true;
+    return APIR_GGML_API < 3 || ggml_op_alloc_size_may_expand == nullptr || ggml_op_alloc_size_may_expand(tensor->op);
+}
+
+const char *kind_text(DeviceType type) {
+    switch (type) {
+    case DeviceType::cpu: return "the host's CPU";
+    case DeviceType::gpu: return "the host's GPU";
+    case DeviceType::igpu: return "the host's integrated GPU";
+    case DeviceType::accel: return "the host's accelerator";
+    case DeviceType::meta: return "several devices of the host";
+    }
+    return "a device of the host";
+}
+
+ggml_status ggml_status_of(int32_t status) {
+    switch (static_cast<GraphStatus>(status)) {
+    case GraphStatus::ok: return GGML_STATUS_SUCCESS;
+    case GraphStatus::aborted: return GGML_STATUS_ABORTED;
+    case GraphStatus::alloc_failed: return GGML_STATUS_ALLOC_FAILED;
+    case GraphStatus::failed: break;
+    }
+    return GGML_STATUS_FAILED;
+}
+
+} // namespace
+
+std::unique_ptr<RemoteDevice> RemoteDevice::ask(std::unique_ptr<Session> session, std::string &error) {
+    std::unique_ptr<RemoteDevice> device(new RemoteDevice(std::move(session)));
+    Status status = device->ask_device();
+    if (status.ok()) status = device->ask_buffer_type();
+    if (status.ok()) return device;
+    error = status.text();
+    return nullptr;
+}
+
+Status RemoteDevice::ask_device() {
+    CallTraits text;
+    text.reply_limit = text_reply;
+    DeviceGetCountReply count;
+    CallResult result = channel().call(Call::device_get_count, DeviceGetCountRequest{}, count);
+    if (!result.ok()) return failed(Call::device_get_count, result);
+    if (count.count <= 0) return Status::failure("the host offers no device");
+
+    DeviceGetNameReply name;
+    result = channel().call(Call::device_get_name, DeviceGetNameRequest{}, name, text);
+    if (!result.ok()) return failed(Call::device_get_name, result);
+    DeviceGetDescriptionReply description;
+    result = channel().call(Call::device_get_description, DeviceGetDescriptionRequest{}, description, text);
+    if (!result.ok()) return failed(Call::device_get_description, result);
+    DeviceGetTypeReply type;
+    result = channel().call(Call::device_get_type, DeviceGetTypeRequest{}, type);
+    if (!result.ok()) return failed(Call::device_get_type, result);
+    result = channel().call(Call::device_get_props, DeviceGetPropsRequest{}, props_);
+    if (!result.ok()) return failed(Call::device_get_props, result);
+
+    host_type_ = static_cast<DeviceType>(type.type);
+    if (host_type_ == DeviceType::igpu) type_ = GGML_BACKEND_DEVICE_TYPE_IGPU;
+    name_ = name_prefix + printable(name.name);
+    description_ = printable(description.description) + " (" + kind_text(host_type_) + ", over virtio-gpu)";
+    return {};
+}
+
+Status RemoteDevice::ask_buffer_type() {
+    DeviceGetBufferTypeReply buft;
+    CallResult result = channel().call(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, buft);
+    if (!result.ok()) return failed(Call::device_get_buffer_type, result);
+    buft_ = buft.buft;
+
+    CallTraits text;
+    text.reply_limit = text_reply;
+    BufferTypeGetNameReply name;
+    result = channel().call(Call::buffer_type_get_name, BufferTypeGetNameRequest{buft_}, name, text);
+    if (!result.ok()) return failed(Call::buffer_type_get_name, result);
+    BufferTypeGetAlignmentReply alignment;
+    result = channel().call(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{buft_}, alignment);
+    if (!result.ok()) return failed(Call::buffer_type_get_alignment, result);
+    BufferTypeGetMaxSizeReply max_size;
+    result = channel().call(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{buft_}, max_size);
+    if (!result.ok()) return failed(Call::buffer_type_get_max_size, result);
+
+    uint64_t bytes = alignment.alignment;
+    if (bytes == 0 || (bytes & (bytes - 1)) != 0 || bytes > alignment_limit) {
+        return Status::failure("the host's buffer type has an alignment of " + std::to_string(bytes));
+    }
+    alignment_ = bytes;
+    max_size_ = max_size.max_size;
+    buffer_type_name_ = name_prefix + printable(name.name);
+    return {};
+}
+
+void RemoteDevice::memory(size_t &free, size_t &total) {
+    DeviceGetMemoryReply reply;
+    CallResult result = channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
+    free = result.ok() ? reply.free : 0;
+    total = result.ok() ? reply.total : 0;
+}
+
+bool RemoteDevice::supports_op(const ggml_tensor *op) {
+    if (!op_fits_records(op)) {
+        log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));
+        return false;
+    }
+    DeviceSupportsOpRequest request{op_record_of(op)};
+    std::string signature = op_signature(request.op);
+    bool supported = false;
+    if (supported_.find(signature, supported)) return supported;
+    DeviceSupportsOpReply reply;
+    CallResult result = channel().call(Call::device_supports_op, request, reply);
+    if (!result.ok()) {
+        log(LogLevel::error, "supports_op of %s: %s", ggml_op_name(op->op), result.text().c_str());
+        return false;
+    }
+    supported_.keep(signature, reply.supported);
+    return reply.supported;
+}
+
+size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
+    const size_t bytes = ggml_nbytes(tensor);
+    BufferTypeGetAllocSizeRequest request{buft_, op_record_of(tensor)};
+    std::string signature = op_signature(request.op);
+    uint64_t size = 0;
+    if (!alloc_sizes_.find(signature, size)) {
+        BufferTypeGetAllocSizeReply reply;
+        CallResult result = channel().call(Call::buffer_type_get_alloc_size, request, reply);
+        if (!result.ok()) {
+            log(LogLevel::error, "get_alloc_size of '%s': %s", tensor->name, result.text().c_str());
+            return bytes;
+        }
+        size = reply.size;
+        alloc_sizes_.keep(signature, size);
+    }
+    if (size > bytes && !may_need_more(tensor)) {
+        log(LogLevel::warn, "%s needs %llu bytes on the host, this libggml allows %zu", ggml_op_name(tensor->op),
+            static_cast<unsigned long long>(size), bytes);
+        return bytes;
+    }
+    return std::max<size_t>(size, bytes);
+}
+
+std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
+    DataPath path = session_->config().data_path;
+    if (path == DataPath::shared && !props_.buffer_from_host_ptr) {
+        log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
+    }
+    if (path != DataPath::copied && props_.buffer_from_host_ptr) {
+        if (auto buffer = allocate_shared(*session_, size)) return buffer;
+    }
+    return allocate_copied(*session_, buft_, size);
+}
+
+ggml_status RemoteDevice::compute(ggml_cgraph *graph) {
+    if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
+    Graph encoded;
+    std::string error;
+    if (!encode_graph(graph, encoded, error)) {
+        log(LogLevel::error, "graph refused: %s", error.c_str());
+        return GGML_STATUS_FAILED;
+    }
+    return send_graph(encoded);
+}
+
+ggml_status RemoteDevice::send_graph(const Graph &graph) {
+    size_t size = encoded_size(graph);
+    BlobPool::Lease slot = session_->data_slots().take_sized(size, channel().deadline(Patience::graph));
+    if (!slot) {
+        log(LogLevel::error, "graph of %zu bytes: no data slot", size);
+        return GGML_STATUS_FAILED;
+    }
+    Writer writer(slot->memory, slot->size);
+    write(writer, graph);
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    traits.data_out = size;
+    BackendGraphComputeReply reply;
+    CallResult result =
+        channel().call(Call::backend_graph_compute, BackendGraphComputeRequest{slot->resource, size}, reply, traits);
+    if (result.timed_out()) slot.retire();
+    if (result.ok()) return ggml_status_of(reply.status);
+    log(LogLevel::error, "graph_compute: %s", result.text().c_str());
+    return GGML_STATUS_FAILED;
+}
+
+} // namespace apir::guest

@@ -1,0 +1,81 @@
+// The host's device as the guest knows it: what is asked once at start, and what is asked anew.
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+
+#include "abi/backend_interface.hpp"
+#include "remote_buffer.hpp"
+
+namespace apir::guest {
+
+// Answers by op signature. Bounded: a program that never repeats itself must not fill the memory.
+template <typename Answer> class AnswerCache {
+  public:
+    bool find(const std::string &signature, Answer &answer) {
+        std::lock_guard lock(mutex_);
+        auto found = answers_.find(signature);
+        if (found == answers_.end()) return false;
+        answer = found->second;
+        return true;
+    }
+
+    void keep(const std::string &signature, Answer answer) {
+        std::lock_guard lock(mutex_);
+        if (answers_.size() >= limit) answers_.clear();
+        answers_.insert_or_assign(signature, answer);
+    }
+
+  private:
+    static constexpr size_t limit = 4096;
+    std::mutex mutex_;
+    std::unordered_map<std::string, Answer> answers_;
+};
+
+class RemoteDevice {
+  public:
+    // Asks the host for its device 0. nullptr, with the cause in `error`, when it has none or answers nonsense.
+    static std::unique_ptr<RemoteDevice> ask(std::unique_ptr<Session> session, std::string &error);
+
+    const std::string &name() const { return name_; }
+    const std::string &description() const { return description_; }
+    const std::string &buffer_type_name() const { return buffer_type_name_; }
+    // As ggml programs are told: what calls itself CPU or ACCEL is a GPU here, for it is not the guest's processor, and
+    // programs would take it for their own.
+    enum ggml_backend_dev_type type() const { return type_; }
+    bool computes_on_gpu() const { return host_type_ == DeviceType::gpu || host_type_ == DeviceType::igpu; }
+    bool mmap_support() const { return props_.mmap_support; }
+    size_t alignment() const { return alignment_; }
+    size_t max_size() const { return max_size_; }
+
+    // Read fresh; 0 and 0 when the host does not answer.
+    void memory(size_t &free, size_t &total);
+    bool supports_op(const ggml_tensor *op);
+    // At least ggml_nbytes; that when the host does not answer.
+    size_t alloc_size(const ggml_tensor *tensor);
+    std::unique_ptr<RemoteBuffer> allocate(size_t size);
+    ggml_status compute(ggml_cgraph *graph);
+
+  private:
+    explicit RemoteDevice(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+
+    Channel &channel() { return session_->channel(); }
+    Status ask_device();
+    Status ask_buffer_type();
+    ggml_status send_graph(const Graph &graph);
+
+    std::unique_ptr<Session> session_;
+    std::string name_;
+    std::string description_;
+    std::string buffer_type_name_;
+    DeviceType host_type_ = DeviceType::gpu;
+    enum ggml_backend_dev_type type_ = GGML_BACKEND_DEVICE_TYPE_GPU;
+    DeviceGetPropsReply props_;
+    uint64_t buft_ = 0;
+    size_t alignment_ = 0;
+    size_t max_size_ = 0;
+    AnswerCache<bool> supported_;
+    AnswerCache<uint64_t> alloc_sizes_;
+};
+
+} // namespace apir::guest

@@ -1,0 +1,180 @@
+#include "session.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "execbuffer_transport.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t reply_slot_limit = 64;
+constexpr size_t data_slot_limit = 4;
+constexpr size_t least_data_slot = size_t{64} << 10;
+constexpr uint64_t offered_extensions = 0;
+
+struct Nothing {};
+void write(Writer &, const Nothing &) {}
+bool read(Reader &, Nothing &) { return true; }
+
+std::string version_text(uint32_t major, uint32_t minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+uint64_t random_id() {
+    uint64_t id = 0;
+    while (id == 0) {
+        if (getrandom(&id, sizeof id, 0) != static_cast<ssize_t>(sizeof id)) id = monotonic_ns();
+    }
+    return id;
+}
+
+// Takes the first node on which a context of the capset opens.
+Status open_context(Device &device, const Config &config, uint32_t capset) {
+    std::vector<std::string> nodes = device.nodes();
+    if (!config.render_node.empty()) nodes = {config.render_node};
+    std::string causes;
+    for (const std::string &node : nodes) {
+        uint8_t caps[24] = {}; // its content is not looked at: behind a proxy it may be zero, on capset 4 it is Venus's
+        Status status = device.open(node);
+        if (status.ok()) status = device.get_caps(capset, caps, sizeof caps);
+        if (status.ok()) status = device.init_context(capset);
+        if (status.ok()) {
+            log(LogLevel::info, "context on %s, capset %u", node.c_str(), capset);
+            return {};
+        }
+        causes += (causes.empty() ? "" : "; ") + status.text();
+    }
+    return Status::failure(causes.empty() ? "no render node of a virtio-gpu device in /dev/dri" : causes);
+}
+
+std::string library_code_text(uint32_t code) {
+    switch (code) {
+    case 1: return "the host does not accept this guest (another protocol version, or its component cannot send)";
+    case 2: return "the host library is loaded already in this context";
+    case 3: return "no host library is configured: VIRGL_APIR_BACKEND_LIBRARY is not set on the host";
+    case 4: return "the host library cannot be opened: VIRGL_APIR_BACKEND_LIBRARY on the host names no loadable file";
+    case 5: return "the host library lacks a symbol: VIRGL_APIR_BACKEND_LIBRARY on the host names another kind of library";
+    default: return "";
+    }
+}
+
+std::string init_error_text(uint32_t error) {
+    switch (error) {
+    case 1: return "it cannot open its backend library";
+    case 2:
+        return "it cannot open the ggml library: APIR_LLAMA_CPP_GGML_LIBRARY_PATH on the host is not set, or names no loadable "
+               "file";
+    case 3: return "its backend library lacks symbols";
+    case 4:
+        return "the ggml library lacks the registration symbol: see APIR_LLAMA_CPP_GGML_LIBRARY_REG and "
+               "APIR_LLAMA_CPP_GGML_LIBRARY_PATH on the host";
+    case 5: return "its backend failed";
+    case 6: return "the ggml library gave no registry";
+    case 7: return "it was initialised before";
+    case 8: return "the ggml library offers no device";
+    case 9: return "the ggml library's device gives no backend";
+    default: return "unknown reason";
+    }
+}
+
+} // namespace
+
+std::string load_code_text(uint32_t code) {
+    std::string known = library_code_text(code);
+    if (!known.empty()) return known + " (code " + std::to_string(code) + ")";
+    // 6 + what the host library's init returned: 1 to 5 as above, 6 + n for its own error n.
+    uint32_t value = code - 6;
+    std::string cause = value <= 5 ? library_code_text(value) : init_error_text(value - 6);
+    return "the host library did not initialise: " + (cause.empty() ? "unknown reason" : cause) + " (code " +
+           std::to_string(code) + ")";
+}
+
+std::unique_ptr<Session> Session::start(std::unique_ptr<Device> device, const Config &config, std::string &error) {
+    uint32_t capset = config.use_apir_capset ? apir_capset : venus_capset;
+    Status status = open_context(*device, config, capset);
+    if (!status.ok()) {
+        error = status.text();
+        return nullptr;
+    }
+    std::unique_ptr<Session> session(new Session(std::move(device), config, capset));
+    session->open_call_log();
+    status = session->handshake();
+    if (status.ok()) status = session->load_library();
+    if (!status.ok()) {
+        error = status.text();
+        return nullptr;
+    }
+    session->negotiate();
+    // The first data slot is made before any buffer can fill the host-visible window.
+    if (!session->data_slots_.take(Clock::now())) {
+        error = "the host-visible window has no room for a data resource";
+        return nullptr;
+    }
+    return session;
+}
+
+Session::Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset)
+    : config_(config), capset_(capset), device_(std::move(device)),
+      reply_slots_(*device_, reply_page_size, reply_page_size, reply_slot_limit),
+      data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit),
+      transport_(std::make_unique<ExecbufferTransport>(*device_)),
+      channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline}, capset == venus_capset),
+      id_(random_id()) {}
+
+void Session::open_call_log() {
+    if (config_.call_log_folder.empty()) return;
+    static std::atomic<unsigned> contexts{0};
+    std::string name = "guest-" + std::to_string(getpid()) + "-" + std::to_string(contexts.fetch_add(1)) + ".calls";
+    std::string error;
+    // An address of this library, so that the file bears its build id.
+    const void *here = reinterpret_cast<const void *>(&load_code_text);
+    if (!call_log_.open(config_.call_log_folder.c_str(), name, CallSide::guest, 0, capset_, here, error)) {
+        log(LogLevel::warn, "no call records: %s", error.c_str());
+    }
+    call_log_.set_session(id_);
+}
+
+Status Session::handshake() {
+    Version theirs;
+    const Version ours{protocol_major, protocol_minor};
+    CallResult result = channel_.command(CommandType::handshake, ours, theirs, std::chrono::milliseconds(handshake_wait_ms));
+    if (result.timed_out()) {
+        return Status::failure("no answer to the handshake within " + std::to_string(handshake_wait_ms) +
+                               " ms: the host has no APIR component, or VIRGL_ROUTE_VENUS_TO_APIR is not set there");
+    }
+    if (result.outcome != Outcome::answered) return Status::failure("handshake: " + result.text());
+    if (result.code != handshake_magic) {
+        return Status::failure("the host answers the handshake with " + std::to_string(result.code) + ", not with " +
+                               std::to_string(handshake_magic));
+    }
+    std::string versions = "this guest speaks protocol " + version_text(ours.major, ours.minor) + ", the host " +
+                           version_text(theirs.major, theirs.minor);
+    if (theirs.major != ours.major) return Status::failure(versions);
+    // The component's minor says nothing of the host library: nothing is decided by it.
+    log(theirs.minor == ours.minor ? LogLevel::debug : LogLevel::info, "%s", versions.c_str());
+    return {};
+}
+
+Status Session::load_library() {
+    Nothing reply;
+    CallResult result =
+        channel_.command(CommandType::load_library, Nothing{}, reply, std::chrono::milliseconds(load_library_wait_ms));
+    if (result.timed_out()) {
+        return Status::failure("the host did not load its library within " + std::to_string(load_library_wait_ms) + " ms");
+    }
+    if (result.outcome != Outcome::answered) return Status::failure("load library: " + result.text());
+    if (result.code != static_cast<uint32_t>(LoadCode::ok)) return Status::failure(load_code_text(result.code));
+    return {};
+}
+
+// Any refusal means a peer of 0.2, and no extensions.
+void Session::negotiate() {
+    NegotiateReply reply;
+    CallResult result = channel_.call(Call::negotiate, NegotiateRequest{1, offered_extensions, id_}, reply);
+    if (result.ok()) extensions_ = reply.accepted & offered_extensions;
+    log(LogLevel::debug, "negotiation: %s", result.text().c_str());
+}
+
+} // namespace apir::guest

@@ -1,0 +1,53 @@
+// One context on one virtio-gpu device, from the render node to a host library that is loaded and ready.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "channel.hpp"
+#include "config.hpp"
+
+namespace apir::guest {
+
+class Session {
+  public:
+    // Finds a device, opens a context, shakes hands, has the host library loaded and negotiates extensions. On failure
+    // there is no session, and `error` names the cause.
+    static std::unique_ptr<Session> start(std::unique_ptr<Device> device, const Config &config, std::string &error);
+
+    // The kernel's side of the context ends with the device; blobs are closed before.
+    ~Session() = default;
+    Session(const Session &) = delete;
+    Session &operator=(const Session &) = delete;
+
+    Channel &channel() { return channel_; }
+    Device &device() { return *device_; }
+    BlobPool &data_slots() { return data_slots_; }
+    const Config &config() const { return config_; }
+    // Bits of the extensions that both sides have.
+    uint64_t extensions() const { return extensions_; }
+
+  private:
+    Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset);
+
+    void open_call_log();
+    Status handshake();
+    Status load_library();
+    void negotiate();
+
+    const Config config_;
+    const uint32_t capset_;
+    std::unique_ptr<Device> device_;
+    BlobPool reply_slots_;
+    BlobPool data_slots_;
+    CallLog call_log_;
+    std::unique_ptr<Transport> transport_;
+    Channel channel_;
+    uint64_t id_ = 0; // random, to join the call records of both sides
+    uint64_t extensions_ = 0;
+};
+
+// What a return code of LoadLibrary means, and what to do about it.
+std::string load_code_text(uint32_t code);
+
+} // namespace apir::guest

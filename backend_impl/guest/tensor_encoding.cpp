@@ -1,0 +1,98 @@
+#include "tensor_encoding.hpp"
+
+#include <cstring>
+
+#include "ggml_slots.hpp"
+#include "remote_buffer.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+constexpr uint64_t present = 1;
+
+// Shape and parameters; all pointers 0. A leaf keeps its name, by which some backends know a weight; names of computed
+// tensors differ from graph to graph and mean nothing.
+RawTensor raw_of(const ggml_tensor *tensor) {
+    RawTensor raw;
+    raw.type = tensor->type;
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
+        raw.ne[i] = tensor->ne[i];
+        raw.nb[i] = tensor->nb[i];
+    }
+    raw.op = tensor->op;
+    std::memcpy(raw.op_params, tensor->op_params, sizeof raw.op_params);
+    raw.flags = tensor->flags;
+    raw.view_offs = tensor->view_offs;
+    if (tensor->op == GGML_OP_NONE) std::memcpy(raw.name, tensor->name, strnlen(tensor->name, sizeof raw.name - 1));
+    return raw;
+}
+
+} // namespace
+
+ggml_backend_buffer_t own_buffer(const ggml_tensor *tensor) {
+    ggml_backend_buffer_t buffer = tensor->view_src != nullptr ? tensor->view_src->buffer : tensor->buffer;
+    return buffer != nullptr && is_own_buffer(buffer) ? buffer : nullptr;
+}
+
+bool fits_record(const ggml_tensor *tensor) {
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
+        if (tensor->ne[i] < 0 || tensor->ne[i] > UINT32_MAX || tensor->nb[i] > UINT32_MAX) return false;
+    }
+    return true;
+}
+
+bool op_fits_records(const ggml_tensor *op) {
+    if (!fits_record(op)) return false;
+    if (op->view_src != nullptr && !fits_record(op->view_src)) return false;
+    for (const ggml_tensor *source : op->src) {
+        if (source != nullptr && !fits_record(source)) return false;
+    }
+    return true;
+}
+
+std::optional<TensorRecord> record_of(const ggml_tensor *tensor) {
+    if (!fits_record(tensor)) return std::nullopt;
+    TensorRecord record;
+    record.type = tensor->type;
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
+        record.ne[i] = static_cast<uint32_t>(tensor->ne[i]);
+        record.nb[i] = static_cast<uint32_t>(tensor->nb[i]);
+    }
+    record.op = tensor->op;
+    std::memcpy(record.op_params, tensor->op_params, sizeof record.op_params);
+    record.flags = tensor->flags;
+    std::memcpy(record.name, tensor->name, strnlen(tensor->name, sizeof record.name - 1));
+    if (ggml_backend_buffer_t buffer = own_buffer(tensor)) {
+        const RemoteBuffer &remote = remote_buffer(buffer);
+        uint64_t data = reinterpret_cast<uintptr_t>(tensor->data);
+        uint64_t base = reinterpret_cast<uintptr_t>(remote.base());
+        if (data < base || data - base > remote.size()) return std::nullopt;
+        record.buffer = remote.handle();
+        record.data = data - base;
+    }
+    return record;
+}
+
+OpRecord op_record_of(const ggml_tensor *op) {
+    OpRecord record;
+    record.tensor = raw_of(op);
+    if (op->view_src != nullptr) {
+        record.tensor.view_src = present;
+        record.view_src = raw_of(op->view_src);
+    }
+    for (size_t i = 0; i < max_sources && op->src[i] != nullptr; ++i) {
+        record.tensor.src[i] = present;
+        record.src[i] = raw_of(op->src[i]);
+    }
+    return record;
+}
+
+std::string op_signature(const OpRecord &op) {
+    uint8_t bytes[RawTensor::wire_size * (max_sources + 2) + 8];
+    Writer writer(bytes, sizeof bytes);
+    write(writer, op);
+    return std::string(reinterpret_cast<const char *>(bytes), writer.size());
+}
+
+} // namespace apir::guest
