@@ -1,0 +1,178 @@
+"""The host's own apt: where its Debian mirror is, and installing the few packages the lab needs.
+
+No mirror's name stands in this project. It is taken from the host's apt configuration (one-line and deb822 files), or
+from ``VIRTGPU_LAB_MIRROR``; a host with neither, such as an Ubuntu without Debian sources, is told so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.deadline import Deadline
+from lab.errors import ConfigError, ConfigProblem, HostError
+from lab.host.progress import Progress
+from lab.process import check, finish
+
+MIRROR_VARIABLE = "VIRTGPU_LAB_MIRROR"
+APT_FOLDER = Path("/etc/apt")
+DEBIAN_SUITES = frozenset(
+    ("stable", "testing", "unstable", "sid", "oldstable", "bullseye", "bookworm", "trixie", "forky", "duke"),
+)
+FETCHABLE = ("http://", "https://", "file:")
+INSTALL_S = 600.0
+PROBE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostPackage:
+    """A Debian package the lab needs on the host, and the file by which its presence is seen."""
+
+    name: str
+    witness: str
+    ordinary_user_only: bool = False
+
+    def installed(self) -> bool:
+        """Whether its witness (a program in PATH or an absolute path) is there."""
+        if self.witness.startswith("/"):
+            return Path(self.witness).exists()
+        return shutil.which(self.witness, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
+
+
+NEEDED = (
+    HostPackage("mmdebstrap", "mmdebstrap"),
+    HostPackage("bubblewrap", "bwrap"),
+    HostPackage("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),
+    HostPackage("util-linux", "setpriv"),
+    HostPackage("uidmap", "newuidmap", ordinary_user_only=True),
+)
+
+
+def missing_packages() -> tuple[str, ...]:
+    """Names of the needed packages that are not installed (those for ordinary users only when we are one)."""
+    as_root = os.geteuid() == 0
+    return tuple(package.name for package in NEEDED if not (package.ordinary_user_only and as_root) and not package.installed())
+
+
+def ensure_packages(progress: Progress, deadline: Deadline) -> None:
+    """Install what is missing, as root or with passwordless sudo.
+
+    Raises:
+        HostError: packages are missing and we may not install them; the hint is the one command to run.
+        BuildError: apt failed.
+    """
+    missing = missing_packages()
+    if not missing:
+        return
+    command = f"apt-get install --no-install-recommends {' '.join(missing)}"
+    prefix = _root_prefix()
+    if prefix is None or shutil.which("apt-get") is None:
+        raise HostError("packages", f"not installed: {', '.join(missing)}", hint=f"run as root: {command}")
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with progress.step(f"installing Debian packages: {' '.join(missing)}"):
+        limit = deadline.narrowed(INSTALL_S)
+        finish((*prefix, "apt-get", "update", "-q"), deadline=limit, env=env)
+        install = (*prefix, "apt-get", "install", "-y", "-q", "--no-install-recommends", *missing)
+        check(install, what="installing Debian packages", deadline=limit, env=env)
+    left = missing_packages()
+    if left:
+        raise HostError("packages", f"still not there after installing: {', '.join(left)}", hint=f"run as root: {command}")
+
+
+def _root_prefix() -> tuple[str, ...] | None:
+    if os.geteuid() == 0:
+        return ()
+    if shutil.which("sudo") and finish(("sudo", "-n", "true"), deadline=Deadline.after(PROBE_S)).exit_status == 0:
+        return ("sudo", "-n")
+    return None
+
+
+def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
+    """The URI of a Debian mirror.
+
+    Raises:
+        ConfigError: neither the variable nor apt's configuration names one.
+    """
+    override = os.environ.get(MIRROR_VARIABLE)
+    if override:
+        return override.rstrip("/")
+    for uri, suite, components in _sources(apt_folder):
+        release = suite.split("-")[0].split("/")[0]
+        if release in DEBIAN_SUITES and not suite.endswith("security") and "main" in components:
+            found = _fetchable(uri)
+            if found:
+                return found
+    raise ConfigError(
+        apt_folder,
+        [ConfigProblem("", "no Debian mirror in apt's sources", f"set {MIRROR_VARIABLE} to the URI of one, ending in /debian")],
+    )
+
+
+def _fetchable(uri: str) -> str | None:
+    if uri.startswith("mirror+file:"):
+        listed = Path(uri.removeprefix("mirror+file:").replace("//", "/", 1)).read_text(encoding="utf-8").split()
+        return next((line.rstrip("/") for line in listed if line.startswith(FETCHABLE)), None)
+    return uri.rstrip("/") if uri.startswith(FETCHABLE) else None
+
+
+def _sources(apt_folder: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Every (URI, suite, components) of apt's source files; unreadable files are passed over."""
+    lists = [apt_folder / "sources.list", *sorted((apt_folder / "sources.list.d").glob("*.list"))]
+    for path in lists:
+        if path.is_file():
+            yield from one_line_sources(path.read_text(encoding="utf-8", errors="replace"))
+    for path in sorted((apt_folder / "sources.list.d").glob("*.sources")):
+        yield from deb822_sources(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def one_line_sources(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Parse ``deb [options] URI SUITE COMPONENT…`` lines."""
+    for line in text.splitlines():
+        words = line.split("#")[0].split()
+        if not words or words[0] != "deb":
+            continue
+        words = words[1:]
+        if words and words[0].startswith("["):
+            while words and not words.pop(0).endswith("]"):
+                pass
+        if len(words) >= 3:  # noqa: PLR2004 - URI, suite and at least one component
+            yield words[0], words[1], tuple(words[2:])
+
+
+def deb822_sources(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Parse ``Key: value`` stanzas; a disabled one is passed over."""
+    for stanza in text.split("\n\n"):
+        fields: dict[str, str] = {}
+        key = ""
+        for line in stanza.splitlines():
+            if line.startswith("#"):
+                continue
+            if line[:1].isspace() and key:
+                fields[key] += " " + line.strip()
+            elif ":" in line:
+                key, _, value = line.partition(":")
+                key = key.strip().lower()
+                fields[key] = value.strip()
+        if fields.get("enabled", "yes").lower() in ("no", "false", "0") or "deb" not in fields.get("types", "deb").split():
+            continue
+        for uri in fields.get("uris", "").split():
+            for suite in fields.get("suites", "").split():
+                yield uri, suite, tuple(fields.get("components", "").split())
+
+
+def proxy_options() -> tuple[str, ...]:
+    """apt's own proxy settings, as ``Name "value";`` words for another apt."""
+    if shutil.which("apt-config") is None:
+        return ()
+    dump = finish(("apt-config", "dump", "--format", '%F "%v";%n', "Acquire"), deadline=Deadline.after(PROBE_S)).output
+    return tuple(_proxies(dump.splitlines()))
+
+
+def _proxies(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        name = line.split(" ")[0].lower()
+        if "proxy" in name.split("::")[-1] and '""' not in line:
+            yield line

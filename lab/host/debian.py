@@ -1,0 +1,143 @@
+"""Debian trees by mmdebstrap: recipe in, one tar file out, as root or as an ordinary user.
+
+As an ordinary user mmdebstrap works in a user namespace with the user's subordinate ids, which need not be able to enter
+the user's home: it works in a folder below /var/tmp, which is gone afterwards. The tar has the owners right in both cases.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline, poll
+from lab.errors import BuildError
+from lab.host.apt import debian_mirror, proxy_options
+from lab.host.progress import Progress
+from lab.host.recipe import Recipe
+from lab.host.store import content_key, remove_tree
+from lab.process import Child, spawn
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+WORK = Path("/var/tmp")  # noqa: S306 - a folder with a random name is made in it
+CLEANUP_S = 30.0
+WATCH_S = 0.5
+PREFERENCES = "lab-preferences"
+
+APT_OPTIONS = (
+    # a mirror's index may be past its date, and reproducing an old lock may need just that
+    'Acquire::Check-Valid-Until "false";',
+    'APT::Install-Recommends "false";',
+    'Acquire::Retries "3";',
+    'Acquire::Languages "none";',
+)
+
+
+def bootstrapped(
+    recipe: Recipe, key: str, tar: Path, log: Path, progress: Progress, deadline: Deadline, *, hooks: tuple[str, ...] = ()
+) -> None:
+    """Write the recipe's tree to ``tar``.
+
+    Args:
+        recipe: suites, pins and packages.
+        key: the cache entry's key; nobody else builds it now, so what a killed build of it left in /var/tmp goes.
+        tar: file to write.
+        log: everything mmdebstrap and apt say.
+        progress: told mmdebstrap's own milestones.
+        deadline: for all of it.
+        hooks: mmdebstrap customize hooks; ``$1`` is the tree.
+
+    Raises:
+        BuildError: with the end of the log.
+        ConfigError: no mirror is known.
+    """
+    with _work_folder(key) as work:
+        preferences = work / PREFERENCES
+        preferences.write_text(apt_preferences(recipe), encoding="utf-8")
+        argv = mmdebstrap_argv(recipe, debian_mirror(), preferences, tar, hooks=hooks, options=(*APT_OPTIONS, *proxy_options()))
+        env = {**os.environ, "TMPDIR": os.fspath(work), "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+        with spawn(argv, log=log, env=env, terminate_s=CLEANUP_S) as child:
+            _watched(child, progress, deadline)
+            if child.exit_status() != 0:
+                shown = tuple(word.splitlines()[0] + " …" if "\n" in word else word for word in argv)
+                raise BuildError(f"mmdebstrap failed for {recipe.name}", argv=shown, output=child.log_tail())
+
+
+def mmdebstrap_argv(
+    recipe: Recipe, mirror: str, preferences: Path, tar: Path, *, hooks: tuple[str, ...], options: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The command line; pure but for asking whether we are root."""
+    suites = (recipe.debian.suite, *recipe.debian.also)
+    components = " ".join(recipe.debian.components)
+    return (
+        "mmdebstrap",
+        "--mode=root" if os.geteuid() == 0 else "--mode=unshare",
+        "--variant=minbase",
+        "--format=tar",
+        "--architectures=amd64",
+        f"--keyring={KEYRING}",
+        *(f"--aptopt={option}" for option in options),
+        *(f"--dpkgopt=path-exclude={pattern}" for pattern in recipe.exclude),
+        f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && cp {preferences} "$1/etc/apt/preferences.d/lab"',
+        *(f"--customize-hook={hook}" for hook in hooks),
+        f"--include={','.join(recipe.packages)}",
+        recipe.debian.suite,
+        os.fspath(tar),
+        *(f"deb {mirror} {suite} {components}" for suite in suites),
+    )
+
+
+def apt_preferences(recipe: Recipe) -> str:
+    """The text of an apt preferences file for the recipe's pins."""
+    return "\n".join(
+        f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n" for pin in recipe.debian.pin
+    )
+
+
+@contextlib.contextmanager
+def _work_folder(key: str) -> Iterator[Path]:
+    """A folder that subordinate ids can enter, gone at the end."""
+    prefix = f"virtgpu-lab-{content_key(os.fspath(paths.cache()), key)}-"
+    for left in WORK.glob(f"{prefix}*"):
+        remove_tree(left)
+    work = Path(tempfile.mkdtemp(prefix=prefix, dir=WORK))
+    work.chmod(0o755)
+    try:
+        yield work
+    finally:
+        remove_tree(work)
+
+
+def _watched(child: Child, progress: Progress, deadline: Deadline) -> None:
+    """Wait for the end and pass the milestones (``I: …`` lines) on."""
+    with open(child.log, encoding="utf-8", errors="replace") as log:
+
+        def ended() -> bool:
+            over = child.exit_status() is not None
+            for line in log:
+                if line.startswith("I: "):
+                    progress.note(line[3:].strip())
+            return over
+
+        poll("mmdebstrap", ended, deadline, interval_s=WATCH_S, last_seen=child.log_tail)
+
+
+def unpacked(tar: Path, folder: Path, log: Path, deadline: Deadline, *, exclude: tuple[str, ...] = ("./dev/*",)) -> None:
+    """Unpack a tree as our own files: no owners, no devices, no set-user-id bits.
+
+    Raises:
+        BuildError: tar failed.
+    """
+    argv = (
+        shutil.which("tar") or "tar",
+        "--extract", f"--file={tar}", f"--directory={folder}",
+        "--no-same-owner", "--no-same-permissions",
+        *(f"--exclude={pattern}" for pattern in exclude),
+    )  # fmt: skip
+    with spawn(argv, log=log) as child:
+        if child.wait(deadline) != 0:
+            raise BuildError(f"unpacking {tar.name} failed", argv=argv, output=child.log_tail())

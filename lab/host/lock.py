@@ -1,0 +1,58 @@
+"""Lock files: the version of every package that an image had when its lock was written.
+
+Debian's mirrors keep one version of a package, so a lock cannot force versions; it makes a change visible. What differs is
+a ``Drift``, told at every use and recorded in the run's provenance, until the lock is written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HEADER = "# Versions of all packages of this image, written by `lab setup --update-lock`.\n"
+Packages = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One package that is not as locked; an absent version is None."""
+
+    package: str
+    locked: str | None
+    installed: str | None
+
+    def __str__(self) -> str:
+        return f"{self.package}: locked {self.locked or 'not at all'}, installed {self.installed or 'not at all'}"
+
+
+def dpkg_packages(status: str) -> Packages:
+    """Name and version of every installed package in the text of a dpkg status file, sorted by name."""
+    return tuple(sorted(_installed(status)))
+
+
+def _installed(status: str) -> Iterator[tuple[str, str]]:
+    for stanza in status.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line[0].isspace())
+        if fields.get("Status", "").endswith(" installed"):
+            yield fields["Package"], fields["Version"]
+
+
+def read_lock(path: Path) -> Packages:
+    """The locked packages; none when there is no such file."""
+    if not path.is_file():
+        return ()
+    lines = (line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
+    return tuple(sorted((words[0], words[1]) for words in lines))
+
+
+def write_lock(path: Path, packages: Packages) -> None:
+    """Write the lock anew."""
+    path.write_text(HEADER + "".join(f"{name} {version}\n" for name, version in sorted(packages)), encoding="utf-8")
+
+
+def drift(locked: Packages, installed: Packages) -> tuple[Drift, ...]:
+    """What differs, sorted by package."""
+    before, now = dict(locked), dict(installed)
+    names = sorted(before.keys() | now.keys())
+    return tuple(Drift(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name))

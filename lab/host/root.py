@@ -1,0 +1,147 @@
+"""Host roots: a folder with the QEMU, virglrenderer, Mesa, ggml and compilers of a chosen Debian, and how to enter it.
+
+The distribution of the machine is mostly too old (Venus and blobs need QEMU 9.2 with virglrenderer 1.0), so QEMU runs from a
+tree of our own, entered with bwrap: the tree's /usr, /etc and /var read-only, an empty /tmp and /run, the host's /dev, /sys
+and network, and exactly those paths bound that the caller names. Works alike as root and as an ordinary user.
+Everything that runs inside shares a process namespace whose first process is bwrap's: when it ends, all of it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.host.apt import ensure_packages
+from lab.host.debian import bootstrapped, unpacked
+from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
+from lab.host.progress import Progress
+from lab.host.recipe import RecipeFile, named_recipe
+from lab.host.store import content_key, stored
+
+RECIPE = "host-root"
+BUILD_S = 1200.0
+LAYOUT = 1  # raise it when what this module makes of a recipe changes
+FACTS = "facts.json"
+TREE = "root"
+SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A path of the host that is seen inside, under the same name unless ``inside`` says another."""
+
+    path: Path
+    writable: bool = False
+    inside: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostRoot:
+    """A complete host root. ``key`` changes with every package version in it."""
+
+    path: Path
+    key: str
+    packages: Packages
+    drift: tuple[Drift, ...]
+
+    def version(self, package: str) -> str | None:
+        """The installed version of a package."""
+        return dict(self.packages).get(package)
+
+    def enter(
+        self,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        binds: Sequence[Bind] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> tuple[str, ...]:
+        """The command line that runs ``argv`` inside.
+
+        ``env`` is the whole environment but for PATH, which is the root's own unless given. It is set by bwrap for the
+        program alone, so that an ``LD_PRELOAD`` in it does not reach bwrap.
+        """
+        variables = {"PATH": SEARCH, "LC_ALL": "C.UTF-8", **(env or {})}
+        return (
+            "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+            *self._tree_words(),
+            "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--ro-bind", "/sys", "/sys",
+            "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/run/user",
+            *_bind_words(binds),
+            "--clearenv", *(word for name, value in sorted(variables.items()) for word in ("--setenv", name, value)),
+            *(() if cwd is None else ("--chdir", os.fspath(cwd))),
+            "--", *(os.fspath(word) for word in argv),
+        )  # fmt: skip
+
+    def _tree_words(self) -> tuple[str, ...]:
+        """The tree on an empty root, so that mount points of binds can be made in it."""
+        words: list[str] = []
+        for name in ("usr", "etc", "var"):
+            words += ["--ro-bind", os.fspath(self.path / name), f"/{name}"]
+        for name in ("bin", "sbin", "lib", "lib64"):
+            words += ["--symlink", f"usr/{name}", f"/{name}"]
+        return tuple(words)
+
+
+def _bind_words(binds: Sequence[Bind]) -> tuple[str, ...]:
+    words: list[str] = []
+    for bind in binds:
+        option = "--bind" if bind.writable else "--ro-bind"
+        words += [option, os.fspath(bind.path), os.fspath(bind.inside or bind.path)]
+    return tuple(words)
+
+
+def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) -> HostRoot:
+    """The host root of ``images/host-root.toml``: from the cache, else built (with missing Debian packages installed).
+
+    Args:
+        progress: told every step, and a drift from the lock.
+        deadline: for all of it.
+        refresh: build it anew from what the mirror has today.
+
+    Raises:
+        HostError: Debian packages are missing and may not be installed.
+        ConfigError: the recipe is wrong or no mirror is known.
+        BuildError: mmdebstrap or tar failed.
+    """
+    file = named_recipe(RECIPE, "host-root")
+    ensure_packages(progress, deadline)
+    key = content_key(LAYOUT, file.recipe.model_dump(mode="json"))
+
+    def build(folder: Path) -> None:
+        with progress.step("building the host root"):
+            _build(file, key, folder, progress, deadline.narrowed(BUILD_S))
+
+    entry = stored(paths.cache() / "host-roots", key, build, progress, deadline, again=refresh)
+    root = _loaded(entry, file)
+    tell_drift(file, root.drift, progress)
+    return root
+
+
+def _build(file: RecipeFile, key: str, folder: Path, progress: Progress, deadline: Deadline) -> None:
+    tar, log, tree = folder / "root.tar", folder / "build.log", folder / TREE
+    bootstrapped(file.recipe, key, tar, log, progress, deadline)
+    tree.mkdir()
+    with progress.step("unpacking it"):
+        unpacked(tar, tree, log, deadline)
+    tar.unlink()
+    packages = dpkg_packages((tree / "var/lib/dpkg/status").read_text(encoding="utf-8"))
+    (folder / FACTS).write_text(json.dumps({"packages": packages}), encoding="utf-8")
+
+
+def _loaded(entry: Path, file: RecipeFile) -> HostRoot:
+    facts = json.loads((entry / FACTS).read_text(encoding="utf-8"))
+    packages = tuple((name, version) for name, version in facts["packages"])
+    return HostRoot(entry / TREE, content_key(entry.name, packages), packages, drift(read_lock(file.lock), packages))
+
+
+def tell_drift(file: RecipeFile, found: tuple[Drift, ...], progress: Progress) -> None:
+    """Note what differs from the lock, package by package."""
+    if found:
+        names = "\n".join(f"  {item}" for item in found)
+        progress.note(f"warning: {len(found)} packages of {file.recipe.name} are not as {file.lock.name} has them\n{names}")

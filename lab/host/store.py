@@ -1,0 +1,108 @@
+"""The content-addressed cache: folders that are either complete or not there.
+
+An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done, so whatever has its
+final name is whole. Builders of one key take turns by a lock file; whoever holds the lock may remove what a killed
+builder left. Entries are never changed afterwards; ``rebuilt`` replaces one by renaming.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lab.deadline import Deadline, poll
+from lab.host.progress import Progress
+from lab.process import finish
+
+LOCK_POLL_S = 0.2
+REMOVE_S = 120.0
+KEY_LENGTH = 20
+
+
+def content_key(*parts: object) -> str:
+    """A short hash of values that JSON can hold; equal values give equal keys."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+
+
+def files_key(root: Path, paths: tuple[Path, ...]) -> str:
+    """A short hash over the names (relative to ``root``) and bytes of files."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:KEY_LENGTH]
+
+
+@contextlib.contextmanager
+def turn(lock: Path, progress: Progress, deadline: Deadline) -> Iterator[None]:
+    """Hold the lock file exclusively; another process's turn is waited for.
+
+    Raises:
+        WaitTimeout: the other one did not finish in time.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with open(lock, "a", encoding="ascii") as file:
+        if not _try_lock(file.fileno()):
+            progress.note(f"another run is building {lock.stem}: waiting for it")
+            poll(f"the lock {lock}", lambda: _try_lock(file.fileno()), deadline, interval_s=LOCK_POLL_S)
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def stored(
+    folder: Path, key: str, build: Callable[[Path], None], progress: Progress, deadline: Deadline, *, again: bool = False
+) -> Path:
+    """The folder of an entry, built now if it is not there.
+
+    Args:
+        folder: the kind's folder in the cache.
+        key: the entry's content key.
+        build: fills the empty folder it is given; whatever it raises leaves no entry (and no rubbish).
+        progress: told when another process's build is waited for.
+        deadline: for waiting and for nothing else; ``build`` has its own.
+        again: build although the entry is there, and replace it.
+    """
+    entry = folder / key
+    if entry.is_dir() and not again:
+        return entry
+    with turn(folder / f"{key}.lock", progress, deadline):
+        if entry.is_dir() and not again:
+            return entry
+        _remove_left(folder, key)
+        building = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
+        building.chmod(0o755)
+        try:
+            build(building)
+            if entry.is_dir():
+                entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / "old")
+            building.rename(entry)
+        finally:
+            _remove_left(folder, key)
+    return entry
+
+
+def _remove_left(folder: Path, key: str) -> None:
+    for left in folder.glob(f"{key}.building-*"):
+        remove_tree(left)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder, also one whose files belong to this user's subordinate ids."""
+    shutil.rmtree(path, ignore_errors=True)
+    if path.exists() and os.geteuid() != 0:
+        finish(("unshare", "--map-root-user", "--map-auto", "rm", "-rf", "--", path), deadline=Deadline.after(REMOVE_S))

@@ -1,0 +1,153 @@
+"""Building a guest image in two cached steps.
+
+The *tree* (what Debian gives: root image, kernel, modules) depends on the recipe and takes half a minute; the *image* (what
+we make of it: the initramfs with our init) depends on the tree and on ``images/guest/`` and takes a moment. Nothing of a run
+is in them: keys are handed in at boot, so any number of guests share one image at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import BuildError
+from lab.host.debian import bootstrapped
+from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
+from lab.host.progress import Progress
+from lab.host.recipe import Kernel, Recipe, RecipeFile, named_recipe
+from lab.host.root import Bind, HostRoot, host_root, tell_drift
+from lab.host.store import content_key, files_key, stored
+from lab.image import cpio
+from lab.image.kernel import modules, write_unpacked_kernel
+from lab.process import check
+
+LAYOUT = 1  # raise it when what this module makes of a recipe changes
+BUILD_S = 900.0
+EROFS_S = 300.0
+FACTS = "facts.json"
+BUSYBOX_COMMANDS = ("sh", "mount", "mkdir", "insmod", "ip", "cat", "cp", "chmod", "chroot", "hostname", "switch_root")
+FOLDERS = ("bin", "dev", "proc", "sys", "lab", "lower", "modules", "new", "rw")
+# what the root image's file system needs is loaded first, the GPU's driver beside the rest (see images/guest/init)
+GPU_MODULES = frozenset(("drm", "drm_kms_helper", "drm_shmem_helper", "virtio_dma_buf", "virtio_gpu", "drm_client_lib"))
+
+
+@dataclass(frozen=True, slots=True)
+class GuestImage:
+    """A bootable image; all files are shared read-only. ``key`` changes with every byte that could matter."""
+
+    name: str
+    key: str
+    kernel: Path
+    initramfs: Path
+    rootfs: Path
+    release: str
+    packages: Packages
+    drift: tuple[Drift, ...]
+
+
+def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: bool = False) -> GuestImage:
+    """The image of ``images/<name>.toml``: from the cache, else built.
+
+    Raises:
+        ConfigError: no such recipe, or it is wrong.
+        HostError, BuildError: as ``host_root``, whose tools build it.
+    """
+    file = named_recipe(name, "guest")
+    root = host_root(progress, deadline)
+    tree = _tree(file, root, progress, deadline, refresh=refresh)
+    facts = json.loads((tree / FACTS).read_text(encoding="utf-8"))
+    packages: Packages = tuple((package, version) for package, version in facts["packages"])
+    scripts = tuple(sorted((paths.IMAGES / "guest").iterdir()))
+    key = content_key(LAYOUT, tree.name, packages, files_key(paths.IMAGES, scripts))
+
+    def build(folder: Path) -> None:
+        with progress.step(f"making the initramfs of {name}"):
+            (folder / "initramfs").write_bytes(_initramfs(tree))
+
+    entry = stored(paths.cache() / "guest-images", key, build, progress, deadline)
+    found = drift(read_lock(file.lock), packages)
+    tell_drift(file, found, progress)
+    return GuestImage(
+        name, key, tree / "vmlinux", entry / "initramfs", tree / "root.erofs", facts["release"], packages, found
+    )  # fmt: skip
+
+
+def _tree(file: RecipeFile, root: HostRoot, progress: Progress, deadline: Deadline, *, refresh: bool) -> Path:
+    hook = _fetch_kernel_hook(_kernel(file.recipe))
+    key = content_key(LAYOUT, file.recipe.model_dump(mode="json"), hook)
+
+    def build(folder: Path) -> None:
+        with progress.step(f"building the guest image {file.recipe.name}"):
+            _build_tree(file.recipe, key, folder, root, progress, deadline.narrowed(BUILD_S))
+
+    return stored(paths.cache() / "guest-trees", key, build, progress, deadline, again=refresh)
+
+
+def _kernel(recipe: Recipe) -> Kernel:
+    if recipe.kernel is None:
+        raise BuildError(f"the recipe {recipe.name} has no kernel")
+    return recipe.kernel
+
+
+def _fetch_kernel_hook(kernel: Kernel) -> str:
+    """The customize hook's text: it runs where the caller's files may not be readable, so it is passed as a word."""
+    names = " ".join(name.replace("-", "_") for name in kernel.modules)
+    script = (paths.IMAGES / "guest" / "fetch-kernel").read_text(encoding="utf-8")
+    return f"KERNEL={kernel.package}/{kernel.suite}\nMODULES='{names}'\n{script}"
+
+
+def _build_tree(recipe: Recipe, key: str, folder: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> None:
+    tar, log, kernel_files = folder / "root.tar", folder / "build.log", folder / "files"
+    hooks = (_fetch_kernel_hook(_kernel(recipe)), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
+    bootstrapped(recipe, key, tar, log, progress, deadline, hooks=hooks)
+    with progress.step("making its root image"):
+        argv = root.enter(
+            ("mkfs.erofs", "--quiet", "--tar=f", folder / "root.erofs", tar), binds=(Bind(folder, writable=True),)
+        )  # fmt: skip
+        check(argv, what="mkfs.erofs", deadline=deadline.narrowed(EROFS_S), log=log)
+    tar.unlink()
+    image = next((kernel_files / "boot").glob("vmlinuz-*"))
+    write_unpacked_kernel(image, folder / "vmlinux", root, deadline)
+    extra = [line.split() for line in (kernel_files / "packages").read_text(encoding="utf-8").splitlines()]
+    packages = (*dpkg_packages((kernel_files / "status").read_text(encoding="utf-8")), *((name, version) for name, version in extra))
+    facts = {"packages": sorted(packages), "release": image.name.removeprefix("vmlinuz-")}
+    (folder / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    _keep_modules(kernel_files, folder, _kernel(recipe))
+
+
+def _keep_modules(kernel_files: Path, folder: Path, kernel: Kernel) -> None:
+    """Leave of the kernel's files the unpacked modules and the static busybox."""
+    target = folder / "modules"
+    target.mkdir()
+    loaded = modules(kernel_files, kernel.modules)
+    for name, data in loaded:
+        (target / f"{name}.ko").write_bytes(data)
+    (target / "order").write_text("\n".join(name for name, _ in loaded), encoding="utf-8")
+    shutil.copy(kernel_files / "busybox", folder / "busybox")
+    shutil.rmtree(kernel_files)
+
+
+def _initramfs(tree: Path) -> bytes:
+    """The archive: a static busybox, the modules, and our scripts."""
+    scripts = paths.IMAGES / "guest"
+    order = (tree / "modules" / "order").read_text(encoding="utf-8").split()
+    entries = [cpio.folder(name) for name in FOLDERS]
+    entries.append(cpio.character_device("dev/console", 5, 1))
+    entries.append(cpio.file("bin/busybox", (tree / "busybox").read_bytes(), 0o755))
+    entries += [cpio.link(f"bin/{command}", "busybox") for command in BUSYBOX_COMMANDS]
+    entries.append(cpio.file("init", (scripts / "init").read_bytes(), 0o755))
+    entries += [cpio.file(f"lab/{name}", (scripts / name).read_bytes()) for name in ("start", "sshd_config")]
+    entries.append(cpio.file("modules/groups", _groups(order).encode()))
+    entries += [cpio.file(f"modules/{name}.ko", (tree / "modules" / f"{name}.ko").read_bytes()) for name in order]
+    return cpio.archive(tuple(entries))
+
+
+def _groups(order: list[str]) -> str:
+    """Shell variables that say what is loaded when; each keeps the recipe's order."""
+    gpu = [name for name in order if name in GPU_MODULES]
+    rest = [name for name in order if name not in GPU_MODULES]
+    return f'GPU="{" ".join(gpu)}"\nREST="{" ".join(rest)}"\n'
