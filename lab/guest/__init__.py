@@ -1,0 +1,1 @@
+"""The guest from outside: its serial console, its keys, and one SSH connection. Knows of machines only what it is handed."""

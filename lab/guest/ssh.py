@@ -1,0 +1,296 @@
+"""Commands and files in the guest, all over one SSH connection (a second key exchange would cost an emulated guest a second).
+
+Every command carries a mark in its environment, so that one that outlives its deadline is found and killed in the guest with
+all it started. When the guest is lost the connection is closed at once, and whoever waits gets ``GuestLost``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shlex
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import paramiko
+
+from lab.deadline import Deadline, poll
+from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
+from lab.guest.keys import BootKeys
+
+USER = "root"
+MARK = "VIRTGPU_LAB_COMMAND"
+COMMAND_S = 60.0
+KILL_S = 20.0
+CONNECT_S = 10.0
+CHUNK_BYTES = 32768
+BLOCK_BYTES = 1 << 20
+LOOK_S = 0.5
+
+
+class Outcome(NamedTuple):
+    """Exit status (255 or more: none came) and standard output and error together."""
+
+    status: int
+    output: str
+
+
+class Separate(NamedTuple):
+    """Exit status, standard output and standard error."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Liveness(Protocol):
+    """What the connection asks of the machine below it."""
+
+    def lost(self) -> str | None:
+        """Why the guest is gone, or None."""
+
+    def serial_tail(self) -> str:
+        """The last lines of the serial console."""
+
+
+class GuestShell:
+    """An open connection. Made by ``connected_shell`` only; may be used from several threads."""
+
+    def __init__(self, transport: paramiko.Transport, machine: Liveness) -> None:
+        self._transport = transport
+        self._machine = machine
+        self._count = 0
+        self._counting = threading.Lock()
+
+    def execute(self, command: str, deadline: Deadline | None = None) -> Outcome:
+        """Run a shell command and return its status and output; a status other than 0 is no error.
+
+        Raises:
+            WaitTimeout: it ran past the deadline (60 s if none is given); it was killed in the guest.
+            GuestLost: the guest went away.
+        """
+        lines: list[str] = []
+        status = self.stream(command, lines.append, deadline)
+        return Outcome(status, "".join(lines))
+
+    def succeed(self, command: str, deadline: Deadline | None = None) -> str:
+        """Run a shell command, expect status 0, return its output. Raises ``CommandFailed`` and what ``execute`` does."""
+        outcome = self.execute(command, deadline)
+        if outcome.status != 0:
+            raise CommandFailed(command, outcome.status, outcome.output)
+        return outcome.output
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline | None = None) -> int:
+        """Run a shell command, hand each line (with its end) to ``on_line`` as it comes, return the exit status."""
+        rest = b""
+        with self._running(command, deadline, merged=True) as (channel, limit, mark):
+            while True:
+                data = self._received(channel, command, limit, mark, rest)
+                if not data:
+                    break
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    on_line(line.decode(errors="replace") + "\n")
+            if rest:
+                on_line(rest.decode(errors="replace"))
+            return self._status(channel, command, limit)
+
+    def separate(self, command: str, deadline: Deadline | None = None) -> Separate:
+        """Run a shell command and return standard output and error apart, as bytes."""
+        out, err = bytearray(), bytearray()
+        with self._running(command, deadline, merged=False) as (channel, limit, mark):
+            reader = threading.Thread(target=lambda: err.extend(_drained_stderr(channel)))
+            reader.start()
+            try:
+                while data := self._received(channel, command, limit, mark, bytes(out)):
+                    out += data
+                status = self._status(channel, command, limit)
+            finally:
+                channel.close()
+                reader.join()
+        return Separate(status, bytes(out), bytes(err))
+
+    def put(self, local: Path, remote: str, deadline: Deadline | None = None, *, mode: int | None = None) -> str:
+        """Copy a file into the guest and prove by its SHA-256, which is returned, that it arrived whole."""
+        limit = deadline or Deadline.after(COMMAND_S)
+        with self._files(limit) as sftp:
+            sftp.putfo(_Limited(local, limit), remote, local.stat().st_size, confirm=False)
+            sftp.chmod(remote, local.stat().st_mode & 0o777 if mode is None else mode)
+        return self._same(local, remote, limit)
+
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+        """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole."""
+        limit = deadline or Deadline.after(COMMAND_S)
+        with self._files(limit) as sftp:
+            sftp.get(remote, str(local))
+        return self._same(local, remote, limit)
+
+    def _same(self, local: Path, remote: str, deadline: Deadline) -> str:
+        ours = sha256(local)
+        theirs = self.succeed(f"sha256sum < {shlex.quote(remote)}", deadline).split()[0]
+        if ours != theirs:
+            raise GuestError(f"{local} and the guest's {remote} differ: SHA-256 {ours} here, {theirs} there")
+        return ours
+
+    @contextlib.contextmanager
+    def _files(self, deadline: Deadline) -> Iterator[paramiko.SFTPClient]:
+        try:
+            channel = self._transport.open_session(timeout=deadline.remaining_s)
+            channel.settimeout(deadline.remaining_s)
+            channel.invoke_subsystem("sftp")
+            with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
+                yield sftp
+        except (paramiko.SSHException, EOFError, TimeoutError, socket.error) as error:
+            self._raise_if_lost()
+            if isinstance(error, (FileNotFoundError, PermissionError)):
+                raise GuestError(f"copying a file to or from the guest failed: {error}") from error
+            deadline.require("a file copied to or from the guest")
+            raise GuestError(f"copying a file to or from the guest failed: {error!r}") from error
+
+    @contextlib.contextmanager
+    def _running(self, command: str, deadline: Deadline | None, *, merged: bool) -> Iterator[tuple[paramiko.Channel, Deadline, str]]:
+        limit = deadline or Deadline.after(COMMAND_S)
+        with self._counting:
+            self._count += 1
+            mark = f"{MARK}={self._count}"
+        try:
+            channel = self._transport.open_session(timeout=max(limit.remaining_s, 0.001))
+        except (paramiko.SSHException, EOFError) as error:
+            self._raise_if_lost()
+            limit.require(f"a channel for: {command}")
+            raise GuestLost(f"no channel could be opened: {error!r}", self._machine.serial_tail()) from error
+        with contextlib.closing(channel):
+            channel.set_combine_stderr(merged)
+            channel.settimeout(LOOK_S)
+            try:
+                channel.exec_command(f"export {mark}\n{command}")
+            except (paramiko.SSHException, EOFError) as error:
+                self._raise_if_lost()
+                raise GuestLost(f"the connection broke: {error!r}", self._machine.serial_tail()) from error
+            yield channel, limit, mark
+
+    def _received(self, channel: paramiko.Channel, command: str, limit: Deadline, mark: str, before: bytes) -> bytes:
+        """The next bytes; empty at the end. Wakes every half second to look at the deadline and the guest."""
+        while True:
+            try:
+                data = channel.recv(CHUNK_BYTES)
+            except TimeoutError:
+                self._raise_if_lost()
+                if limit.expired:
+                    self._kill_marked(mark)
+                    raise WaitTimeout(f"the guest command: {command}", limit.elapsed_s, before.decode(errors="replace")) from None
+                continue
+            if not data:
+                self._raise_if_lost()
+            return data
+
+    def _status(self, channel: paramiko.Channel, command: str, limit: Deadline) -> int:
+        poll(f"the exit status of: {command}", lambda: channel.exit_status_ready() or self._machine.lost(), limit, interval_s=0.005)
+        self._raise_if_lost()
+        status = channel.recv_exit_status()
+        if status < 0 and not self._transport.is_active():
+            raise GuestLost("the SSH connection broke", self._machine.serial_tail())
+        return status
+
+    def _kill_marked(self, mark: str) -> None:
+        """Kill what carries the mark; a guest that does not even do that is left to whoever gets the timeout."""
+        script = f"for p in /proc/[0-9]*; do grep -qzx {mark} $p/environ 2>/dev/null && kill -9 ${{p#/proc/}}; done; true"
+        with contextlib.suppress(GuestError):
+            self.execute(script, Deadline.after(KILL_S))
+
+    def _raise_if_lost(self) -> None:
+        reason = self._machine.lost()
+        if reason is not None:
+            raise GuestLost(reason, self._machine.serial_tail())
+
+
+class _Limited:
+    """A local file that stops being read when the deadline is over."""
+
+    def __init__(self, path: Path, deadline: Deadline) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 - closed at its end, or with the object
+        self._deadline = deadline
+
+    def read(self, size: int) -> bytes:
+        self._deadline.require("a file copied into the guest")
+        data = self._file.read(size)
+        if not data:
+            self._file.close()
+        return data
+
+
+def _drained_stderr(channel: paramiko.Channel) -> bytes:
+    data = bytearray()
+    while True:
+        try:
+            piece = channel.recv_stderr(CHUNK_BYTES)
+        except TimeoutError:
+            if channel.closed:
+                return bytes(data)
+            continue
+        if not piece:
+            return bytes(data)
+        data += piece
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def connected_shell(port: int, keys: BootKeys, machine: Liveness, deadline: Deadline) -> Iterator[tuple[GuestShell, paramiko.Transport]]:
+    """Connect to the guest's sshd on a local port.
+
+    Raises:
+        GuestLost: the guest went away meanwhile, or it has another host key than the one it was given.
+        WaitTimeout: no connection came about in time.
+    """
+    problem = ""
+
+    def attempt() -> paramiko.Transport | None:
+        nonlocal problem
+        reason = machine.lost()
+        if reason is not None:
+            raise GuestLost(reason, machine.serial_tail())
+        try:
+            return _transport(port, keys, deadline)
+        except paramiko.BadHostKeyException:
+            raise GuestLost("it answers with a host key that is not the one it was given", machine.serial_tail()) from None
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            problem = repr(error)
+            return None
+
+    transport = poll("an SSH connection to the guest", attempt, deadline, last_seen=lambda: f"{problem}\n{machine.serial_tail()}")
+    try:
+        yield GuestShell(transport, machine), transport
+    finally:
+        transport.close()
+        transport.join(CONNECT_S)
+
+
+def _transport(port: int, keys: BootKeys, deadline: Deadline) -> paramiko.Transport:
+    link = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_S)
+    try:
+        transport = paramiko.Transport(link)
+    except BaseException:
+        link.close()
+        raise
+    try:
+        transport.banner_timeout = CONNECT_S
+        transport.set_keepalive(0)
+        transport.start_client(timeout=deadline.narrowed(CONNECT_S * 3).remaining_s)
+        offered = transport.get_remote_server_key()
+        if offered.asbytes() != keys.host_key.asbytes():
+            raise paramiko.BadHostKeyException("127.0.0.1", offered, keys.host_key)
+        transport.auth_publickey(USER, keys.client_key)
+    except BaseException:
+        transport.close()
+        raise
+    return transport
+
+

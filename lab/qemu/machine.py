@@ -1,0 +1,281 @@
+"""``booted_guest``: everything a running guest is made of, acquired in order, released in reverse, and proved gone.
+
+Keys → sockets → QEMU within the host root → serial console → QMP → readiness with the expected capsets → one SSH
+connection. Leaving goes QMP quit → SIGTERM → SIGKILL; having to use a later rung is told (``AbnormalShutdown``), and so is
+anything that survives. QEMU's death in between ends every wait at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import paramiko
+
+from lab.deadline import Deadline, poll
+from lab.errors import AbnormalShutdown, GuestError, GuestLost, LaunchError, WaitTimeout
+from lab.guest.console import Console, Ready, watched_console
+from lab.guest.inspection import inspected
+from lab.guest.keys import BootKeys, boot_keys
+from lab.guest.ssh import GuestShell, connected_shell
+from lab.process import Child, end_group, spawn
+from lab.qemu.boot import BootSpec, LaunchPlan, launch_plan
+from lab.qemu.processes import Process, descendants
+from lab.qemu.qmp import QmpSession, qmp_session
+
+__all__ = ["BootSpec", "Guest", "Machine", "booted_guest", "running_machine"]
+
+QUIT_S = 5.0
+GONE_S = 3.0
+EXIT_S = 2.0
+GREETING_S = 30.0
+WORKER = "apir-worker"
+QEMU_PREFIX = "qemu-system"
+FORWARD = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s")
+
+
+class Machine:
+    """A running QEMU and what is known of its life. Made by ``running_machine`` only."""
+
+    def __init__(self, plan: LaunchPlan, child: Child) -> None:
+        self.plan = plan
+        self.child = child
+        self.console: Console | None = None
+        self._asked_to_end = threading.Event()
+        self._transport: paramiko.Transport | None = None
+
+    def alive(self) -> bool:
+        """Whether QEMU runs and the guest's kernel has not died."""
+        return self.lost() is None
+
+    def lost(self) -> str | None:
+        """Why the guest is gone, or None."""
+        status = self.child.exit_status()
+        reason = self.console.lost if self.console is not None else None
+        if reason is not None and reason.startswith("kernel"):
+            return reason
+        if status is not None:
+            return f"QEMU ended with exit status {status}"
+        return reason
+
+    def serial_tail(self) -> str:
+        """The last lines of the serial console."""
+        return self.console.tail() if self.console is not None else ""
+
+    def tree(self) -> tuple[Process, ...]:
+        """Every process of this machine below bwrap's own."""
+        return descendants(self.child.pid)
+
+    def expect_end(self) -> None:
+        """Say that QEMU's end, whenever it comes, is wanted (by a test that kills it)."""
+        self._asked_to_end.set()
+
+    @property
+    def end_expected(self) -> bool:
+        """Whether ``expect_end`` was called."""
+        return self._asked_to_end.is_set()
+
+    def cut_on_loss(self, transport: paramiko.Transport) -> None:
+        """Close this connection as soon as the guest is lost."""
+        self._transport = transport
+        if self.console is not None and self.console.lost is not None:
+            self.on_loss()
+
+    def on_loss(self) -> None:
+        """Wake whoever waits for the guest. Called from the console's thread."""
+        if self._transport is not None:
+            self._transport.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A booted guest that answers. Made by ``booted_guest`` only."""
+
+    ssh: GuestShell
+    ready: Ready
+    boot_s: float
+    port: int
+    keys: BootKeys
+    qmp: QmpSession
+    machine: Machine
+    name: str
+
+    @property
+    def capsets(self) -> tuple[int, ...]:
+        """Ids of the capability sets, as the guest's kernel lists them."""
+        return self.ready.capsets
+
+    @property
+    def release(self) -> str:
+        """The guest's ``uname -r``."""
+        return self.ready.release
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The whole command line that was run."""
+        return self.machine.plan.argv
+
+    @property
+    def qemu_pid(self) -> int:
+        """Process id of QEMU itself (not of bwrap around it)."""
+        for process in self.machine.tree():
+            if process.name.startswith(QEMU_PREFIX):
+                return process.pid
+        raise GuestLost(self.machine.lost() or "QEMU's process is not there", self.serial_tail())
+
+    def worker_pids(self) -> tuple[int, ...]:
+        """Process ids of the APIR workers, oldest first."""
+        return tuple(process.pid for process in self.machine.tree() if process.name == WORKER)
+
+    def serial_tail(self) -> str:
+        """The last lines of the serial console."""
+        return self.machine.serial_tail()
+
+    def alive(self) -> bool:
+        """Whether QEMU runs and the guest's kernel has not died."""
+        return self.machine.alive()
+
+    def expect_end(self) -> None:
+        """Say that QEMU's end, whenever it comes, is wanted (by a test that kills it)."""
+        self.machine.expect_end()
+
+    def testinfra(self) -> Any:
+        """A testinfra host that looks into the guest over the same connection."""
+        return inspected(self.ssh, self.name)
+
+    def collect_dmesg(self, path: Path, deadline: Deadline) -> None:
+        """Write the guest kernel's log to a file."""
+        path.write_text(self.ssh.succeed("dmesg", deadline), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Guest]:
+    """Boot a guest, connect to it, and take it down at the end.
+
+    Args:
+        spec: what to boot.
+        logs: folder for serial.log, qemu.log, qmp.log; made if it is not there.
+        deadline: for the boot.
+
+    Raises:
+        LaunchError: QEMU did not start.
+        GuestLost: the guest died during the boot, or before the end without ``expect_end``.
+        WaitTimeout: it was not ready in time, or not with the expected capsets.
+        AbnormalShutdown: it did not go when asked, or something of it survived.
+    """
+    logs.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        keys = stack.enter_context(boot_keys())
+        started = time.monotonic()
+        machine, qmp = stack.enter_context(running_machine(spec, keys, logs.resolve(), deadline))
+        if machine.console is None:
+            raise GuestError("the machine has no serial console")
+        port = forwarded_port(qmp.human("info usernet", deadline=deadline))
+        ready = machine.console.wait_ready(deadline)
+        _require_capsets(spec, ready, machine, time.monotonic() - started)
+        shell, transport = stack.enter_context(connected_shell(port, keys, machine, deadline))
+        machine.cut_on_loss(transport)
+        shell.succeed("true", deadline)
+        yield Guest(shell, ready, time.monotonic() - started, port, keys, qmp, machine, spec.name)
+        if not machine.alive() and not machine.end_expected:
+            raise GuestLost(machine.lost() or "unknown", machine.serial_tail())
+
+
+def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: float) -> None:
+    """A render node alone is no readiness: virgl may have failed on the host, and the capsets with it."""
+    wanted = spec.expected_capsets()
+    if ready.capsets == wanted:
+        return
+    troubles = machine.console.troubles if machine.console is not None else ()
+    seen = "\n".join((f"capsets {list(ready.capsets)}, render nodes {list(ready.render_nodes)}", *troubles, machine.child.log_tail()))
+    hint = "see qemu.log; without virgl-server in the host root, virgl fails now and then"
+    raise WaitTimeout(f"the capsets {list(wanted)} in the guest", waited_s, seen, hint=hint)
+
+
+def forwarded_port(usernet: str) -> int:
+    """The local port that leads to the guest's sshd, in the text of ``info usernet``.
+
+    Raises:
+        GuestError: there is none.
+    """
+    found = FORWARD.search(usernet)
+    if found is None:
+        raise GuestError(f"QEMU forwards no port to the guest; it says:\n{usernet}")
+    return int(found[1])
+
+
+@contextlib.contextmanager
+def running_machine(spec: BootSpec, keys: BootKeys, logs: Path, deadline: Deadline) -> Iterator[tuple[Machine, QmpSession]]:
+    """QEMU with its console and QMP, from start to proof of end.
+
+    Raises:
+        LaunchError: QEMU ended, or said nothing on QMP, instead of starting.
+        AbnormalShutdown: see ``booted_guest``.
+    """
+    with contextlib.ExitStack() as stack:
+        qmp_ours, qmp_theirs = socket.socketpair()
+        serial_ours, serial_theirs = socket.socketpair()
+        for each in (qmp_ours, serial_ours, qmp_theirs, serial_theirs):
+            stack.callback(each.close)
+        plan = launch_plan(spec, logs, keys.folder, qmp_fd=qmp_theirs.fileno(), serial_fd=serial_theirs.fileno())
+        descriptors = (qmp_theirs.fileno(), serial_theirs.fileno())
+        child = stack.enter_context(spawn(plan.argv, log=logs / "qemu.log", pass_fds=descriptors))
+        qmp_theirs.close()
+        serial_theirs.close()
+        machine = Machine(plan, child)
+        machine.console = stack.enter_context(watched_console(serial_ours, logs / "serial.log", machine.on_loss))
+        try:
+            qmp = stack.enter_context(qmp_session(qmp_ours, logs / "qmp.log", deadline.narrowed(GREETING_S)))
+        except (GuestLost, WaitTimeout) as error:
+            raise LaunchError(plan.qemu, _exit_status(child), child.log_tail()) from error
+        with taken_down(machine, qmp):
+            yield machine, qmp
+
+
+def _exit_status(child: Child) -> int | None:
+    with contextlib.suppress(WaitTimeout):
+        return child.wait(Deadline.after(EXIT_S))
+    return None
+
+
+@contextlib.contextmanager
+def taken_down(machine: Machine, qmp: QmpSession) -> Iterator[None]:
+    """At the end of the context take the machine down by the gentlest way that works, and prove that all of it is gone.
+
+    A complaint about that is raised, or, when another error is on its way, added to it as a note.
+    """
+    try:
+        yield
+    finally:
+        in_flight = sys.exc_info()[1]
+        complaints = list(_take_down(machine, qmp))
+        if complaints:
+            error = AbnormalShutdown("; ".join(complaints))
+            if in_flight is None:
+                raise error
+            in_flight.add_note(f"and then: {error}")
+
+
+def _take_down(machine: Machine, qmp: QmpSession) -> Iterator[str]:
+    family = machine.tree()
+    already = machine.child.exit_status() is not None
+    if not already:
+        try:
+            qmp.execute("quit", deadline=Deadline.after(QUIT_S))
+            machine.child.wait(Deadline.after(QUIT_S))
+        except GuestError as error:
+            yield f"QEMU did not quit when asked ({type(error).__name__}: {error}) and was ended by signal"
+    end_group(machine.child)
+    with contextlib.suppress(WaitTimeout):
+        poll("the end of QEMU's processes", lambda: not any(process.alive() for process in family), Deadline.after(GONE_S))
+    survivors = [f"{process.name} ({process.pid})" for process in family if process.alive()]
+    if survivors:
+        yield f"processes survived: {', '.join(survivors)}"
