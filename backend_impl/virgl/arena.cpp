@@ -1,0 +1,107 @@
+#include "arena.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <iterator>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#include "shared_file.hpp"
+
+namespace apir::virgl {
+namespace {
+
+// Freed ranges up to this size keep their pages: taking them anew would cost more than the memory is worth.
+constexpr uint64_t kept_with_pages = uint64_t{256} << 10;
+
+} // namespace
+
+std::optional<uint64_t> FreeRanges::take(uint64_t size) {
+    for (auto at = by_offset_.begin(); at != by_offset_.end(); ++at) {
+        if (at->second < size) continue;
+        auto [offset, available] = *at;
+        by_offset_.erase(at);
+        if (available > size) by_offset_.emplace(offset + size, available - size);
+        return offset;
+    }
+    return std::nullopt;
+}
+
+void FreeRanges::give(Range range) {
+    auto next = by_offset_.lower_bound(range.offset);
+    if (next != by_offset_.begin()) {
+        auto before = std::prev(next);
+        if (before->first + before->second == range.offset) {
+            range = {before->first, before->second + range.size};
+            by_offset_.erase(before);
+        }
+    }
+    if (next != by_offset_.end() && range.offset + range.size == next->first) {
+        range.size += next->second;
+        by_offset_.erase(next);
+    }
+    by_offset_.emplace(range.offset, range.size);
+}
+
+uint64_t FreeRanges::total() const {
+    uint64_t sum = 0;
+    for (const auto &entry : by_offset_) sum += entry.second;
+    return sum;
+}
+
+Arena::Arena(uint64_t size) : size_(size), fd_(make_shared_file("apir-blobs", size)), memory_(nullptr), free_(size) {
+    try {
+        memory_ = map_shared_file(fd_, size);
+    } catch (...) {
+        close(fd_);
+        throw;
+    }
+}
+
+Arena::~Arena() {
+    munmap(memory_, size_);
+    close(fd_);
+}
+
+void Arena::settle(uint64_t done) {
+    while (!released_.empty() && released_.front().position <= done) {
+        Range range = released_.front().range;
+        released_.pop_front();
+        if (range.size <= kept_with_pages) {
+            free_.give(range);
+        } else {
+            --large_released_;
+            full_.push_back(range);
+        }
+    }
+}
+
+std::optional<uint64_t> Arena::allocate(uint64_t size, uint64_t done) {
+    settle(done);
+    std::optional<uint64_t> offset = free_.take(size);
+    if (offset || full_.empty()) return offset;
+    // The context is at its limit: better its old bytes than none.
+    for (Range range : std::exchange(full_, {})) free_.give(range);
+    return free_.take(size);
+}
+
+void Arena::release(Range range, uint64_t position) {
+    released_.push_back({range, position});
+    if (range.size > kept_with_pages) ++large_released_;
+}
+
+std::vector<Range> Arena::to_empty(uint64_t done) {
+    settle(done);
+    return std::exchange(full_, {});
+}
+
+void Arena::empty(Range range) const {
+    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset), static_cast<off_t>(range.size));
+}
+
+void Arena::emptied(const std::vector<Range> &ranges) {
+    for (Range range : ranges) free_.give(range);
+}
+
+} // namespace apir::virgl

@@ -1,0 +1,191 @@
+#include "component.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdlib>
+#include <exception>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <call_log.hpp>
+
+#include "component_log.hpp"
+
+namespace apir::virgl {
+namespace {
+
+constexpr uint64_t page = 4096;
+
+ContextLimits limits() {
+    ContextLimits wanted{default_blob_bytes, default_blobs};
+    const char *window = std::getenv("APIR_GPU_SHMEM_WINDOW_BYTES");
+    if (window == nullptr || *window == '\0') return wanted;
+    uint64_t bytes = std::strtoull(window, nullptr, 0);
+    if (bytes >= page) wanted.blob_bytes = bytes / page * page;
+    return wanted;
+}
+
+} // namespace
+
+Component::Component() : poke_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), program_(worker_program(reinterpret_cast<const void *>(&limits))) {
+    if (poke_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Component::~Component() {
+    reset(true);
+    {
+        std::lock_guard lock(mutex_);
+        blobs_.clear();
+        stopping_ = true;
+    }
+    poke();
+    if (watcher_.joinable()) watcher_.join();
+    close(poke_fd_);
+}
+
+std::shared_ptr<Context> Component::find(uint32_t context) const {
+    auto at = contexts_.find(context);
+    return at == contexts_.end() ? nullptr : at->second;
+}
+
+bool Component::owns_context(uint32_t context) {
+    std::lock_guard lock(mutex_);
+    return contexts_.count(context) != 0;
+}
+
+bool Component::owns_resource(uint32_t resource) {
+    std::lock_guard lock(mutex_);
+    return blobs_.count(resource) != 0;
+}
+
+int Component::create_context(uint32_t context, uint32_t capset) {
+    std::lock_guard lock(mutex_);
+    if (find(context) != nullptr) return -EINVAL;
+    if (contexts_.size() + endings_.size() >= max_contexts) {
+        log(Level::warn, "context %" PRIu32 " is refused: there are %zu already", context, contexts_.size() + endings_.size());
+        return -ENOSPC;
+    }
+    try {
+        contexts_.emplace(context, std::make_shared<Context>(context, capset, limits()));
+        start_watching();
+    } catch (const std::exception &failure) {
+        contexts_.erase(context);
+        log(Level::error, "context %" PRIu32 ": %s", context, failure.what());
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+// A worker is started by the first blob or command: contexts that a guest only opens to look cost no process.
+void Component::ensure_worker(Context &context) {
+    if (context.worker() != nullptr || context.lost()) return;
+    context.start_worker(program_, any_worker_started_);
+    any_worker_started_ = true;
+    poke(); // there is one more to watch
+}
+
+void Component::discard(std::shared_ptr<Context> context) {
+    if (context.use_count() > 1) return;
+    discarded_.push_back(std::move(context));
+    poke();
+}
+
+void Component::end(std::shared_ptr<Context> context) {
+    if (context->worker() == nullptr || context->lost()) return discard(std::move(context));
+    context->close();
+    endings_.push_back({std::move(context), monotonic_ns() + grace_ns, false});
+}
+
+void Component::destroy_context(uint32_t context) {
+    std::lock_guard lock(mutex_);
+    auto at = contexts_.find(context);
+    if (at == contexts_.end()) return;
+    std::shared_ptr<Context> ended = std::move(at->second);
+    contexts_.erase(at);
+    end(std::move(ended));
+    poke();
+}
+
+int Component::configure(uint32_t context, const char *key, const char *value) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Context> found = find(context);
+    if (found == nullptr || key == nullptr || value == nullptr) return -1;
+    return found->configure(key, value) ? 0 : -1;
+}
+
+int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Context> found = find(context);
+    if (found == nullptr || size == 0 || resource == 0) return -EINVAL;
+    if (auto old = blobs_.find(resource); old != blobs_.end()) {
+        // Left from before a reset: QEMU gives the number anew, so it has forgotten the old one.
+        if (find(old->second.context->id()) == old->second.context) return -EINVAL;
+        discard(std::move(old->second.context));
+        blobs_.erase(old);
+    }
+    if (size > default_blob_bytes * 64) return -ENOMEM;
+    ensure_worker(*found);
+    std::optional<Range> range = found->add_blob(resource, (size + page - 1) / page * page);
+    if (!range) {
+        log(Level::warn, "context %" PRIu32 ": no room for a blob of %" PRIu64 " bytes", context, size);
+        return -ENOMEM;
+    }
+    blobs_.emplace(resource, Blob{std::move(found), *range});
+    return 0;
+}
+
+int Component::map_blob(uint32_t resource, void **address, uint64_t *size) {
+    std::lock_guard lock(mutex_);
+    auto at = blobs_.find(resource);
+    if (at == blobs_.end()) return -EINVAL;
+    *address = at->second.context->arena().at(at->second.range.offset);
+    *size = at->second.range.size;
+    return 0;
+}
+
+int Component::map_blob_at(uint32_t resource, void *address) {
+    std::lock_guard lock(mutex_);
+    auto at = blobs_.find(resource);
+    if (at == blobs_.end()) return -EINVAL;
+    const Blob &blob = at->second;
+    void *mapped = mmap(address, blob.range.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, blob.context->arena().fd(),
+                        static_cast<off_t>(blob.range.offset));
+    return mapped == MAP_FAILED ? -errno : 0;
+}
+
+void Component::remove_blob(uint32_t resource) {
+    std::lock_guard lock(mutex_);
+    auto at = blobs_.find(resource);
+    if (at == blobs_.end()) return;
+    std::shared_ptr<Context> context = std::move(at->second.context);
+    blobs_.erase(at);
+    context->remove_blob(resource);
+    if (context->arena().has_large_released()) poke();
+    discard(std::move(context));
+}
+
+int Component::submit(uint32_t context, const void *command, size_t size) {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Context> found = find(context);
+    if (found == nullptr) return -EINVAL;
+    ensure_worker(*found);
+    found->submit(command, size);
+    return 0;
+}
+
+void Component::reset(bool wait) {
+    std::unique_lock lock(mutex_);
+    for (auto &entry : std::exchange(contexts_, {})) end(std::move(entry.second));
+    uint64_t limit = monotonic_ns() + short_grace_ns;
+    if (wait)
+        for (Ending &ending : endings_) ending.deadline_ns = std::min(ending.deadline_ns, limit);
+    poke();
+    // The watcher takes them through SIGTERM and SIGKILL, so that this ends.
+    if (wait) all_ended_.wait(lock, [this] { return endings_.empty(); });
+}
+
+} // namespace apir::virgl

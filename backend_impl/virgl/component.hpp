@@ -1,0 +1,91 @@
+// All contexts of this QEMU that are ours, behind the virgl_renderer_* functions.
+//
+// Two threads come here: QEMU's main thread, through the functions, and the watcher, which notices the end of workers, ends
+// those of contexts that are gone, and gives memory back. One mutex guards everything; it is never held over anything that
+// waits. The main thread must not wait: whatever it does stops the whole guest.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "context.hpp"
+
+namespace apir::virgl {
+
+// More contexts at once than any guest has programs that compute; bounds the processes it can make.
+inline constexpr size_t max_contexts = 64;
+// A context that is gone: how long its worker has to end by itself, then after SIGTERM.
+inline constexpr uint64_t grace_ns = 2'000'000'000;
+inline constexpr uint64_t term_ns = 1'000'000'000;
+// The same when QEMU itself waits for it.
+inline constexpr uint64_t short_grace_ns = 200'000'000;
+
+class Component {
+  public:
+    Component();
+    ~Component();
+    Component(const Component &) = delete;
+    Component &operator=(const Component &) = delete;
+
+    bool owns_context(uint32_t context);
+    bool owns_resource(uint32_t resource);
+
+    // These return 0 or a negative errno, as virglrenderer does.
+    int create_context(uint32_t context, uint32_t capset);
+    void destroy_context(uint32_t context);
+    int configure(uint32_t context, const char *key, const char *value);
+    int create_blob(uint32_t context, uint32_t resource, uint64_t size);
+    int map_blob(uint32_t resource, void **address, uint64_t *size);
+    int map_blob_at(uint32_t resource, void *address);
+    void remove_blob(uint32_t resource);
+    int submit(uint32_t context, const void *command, size_t size);
+    // All contexts are gone; the memory of their blobs stays for as long as QEMU may have it mapped. With `wait` it returns
+    // when the workers have ended.
+    void reset(bool wait);
+
+  private:
+    struct Blob {
+        std::shared_ptr<Context> context; // the memory stays while QEMU may have it mapped
+        Range range;
+    };
+    struct Ending {
+        std::shared_ptr<Context> context;
+        uint64_t deadline_ns;
+        bool terminated;
+    };
+
+    std::shared_ptr<Context> find(uint32_t context) const;
+    void ensure_worker(Context &context);
+    void discard(std::shared_ptr<Context> context);
+    void end(std::shared_ptr<Context> context);
+    void start_watching();
+    void watch();
+    void poke();
+    int wait_ms(uint64_t now_ns) const;
+    void notice_lost();
+    void drive_endings(uint64_t now_ns);
+    void give_memory_back(std::unique_lock<std::mutex> &lock);
+
+    mutable std::mutex mutex_;
+    std::unordered_map<uint32_t, std::shared_ptr<Context>> contexts_;
+    std::unordered_map<uint32_t, Blob> blobs_;
+    std::list<Ending> endings_;
+    std::condition_variable all_ended_;
+    // For the watcher to destroy: to unmap much memory takes long.
+    std::vector<std::shared_ptr<Context>> discarded_;
+    bool any_worker_started_ = false;
+    bool stopping_ = false;
+    int poke_fd_;
+    std::string program_;
+    std::thread watcher_;
+};
+
+} // namespace apir::virgl

@@ -1,0 +1,14 @@
+// The component's log: VIRGL_APIR_LOG_TO_FILE, appended to, or stderr. QEMU's side and the workers write to the same one.
+#pragma once
+
+namespace apir::virgl {
+
+enum class Level { info, warn, error };
+
+// Whole lines, each one write(): lines of several processes do not mix.
+[[gnu::format(printf, 2, 3)]] void log(Level level, const char *format, ...);
+
+// The descriptor that lines go to; a worker gets it as its stderr.
+int log_fd();
+
+} // namespace apir::virgl

@@ -1,0 +1,34 @@
+#include "config.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace apir::virgl {
+namespace {
+
+constexpr std::array<std::pair<const char *, const char *>, 6> documented{{
+    {"apir.load_library.path", "VIRGL_APIR_BACKEND_LIBRARY"},
+    {"ggml.library.path", "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
+    {"ggml.library.reg", "APIR_LLAMA_CPP_GGML_LIBRARY_REG"},
+    {"ggml.library.init", "APIR_LLAMA_CPP_GGML_LIBRARY_INIT"},
+    {"gpu.shmem_window", "APIR_GPU_SHMEM_WINDOW_BYTES"},
+    {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours
+}};
+
+} // namespace
+
+Config config_from_environment() {
+    Config config;
+    for (auto [key, variable] : documented)
+        if (const char *value = std::getenv(variable)) config.emplace(key, value);
+    return config;
+}
+
+const char *variable_of(const std::string &key) {
+    for (auto [known, variable] : documented)
+        if (key == known) return variable;
+    return "";
+}
+
+} // namespace apir::virgl

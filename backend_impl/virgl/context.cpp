@@ -1,0 +1,134 @@
+#include "context.hpp"
+
+#include <atomic>
+#include <cinttypes>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <unistd.h>
+
+#include <apir_gen.hpp>
+#include <call_log.hpp>
+
+#include "component_log.hpp"
+
+namespace apir::virgl {
+
+Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits) : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes) {}
+
+bool Context::configure(const std::string &key, const std::string &value) {
+    config_[key] = value;
+    if (worker_ == nullptr) return true;
+    std::string entry = key + '\0' + value + '\0';
+    return queue_.push(EntryKind::config, entry.data(), entry.size(), monotonic_ns());
+}
+
+uint64_t Context::done() {
+    if (worker_ == nullptr || lost_) return queue_.position(); // nobody is using what was queued
+    bool sane = true;
+    uint64_t position = queue_.done(sane);
+    if (!sane) {
+        log(Level::error, "context %" PRIu32 ": the worker has written nonsense into its queue; it is ended", id_);
+        worker_->signal(SIGKILL);
+    }
+    return position;
+}
+
+bool Context::push_blob(EntryKind kind, uint32_t resource, Range range) {
+    BlobEntry entry{range.offset, range.size, resource, 0};
+    return queue_.push(kind, &entry, sizeof entry, monotonic_ns());
+}
+
+void Context::push_removals() {
+    while (!removals_.empty() && push_blob(EntryKind::blob_removed, removals_.back(), {0, 0})) {
+        arena_.release(removed_ranges_.back(), queue_.position());
+        removals_.pop_back();
+        removed_ranges_.pop_back();
+    }
+}
+
+std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size) {
+    if (lost_ || blobs_.size() >= limits_.blobs || size > arena_.size()) return std::nullopt;
+    push_removals();
+    // An id whose removal the worker has not been told of must not be told anew before it.
+    if (!removals_.empty()) return std::nullopt;
+    std::optional<uint64_t> offset = arena_.allocate(size, done());
+    if (!offset) return std::nullopt;
+    Range range{*offset, size};
+    if (!push_blob(EntryKind::blob_added, resource, range)) {
+        arena_.release(range, queue_.position());
+        return std::nullopt;
+    }
+    blobs_[resource] = range;
+    return range;
+}
+
+void Context::remove_blob(uint32_t resource) {
+    auto at = blobs_.find(resource);
+    if (at == blobs_.end()) return;
+    if (lost_) {
+        blobs_.erase(at); // no worker to tell, no blob to come
+        return;
+    }
+    removals_.push_back(resource);
+    removed_ranges_.push_back(at->second);
+    blobs_.erase(at);
+    push_removals();
+}
+
+void Context::start_worker(const std::string &program, bool append_to_host_log) {
+    // Environment variables count only where the hypervisor has configured nothing.
+    if (config_.empty()) config_ = config_from_environment();
+    try {
+        worker_ = std::make_unique<WorkerProcess>(
+            WorkerSpec{program, id_, capset_, queue_.fd(), arena_.fd(), append_to_host_log, config_});
+    } catch (const std::exception &failure) {
+        log(Level::error, "context %" PRIu32 ": %s", id_, failure.what());
+        lost_ = true;
+        return;
+    }
+    log(Level::info, "context %" PRIu32 " on capset %" PRIu32 " is served by process %d", id_, capset_, worker_->pid());
+}
+
+void Context::submit(const void *command, size_t size) {
+    Reader reader(command, size);
+    CommandHeader header;
+    if (!read(reader, header)) return; // too short to name a reply resource
+    if (lost_) return answer(header.reply_resource, static_cast<uint32_t>(ReturnCode::worker_lost));
+    push_removals();
+    forget_done();
+    if (size <= max_command_size && queue_.push(EntryKind::command, command, size, monotonic_ns())) {
+        pending_.push_back({queue_.position(), header.reply_resource});
+        return;
+    }
+    if (!told_full_) log(Level::warn, "context %" PRIu32 ": a command of %zu bytes is refused: too long, or too many are waiting", id_, size);
+    told_full_ = true;
+    answer(header.reply_resource, static_cast<uint32_t>(ReturnCode::call_failed));
+}
+
+void Context::forget_done() {
+    uint64_t position = done();
+    while (!pending_.empty() && pending_.front().position <= position) pending_.pop_front();
+}
+
+void Context::answer(uint32_t resource, uint32_t code) {
+    auto at = blobs_.find(resource);
+    if (at == blobs_.end()) return;
+    auto *notify = reinterpret_cast<uint32_t *>(arena_.at(at->second.offset));
+    // Only where no reply is: the worker may have answered before it ended. Release, as the worker's own store: the guest
+    // reads with acquire.
+    uint32_t expected = 0;
+    __atomic_compare_exchange_n(notify, &expected, code + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void Context::lose(const std::string &how) {
+    forget_done();
+    log(Level::error, "context %" PRIu32 ": process %d %s; %zu commands were waiting; the context is lost", id_,
+        worker_ == nullptr ? -1 : worker_->pid(), how.c_str(), pending_.size());
+    lost_ = true;
+    for (const Pending &command : pending_) answer(command.resource, static_cast<uint32_t>(ReturnCode::worker_lost));
+    pending_.clear();
+}
+
+} // namespace apir::virgl

@@ -1,0 +1,87 @@
+// One context of the guest's, on QEMU's side: its blobs, its queue, its worker. Not locked: see component.hpp.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "arena.hpp"
+#include "config.hpp"
+#include "shared_queue.hpp"
+#include "worker_process.hpp"
+
+namespace apir::virgl {
+
+// Bounds per context: what a guest can make the host hold.
+struct ContextLimits {
+    uint64_t blob_bytes; // key gpu.shmem_window, else default_blob_bytes
+    size_t blobs;
+};
+inline constexpr uint64_t default_blob_bytes = uint64_t{16} << 30;
+inline constexpr size_t default_blobs = 65536;
+
+class Context {
+  public:
+    Context(uint32_t id, uint32_t capset, const ContextLimits &limits);
+
+    uint32_t id() const { return id_; }
+    Arena &arena() { return arena_; }
+    bool lost() const { return lost_; }
+    const WorkerProcess *worker() const { return worker_.get(); }
+
+    // False when the context has a worker already and its queue is full.
+    bool configure(const std::string &key, const std::string &value);
+
+    // Room for a blob of a whole number of pages; nothing when the context is at its limits.
+    std::optional<Range> add_blob(uint32_t resource, uint64_t size);
+    void remove_blob(uint32_t resource);
+
+    // Starts the worker; a failure is logged and loses the context.
+    void start_worker(const std::string &program, bool append_to_host_log);
+
+    // Hands a command to the worker; never waits. What cannot be handed over is answered with a failure.
+    void submit(const void *command, size_t size);
+
+    // The worker has ended: answers all that it left unanswered.
+    void lose(const std::string &how);
+    // Asks the worker to end by itself.
+    void close() { queue_.close(); }
+    // How far the worker is in the queue.
+    uint64_t done();
+    // Takes the worker's exit status; empty while it runs.
+    std::string reap() { return worker_->reap(); }
+    void signal(int number) const {
+        if (worker_ != nullptr) worker_->signal(number);
+    }
+
+  private:
+    struct Pending {
+        uint64_t position; // of the queue, behind the command
+        uint32_t resource; // that gets the reply
+    };
+
+    bool push_blob(EntryKind kind, uint32_t resource, Range range);
+    void push_removals();
+    void forget_done();
+    void answer(uint32_t resource, uint32_t code);
+
+    uint32_t id_;
+    uint32_t capset_;
+    ContextLimits limits_;
+    Config config_;
+    Arena arena_;
+    QueueProducer queue_;
+    std::unordered_map<uint32_t, Range> blobs_;
+    std::vector<uint32_t> removals_; // that found the queue full
+    std::vector<Range> removed_ranges_;
+    std::deque<Pending> pending_;
+    std::unique_ptr<WorkerProcess> worker_;
+    bool lost_ = false;
+    bool told_full_ = false;
+};
+
+} // namespace apir::virgl

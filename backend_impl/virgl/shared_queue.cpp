@@ -1,0 +1,134 @@
+#include "shared_queue.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <call_log.hpp>
+
+#include "shared_file.hpp"
+
+namespace apir::virgl {
+namespace {
+
+// Shared between processes: no FUTEX_PRIVATE_FLAG.
+void futex_wait(std::atomic<uint32_t> &word, uint32_t expected) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, expected, nullptr, nullptr, 0);
+}
+
+void futex_wake(std::atomic<uint32_t> &word) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+size_t entry_size(size_t payload) { return (sizeof(EntryHeader) + payload + 7) & ~size_t{7}; }
+
+} // namespace
+
+QueueProducer::QueueProducer() : fd_(make_shared_file("apir-queue", queue_memory_size)) {
+    memory_ = map_shared_file(fd_, queue_memory_size);
+    header_ = new (memory_) QueueHeader{};
+}
+
+QueueProducer::~QueueProducer() {
+    munmap(memory_, queue_memory_size);
+    ::close(fd_);
+}
+
+uint64_t QueueProducer::done(bool &sane) {
+    uint64_t head = header_->head.load(std::memory_order_acquire);
+    sane = head >= head_ && head <= tail_;
+    if (sane) head_ = head;
+    return head_;
+}
+
+void QueueProducer::put(EntryKind kind, const void *payload, size_t payload_size, size_t size, uint64_t now_ns) {
+    uint8_t *at = memory_ + queue_ring_offset + tail_ % queue_ring_size;
+    EntryHeader header{static_cast<uint32_t>(size), kind, static_cast<uint32_t>(payload_size), 0, now_ns};
+    std::memcpy(at, &header, sizeof header);
+    if (payload_size != 0) std::memcpy(at + sizeof header, payload, payload_size);
+    tail_ += size;
+}
+
+bool QueueProducer::push(EntryKind kind, const void *payload, size_t size, uint64_t now_ns) {
+    size_t need = entry_size(size);
+    size_t rest = queue_ring_size - tail_ % queue_ring_size;
+    // An entry lies in one piece, so the ring's end may be skipped; a rest too short for a header goes to the entry before it.
+    size_t padding = need > rest ? rest : 0;
+    if (padding == 0 && rest - need < sizeof(EntryHeader)) need = rest;
+    bool sane = true;
+    if (need + padding > queue_ring_size - (tail_ - done(sane)) || !sane) return false;
+    if (padding != 0) put(EntryKind::skip, nullptr, 0, padding, now_ns);
+    put(kind, payload, size, need, now_ns);
+    header_->tail.store(tail_, std::memory_order_seq_cst);
+    if (header_->asleep.load(std::memory_order_seq_cst) != 0) ring_bell();
+    return true;
+}
+
+void QueueProducer::ring_bell() {
+    header_->bell.fetch_add(1, std::memory_order_release);
+    futex_wake(header_->bell);
+}
+
+void QueueProducer::close() {
+    header_->closing.store(1, std::memory_order_seq_cst);
+    ring_bell();
+}
+
+QueueConsumer::QueueConsumer(int fd) : memory_(map_shared_file(fd, queue_memory_size)) {
+    header_ = reinterpret_cast<QueueHeader *>(memory_);
+}
+
+QueueConsumer::~QueueConsumer() { munmap(memory_, queue_memory_size); }
+
+void QueueConsumer::sleep() {
+    uint32_t bell = header_->bell.load(std::memory_order_acquire);
+    header_->asleep.store(1, std::memory_order_seq_cst);
+    bool idle = header_->tail.load(std::memory_order_seq_cst) == head_ && header_->closing.load(std::memory_order_seq_cst) == 0;
+    if (idle) futex_wait(header_->bell, bell);
+    header_->asleep.store(0, std::memory_order_relaxed);
+}
+
+bool QueueConsumer::next(Entry &entry, uint64_t spin_ns) {
+    uint64_t until = 0;
+    while (!available()) {
+        if (closing()) return false;
+        if (spin_ns != 0) {
+            uint64_t now = monotonic_ns();
+            if (until == 0) until = now + spin_ns;
+            if (now < until) {
+                for (int i = 0; i < 20 && !available(); ++i) relax();
+                continue;
+            }
+        }
+        sleep();
+    }
+    // A context that is gone wants no more work, however much is queued.
+    if (closing()) return false;
+    const uint8_t *at = memory_ + queue_ring_offset + head_ % queue_ring_size;
+    EntryHeader header;
+    std::memcpy(&header, at, sizeof header);
+    current_ = header.size;
+    entry = {header.kind, at + sizeof header, header.payload, header.submitted_ns};
+    return true;
+}
+
+void QueueConsumer::done() {
+    head_ += current_;
+    current_ = 0;
+    header_->head.store(head_, std::memory_order_release);
+}
+
+} // namespace apir::virgl

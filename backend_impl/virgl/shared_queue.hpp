@@ -1,0 +1,123 @@
+// The queue from QEMU to a context's worker: a ring of entries in shared memory, one producer, one consumer.
+//
+// Ordering
+//   tail   written by QEMU (seq_cst, so also release) behind the entry's bytes, read by the worker with acquire: what is
+//          before tail is whole. It counts bytes since the beginning and never wraps.
+//   head   written by the worker with release when an entry is done with, replies and all; read by QEMU with acquire.
+//          The bytes before it may be overwritten.
+//   asleep / bell   the worker stores asleep = 1, then looks at tail once more, both seq_cst, and only then waits on bell;
+//          QEMU stores tail, then looks at asleep, both seq_cst. So one of the two sees the other: no entry is slept over.
+// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail]: a
+// worker that was taken over by its guest can at worst make QEMU fail that guest's commands.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace apir::virgl {
+
+enum class EntryKind : uint32_t {
+    command = 1, // as the guest submitted it
+    blob_added = 2, // payload BlobEntry
+    blob_removed = 3, // payload BlobEntry, only the resource
+    config = 4, // key NUL value NUL
+    skip = 5, // nothing; the rest of the ring up to its end
+};
+
+struct EntryHeader {
+    uint32_t size; // of the entry with this header; a multiple of 8
+    EntryKind kind;
+    uint32_t payload; // bytes behind this header
+    uint32_t reserved;
+    uint64_t submitted_ns; // CLOCK_MONOTONIC
+};
+static_assert(sizeof(EntryHeader) == 24);
+
+struct BlobEntry {
+    uint64_t offset; // in the context's arena
+    uint64_t size;
+    uint32_t resource;
+    uint32_t reserved;
+};
+
+// Begins the shared memory; the ring follows at queue_ring_offset. Fields that different sides write lie on different lines.
+struct QueueHeader {
+    alignas(64) std::atomic<uint64_t> tail;
+    std::atomic<uint32_t> bell;
+    std::atomic<uint32_t> closing; // the context is gone: finish the entry under way, then end
+    alignas(64) std::atomic<uint64_t> head;
+    std::atomic<uint32_t> asleep;
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
+
+inline constexpr size_t queue_ring_offset = 4096;
+inline constexpr size_t queue_ring_size = size_t{4} << 20; // sparse: only what was used takes memory
+inline constexpr size_t queue_memory_size = queue_ring_offset + queue_ring_size;
+// Larger commands are refused; today's guests send up to 4096 bytes.
+inline constexpr size_t max_command_size = size_t{64} << 10;
+
+// QEMU's end.
+class QueueProducer {
+  public:
+    // Makes the shared memory; throws std::system_error.
+    QueueProducer();
+    ~QueueProducer();
+    QueueProducer(const QueueProducer &) = delete;
+    QueueProducer &operator=(const QueueProducer &) = delete;
+
+    int fd() const { return fd_; }
+    // Never waits: false when there is no room. Then nothing was written.
+    bool push(EntryKind kind, const void *payload, size_t size, uint64_t now_ns);
+    // Bytes pushed so far.
+    uint64_t position() const { return tail_; }
+    // How far the worker has got, as far as that can be believed. False in `sane` when it cannot.
+    uint64_t done(bool &sane);
+    // Asks the worker to end.
+    void close();
+
+  private:
+    void ring_bell();
+    void put(EntryKind kind, const void *payload, size_t payload_size, size_t size, uint64_t now_ns);
+
+    int fd_ = -1;
+    uint8_t *memory_ = nullptr;
+    QueueHeader *header_ = nullptr;
+    uint64_t tail_ = 0; // ours, whatever stands in shared memory
+    uint64_t head_ = 0; // last one believed
+};
+
+struct Entry {
+    EntryKind kind;
+    const uint8_t *payload;
+    size_t size;
+    uint64_t submitted_ns;
+};
+
+// The worker's end.
+class QueueConsumer {
+  public:
+    // Maps the memory behind `fd`; throws std::system_error.
+    explicit QueueConsumer(int fd);
+    ~QueueConsumer();
+    QueueConsumer(const QueueConsumer &) = delete;
+    QueueConsumer &operator=(const QueueConsumer &) = delete;
+
+    // Waits for the next entry: spins for at most `spin_ns`, then sleeps. False when the context is closing. The entry's
+    // bytes stay until done().
+    bool next(Entry &entry, uint64_t spin_ns);
+    // The entry that next() gave is done with.
+    void done();
+
+  private:
+    bool available() const { return header_->tail.load(std::memory_order_acquire) != head_; }
+    bool closing() const { return header_->closing.load(std::memory_order_acquire) != 0; }
+    void sleep();
+
+    uint8_t *memory_ = nullptr;
+    QueueHeader *header_ = nullptr;
+    uint64_t head_ = 0;
+    uint64_t current_ = 0; // size of the entry under way
+};
+
+} // namespace apir::virgl

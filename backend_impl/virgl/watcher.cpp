@@ -1,0 +1,128 @@
+// The component's second thread: what happens without a call of QEMU's.
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <call_log.hpp>
+
+#include "component.hpp"
+#include "component_log.hpp"
+
+namespace apir::virgl {
+namespace {
+
+// How often released memory is looked at until its worker is past it.
+constexpr int memory_poll_ms = 20;
+
+class BlockedSignals {
+  public:
+    BlockedSignals() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    BlockedSignals(const BlockedSignals &) = delete;
+    BlockedSignals &operator=(const BlockedSignals &) = delete;
+
+  private:
+    sigset_t before_{};
+};
+
+} // namespace
+
+void Component::start_watching() {
+    if (watcher_.joinable()) return;
+    // QEMU's signals are for its main thread: the new one inherits them blocked.
+    BlockedSignals blocked;
+    watcher_ = std::thread([this] { watch(); });
+    pthread_setname_np(watcher_.native_handle(), "apir-watcher");
+}
+
+void Component::poke() {
+    uint64_t one = 1;
+    if (write(poke_fd_, &one, sizeof one) < 0) return; // full: it is awake anyway
+}
+
+int Component::wait_ms(uint64_t now_ns) const {
+    int wait = -1;
+    auto at_most = [&wait](int ms) { wait = wait < 0 || ms < wait ? ms : wait; };
+    for (const Ending &ending : endings_)
+        at_most(ending.deadline_ns <= now_ns ? 0 : static_cast<int>((ending.deadline_ns - now_ns) / 1'000'000 + 1));
+    for (const auto &entry : contexts_)
+        if (entry.second->arena().has_large_released()) at_most(memory_poll_ms);
+    return wait;
+}
+
+void Component::watch() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        std::vector<pollfd> watched{{poke_fd_, POLLIN, 0}};
+        for (const auto &entry : contexts_)
+            if (entry.second->worker() != nullptr && !entry.second->lost()) watched.push_back({entry.second->worker()->pidfd(), POLLIN, 0});
+        for (const Ending &ending : endings_) watched.push_back({ending.context->worker()->pidfd(), POLLIN, 0});
+        int timeout = wait_ms(monotonic_ns());
+        lock.unlock();
+        poll(watched.data(), watched.size(), timeout);
+        uint64_t pokes = 0;
+        if (read(poke_fd_, &pokes, sizeof pokes) < 0) pokes = 0; // it was not the poke
+        lock.lock();
+        notice_lost();
+        drive_endings(monotonic_ns());
+        give_memory_back(lock);
+        std::vector<std::shared_ptr<Context>> discarded = std::exchange(discarded_, {});
+        lock.unlock();
+        discarded.clear();
+        lock.lock();
+    }
+}
+
+void Component::notice_lost() {
+    for (auto &entry : contexts_) {
+        Context &context = *entry.second;
+        if (context.worker() == nullptr || context.lost()) continue;
+        std::string how = context.reap();
+        if (!how.empty()) context.lose(how);
+    }
+}
+
+void Component::drive_endings(uint64_t now_ns) {
+    for (auto at = endings_.begin(); at != endings_.end();) {
+        std::string how = at->context->reap();
+        if (!how.empty()) {
+            log(Level::info, "context %" PRIu32 " has ended; its process %d %s", at->context->id(), at->context->worker()->pid(), how.c_str());
+            std::shared_ptr<Context> context = std::move(at->context);
+            at = endings_.erase(at);
+            discard(std::move(context));
+            continue;
+        }
+        if (now_ns >= at->deadline_ns) {
+            at->context->signal(at->terminated ? SIGKILL : SIGTERM);
+            if (!at->terminated) log(Level::warn, "context %" PRIu32 " has ended, but its process has not: SIGTERM", at->context->id());
+            at->terminated = true;
+            at->deadline_ns = now_ns + term_ns;
+        }
+        ++at;
+    }
+    if (endings_.empty()) all_ended_.notify_all();
+}
+
+void Component::give_memory_back(std::unique_lock<std::mutex> &lock) {
+    for (auto at = contexts_.begin(); at != contexts_.end(); ++at) {
+        std::shared_ptr<Context> context = at->second;
+        std::vector<Range> ranges = context->arena().to_empty(context->done());
+        if (ranges.empty()) continue;
+        lock.unlock();
+        for (Range range : ranges) context->arena().empty(range);
+        lock.lock();
+        context->arena().emptied(ranges);
+        return poke(); // the map may have changed: come back for the others
+    }
+}
+
+} // namespace apir::virgl

@@ -1,0 +1,175 @@
+#include "commands.hpp"
+
+#include <cinttypes>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "../component_log.hpp"
+
+namespace apir::virgl {
+namespace {
+
+// Lines about commands that cannot be answered, per context: a hostile guest must not fill the disk.
+constexpr int max_complaints = 100;
+// Extensions of this component: none yet.
+constexpr uint64_t known_extensions = 0;
+
+// The type with the offset of routed commands taken off: both forms are accepted on both capsets.
+std::optional<CommandType> command_type(uint32_t type) {
+    if (type >= venus_command_offset) type -= venus_command_offset;
+    if (type > static_cast<uint32_t>(CommandType::forward)) return std::nullopt;
+    return static_cast<CommandType>(type);
+}
+
+struct DataBytes {
+    uint64_t out = 0; // guest to host
+    uint64_t in = 0; // host to guest
+};
+
+// Bytes that a call moves through its data resource, as the guest says.
+DataBytes data_bytes(uint32_t call, const uint8_t *request, size_t size) {
+    Reader reader(request, size);
+    if (call == static_cast<uint32_t>(Call::buffer_set_tensor)) {
+        BufferSetTensorRequest set;
+        return read(reader, set) ? DataBytes{set.size, 0} : DataBytes{};
+    }
+    if (call == static_cast<uint32_t>(Call::buffer_get_tensor)) {
+        BufferGetTensorRequest get;
+        return read(reader, get) ? DataBytes{0, get.size} : DataBytes{};
+    }
+    if (call == static_cast<uint32_t>(Call::backend_graph_compute)) {
+        BackendGraphComputeRequest compute;
+        return read(reader, compute) ? DataBytes{compute.size, 0} : DataBytes{};
+    }
+    return {};
+}
+
+uint32_t forward_code(uint32_t result) { return static_cast<uint32_t>(ReturnCode::ok) + result; }
+
+} // namespace
+
+void Commands::complain(const char *what, uint32_t number) {
+    if (++complaints_ <= max_complaints) log(Level::warn, "context %u: %s %" PRIu32 "; no reply", world_.context, what, number);
+}
+
+void Commands::take(const Entry &entry) {
+    switch (entry.kind) {
+    case EntryKind::command: return on_command(entry);
+    case EntryKind::blob_added: return on_blob_added(entry);
+    case EntryKind::blob_removed: return on_blob_removed(entry);
+    case EntryKind::config: return on_config(entry);
+    case EntryKind::skip: return;
+    }
+}
+
+void Commands::on_blob_added(const Entry &entry) {
+    BlobEntry blob;
+    std::memcpy(&blob, entry.payload, sizeof blob);
+    world_.blobs->add(blob.resource, {blob.offset, blob.size});
+}
+
+void Commands::on_blob_removed(const Entry &entry) {
+    BlobEntry blob;
+    std::memcpy(&blob, entry.payload, sizeof blob);
+    world_.blobs->remove(blob.resource);
+}
+
+void Commands::on_config(const Entry &entry) {
+    const char *key = reinterpret_cast<const char *>(entry.payload);
+    const char *value = key + std::strlen(key) + 1;
+    world_.config[key] = value;
+}
+
+void Commands::on_command(const Entry &entry) {
+    calls_.count();
+    CallRecord record;
+    record.start_ns = monotonic_ns();
+    record.queue_ns = record.start_ns - entry.submitted_ns;
+    Reader reader(entry.payload, entry.size);
+    CommandHeader header;
+    if (!read(reader, header)) return complain("a command of", static_cast<uint32_t>(entry.size)); // has no reply resource
+    record.reply_resource = header.reply_resource;
+    std::optional<CommandType> type = command_type(header.type);
+    const MappedBlob *page = world_.blobs->find(header.reply_resource);
+    record.type = type ? static_cast<uint32_t>(*type) : header.type;
+    record.bytes_out = entry.size;
+    if (!type) complain("a command of type", header.type);
+    if (page == nullptr) complain("a command with reply resource", header.reply_resource);
+    if (type && page != nullptr) {
+        const uint8_t *request = entry.payload + reader.offset();
+        Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(), page->data + sizeof(uint32_t),
+                                    page->size - sizeof(uint32_t));
+        auto *notify = reinterpret_cast<uint32_t *>(page->data);
+        // Release: the guest, which reads this with acquire, then sees the payload and all data.
+        __atomic_store_n(notify, outcome.code + 1, __ATOMIC_RELEASE);
+        record.status = static_cast<int32_t>(outcome.code);
+        record.bytes_in = sizeof(uint32_t) + outcome.reply_size;
+        if (*type == CommandType::forward && calls_.is_open()) {
+            record.call = header.flags;
+            DataBytes data = data_bytes(header.flags, request, entry.size - reader.offset());
+            record.bytes_out += data.out;
+            record.bytes_in += data.in;
+        }
+    }
+    record.duration_ns = monotonic_ns() - record.start_ns;
+    calls_.add(record);
+}
+
+Commands::Outcome Commands::carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request, size_t request_size, uint8_t *reply,
+                                      size_t room) {
+    switch (type) {
+    case CommandType::handshake: return on_handshake(payload, reply, room);
+    case CommandType::load_library: return on_load_library();
+    case CommandType::forward: return on_forward(flags, request, request_size, reply, room);
+    }
+    return {static_cast<uint32_t>(ReturnCode::no_dispatch), 0};
+}
+
+Commands::Outcome Commands::on_handshake(Reader &payload, uint8_t *reply, size_t room) {
+    Version theirs;
+    bool told = read(payload, theirs);
+    other_major_ = !told || theirs.major != protocol_major;
+    if (other_major_)
+        log(Level::error, "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32 ": refused", world_.context,
+            theirs.major, theirs.minor, protocol_major, protocol_minor);
+    else if (theirs.minor != protocol_minor)
+        log(Level::warn, "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32, world_.context,
+            theirs.major, theirs.minor, protocol_major, protocol_minor);
+    Writer writer(reply, room);
+    write(writer, Version{protocol_major, protocol_minor});
+    return {handshake_magic, writer.size()};
+}
+
+Commands::Outcome Commands::on_load_library() {
+    if (other_major_) return {static_cast<uint32_t>(LoadCode::not_sent), 0};
+    return {library_.load(), 0};
+}
+
+Commands::Outcome Commands::on_forward(uint32_t call, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room) {
+    if (!library_.loaded() || other_major_) return {static_cast<uint32_t>(ReturnCode::no_dispatch), 0};
+    if (call == static_cast<uint32_t>(Call::negotiate)) return on_negotiate(request, request_size, reply, room);
+    size_t reply_size = 0;
+    uint32_t result = library_.call(call, request, request_size, reply, room, reply_size);
+    return {forward_code(result), reply_size};
+}
+
+// The host library has its say, then the component adds its own extensions: with a host library that has none, the
+// component's remain.
+Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_size, uint8_t *reply, size_t room) {
+    Reader reader(request, request_size);
+    NegotiateRequest offer;
+    if (!read(reader, offer)) return {static_cast<uint32_t>(ReturnCode::call_failed), 0};
+    calls_.set_session(offer.session);
+    size_t reply_size = 0;
+    uint32_t result = library_.call(static_cast<uint32_t>(Call::negotiate), request, request_size, reply, room, reply_size);
+    NegotiateReply answer;
+    Reader theirs(reply, reply_size);
+    if (result != static_cast<uint32_t>(DispatchCode::ok) || !read(theirs, answer)) answer.accepted = 0;
+    answer.accepted = (answer.accepted | known_extensions) & offer.offered;
+    Writer writer(reply, room);
+    write(writer, answer);
+    return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok), writer.size()};
+}
+
+} // namespace apir::virgl

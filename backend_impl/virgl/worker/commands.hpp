@@ -1,0 +1,45 @@
+// Carries out a context's commands, one after the other.
+#pragma once
+
+#include <cstdint>
+
+#include <apir_gen.hpp>
+#include <call_log.hpp>
+
+#include "../shared_queue.hpp"
+#include "host_library.hpp"
+
+namespace apir::virgl {
+
+class Commands {
+  public:
+    Commands(HostWorld &world, CallLog &calls) : world_(world), calls_(calls), library_(world) {}
+
+    // Takes an entry of the queue. Never fails: what cannot be answered is logged.
+    void take(const Entry &entry);
+
+  private:
+    struct Outcome {
+        uint32_t code;
+        size_t reply_size;
+    };
+
+    void on_blob_added(const Entry &entry);
+    void on_blob_removed(const Entry &entry);
+    void on_config(const Entry &entry);
+    void on_command(const Entry &entry);
+    Outcome carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
+    Outcome on_handshake(Reader &payload, uint8_t *reply, size_t room);
+    Outcome on_load_library();
+    Outcome on_forward(uint32_t call, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
+    Outcome on_negotiate(const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
+    void complain(const char *what, uint32_t number);
+
+    HostWorld &world_;
+    CallLog &calls_;
+    HostLibrary library_;
+    bool other_major_ = false;
+    int complaints_ = 0;
+};
+
+} // namespace apir::virgl

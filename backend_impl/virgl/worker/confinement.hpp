@@ -1,0 +1,13 @@
+// What a worker gives up at its start, and what it asks of the kernel.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+namespace apir::virgl {
+
+// Dies with `parent`, dumps no core, gains no privileges, is the first to go when memory is short. False when the parent
+// is gone already. `cpus` pins it ("0-3,6"; empty: not); what cannot be had is said in `warning`.
+bool confine(pid_t parent, const std::string &cpus, std::string &warning);
+
+} // namespace apir::virgl

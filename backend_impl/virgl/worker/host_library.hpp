@@ -1,0 +1,56 @@
+// The host library, any that keeps protocol 0.1 or 0.2: loaded, initialised, called.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <apir_gen.hpp>
+
+#include "../config.hpp"
+#include "blobs.hpp"
+
+namespace apir::virgl {
+
+struct HostCallbacks {
+    const char *(*get_config)(uint32_t context, const char *key);
+    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
+};
+
+// What the library can ask about; outlives it.
+struct HostWorld {
+    uint32_t context;
+    Config config;
+    BlobTable *blobs;
+    bool ending = false; // then resources are not answered for
+};
+
+class HostLibrary {
+  public:
+    // Only one at a time in a process: the callbacks carry no pointer of ours.
+    explicit HostLibrary(HostWorld &world);
+    ~HostLibrary();
+    HostLibrary(const HostLibrary &) = delete;
+    HostLibrary &operator=(const HostLibrary &) = delete;
+
+    // LoadLibrary: the code for the guest, see LoadCode.
+    uint32_t load();
+    bool loaded() const { return dispatcher_ != nullptr; }
+    // Forward: what the library returned; `reply_size` becomes what it wrote of `room`.
+    uint32_t call(uint32_t number, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room, size_t &reply_size);
+
+  private:
+    using Initialize = uint32_t (*)(uint32_t context, HostCallbacks *callbacks);
+    using Deinit = void (*)(uint32_t context);
+    using Dispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
+                                    const char *enc_end, char **enc_after);
+
+    uint32_t open(const std::string &path);
+
+    HostWorld &world_;
+    HostCallbacks callbacks_;
+    void *library_ = nullptr;
+    Deinit deinit_ = nullptr;
+    Dispatcher dispatcher_ = nullptr;
+};
+
+} // namespace apir::virgl

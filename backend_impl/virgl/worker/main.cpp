@@ -1,0 +1,94 @@
+// apir-worker: serves one context. Started by the component in QEMU, never by hand.
+//
+//   apir-worker CONTEXT CAPSET PARENT-PID [KEY=VALUE…]      descriptor 3: the queue, 4: the arena, 2: the component's log
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <unistd.h>
+
+#include <call_log.hpp>
+
+#include "../component_log.hpp"
+#include "../shared_queue.hpp"
+#include "../worker_process.hpp"
+#include "blobs.hpp"
+#include "commands.hpp"
+#include "confinement.hpp"
+#include "spin.hpp"
+
+namespace apir::virgl {
+namespace {
+
+struct Arguments {
+    uint32_t context;
+    uint32_t capset;
+    pid_t parent;
+    Config config;
+};
+
+bool parse(int count, char **values, Arguments &arguments) {
+    if (count < 4) return false;
+    arguments.context = static_cast<uint32_t>(std::strtoul(values[1], nullptr, 10));
+    arguments.capset = static_cast<uint32_t>(std::strtoul(values[2], nullptr, 10));
+    arguments.parent = static_cast<pid_t>(std::strtol(values[3], nullptr, 10));
+    for (int i = 4; i < count; ++i) {
+        std::string pair = values[i];
+        size_t equals = pair.find('=');
+        if (equals == std::string::npos) return false;
+        arguments.config[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
+    return true;
+}
+
+void open_call_log(CallLog &calls, const Arguments &arguments) {
+    std::string error;
+    std::string name = "host-" + std::to_string(arguments.context) + "-" + std::to_string(getpid()) + ".calls";
+    calls.open(std::getenv("VIRGL_APIR_CALL_LOG"), name, CallSide::host, arguments.context, arguments.capset,
+               reinterpret_cast<const void *>(&open_call_log), error);
+    if (!error.empty()) log(Level::warn, "%s", error.c_str());
+}
+
+void serve(QueueConsumer &queue, Commands &commands) {
+    SpinTime spin;
+    uint64_t ended = monotonic_ns();
+    Entry entry{};
+    while (queue.next(entry, spin.now_ns())) {
+        if (entry.kind == EntryKind::command) spin.learn(monotonic_ns() - ended);
+        commands.take(entry);
+        queue.done();
+        ended = monotonic_ns();
+    }
+}
+
+int run(int count, char **values) {
+    Arguments arguments;
+    if (!parse(count, values, arguments)) {
+        std::fprintf(stderr, "apir-worker is started by the APIR component in QEMU\n");
+        return 2;
+    }
+    const char *cpus = std::getenv("VIRGL_APIR_WORKER_CPUS");
+    std::string warning;
+    if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warning)) return 1;
+    if (!warning.empty()) log(Level::warn, "%s", warning.c_str());
+    BlobTable blobs(worker_arena_fd);
+    QueueConsumer queue(worker_queue_fd);
+    CallLog calls;
+    open_call_log(calls, arguments);
+    HostWorld world{arguments.context, std::move(arguments.config), &blobs};
+    Commands commands(world, calls);
+    serve(queue, commands);
+    return 0;
+}
+
+} // namespace
+} // namespace apir::virgl
+
+int main(int count, char **values) {
+    try {
+        return apir::virgl::run(count, values);
+    } catch (const std::exception &failure) {
+        apir::virgl::log(apir::virgl::Level::error, "apir-worker: %s", failure.what());
+        return 1;
+    }
+}

@@ -1,0 +1,50 @@
+// A worker as QEMU sees it: started, watched, ended, reaped.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+#include "config.hpp"
+
+namespace apir::virgl {
+
+// Descriptors of a worker, by number; all others of QEMU's are closed in it.
+inline constexpr int worker_queue_fd = 3;
+inline constexpr int worker_arena_fd = 4;
+
+struct WorkerSpec {
+    std::string program;
+    unsigned context;
+    unsigned capset;
+    int queue_fd;
+    int arena_fd;
+    bool append_to_host_log; // not the first of its QEMU
+    const Config &config;
+};
+
+class WorkerProcess {
+  public:
+    // Starts it; throws std::system_error. It is ended by the kernel when the calling thread's process ends.
+    explicit WorkerProcess(const WorkerSpec &spec);
+    // Kills it when it still runs, and reaps it.
+    ~WorkerProcess();
+    WorkerProcess(const WorkerProcess &) = delete;
+    WorkerProcess &operator=(const WorkerProcess &) = delete;
+
+    pid_t pid() const { return pid_; }
+    // Becomes readable when it has ended.
+    int pidfd() const { return pidfd_; }
+    void signal(int number) const;
+    // Takes its exit status, in words, when it has ended; then it is no more. Empty while it runs.
+    std::string reap();
+
+  private:
+    pid_t pid_ = -1;
+    int pidfd_ = -1;
+    bool reaped_ = false;
+};
+
+// VIRGL_APIR_WORKER, or apir-worker beside the library that `address` lies in.
+std::string worker_program(const void *address);
+
+} // namespace apir::virgl
