@@ -11,6 +11,6 @@ std::unique_ptr<apir::guest::Device> make_drm_device() { return std::make_unique
 
 #define APIR_EXPORT extern "C" __attribute__((visibility("default")))
 
-APIR_EXPORT ggml_backend_reg_t ggml_backend_virtgpu_reg() { return apir::guest::registry(make_drm_device); }
+APIR_EXPORT ggml_backend_reg_t ggml_backend_virtgpu_reg() { return apir::guest::process_registry(make_drm_device); }
 
-APIR_EXPORT ggml_backend_reg_t ggml_backend_init() { return apir::guest::registry(make_drm_device); }
+APIR_EXPORT ggml_backend_reg_t ggml_backend_init() { return apir::guest::process_registry(make_drm_device); }

@@ -5,14 +5,7 @@ namespace apir::guest {
 
 namespace {
 
-struct RegistryContext {
-    ggml_backend_reg reg = {};
-    DeviceContext device_context;
-    ggml_backend_device device = {};
-    size_t device_count = 0; // 0 or 1: protocol 0.2 addresses device 0 only
-};
-
-RegistryContext &context_of(ggml_backend_reg_t reg) { return *static_cast<RegistryContext *>(reg->context); }
+Registry &context_of(ggml_backend_reg_t reg) { return *static_cast<Registry *>(reg->context); }
 
 const char *get_name(ggml_backend_reg_t) { return "ggml-virtgpu"; }
 
@@ -22,7 +15,7 @@ ggml_backend_dev_t get_device(ggml_backend_reg_t reg, size_t index) {
     return index < context_of(reg).device_count ? &context_of(reg).device : nullptr;
 }
 
-void bring_up(RegistryContext &context, std::unique_ptr<Device> device) {
+void bring_up(Registry &context, std::unique_ptr<Device> device) {
     Config config = read_config();
     set_log_level(config.log_level);
     std::string error;
@@ -41,27 +34,27 @@ void bring_up(RegistryContext &context, std::unique_ptr<Device> device) {
 
 } // namespace
 
-ggml_backend_reg_t make_registry(std::unique_ptr<Device> device) {
-    auto *context = new RegistryContext;
+std::unique_ptr<Registry> make_registry(std::unique_ptr<Device> device) {
+    auto context = std::make_unique<Registry>();
     context->reg.api_version = APIR_GGML_API;
     context->reg.iface.get_name = get_name;
     context->reg.iface.get_device_count = get_device_count;
     context->reg.iface.get_device = get_device;
     // get_proc_address stays null: the library has no functions beyond the interface.
-    context->reg.context = context;
+    context->reg.context = context.get();
     guarded("set-up", 0, [&] {
         bring_up(*context, std::move(device));
         return 0;
     });
-    return &context->reg;
+    return context;
 }
 
 // Never destroyed: programs free buffers and backends from their own static destructors, which may run after ours would.
 // The kernel ends the context with the process.
-ggml_backend_reg_t registry(std::unique_ptr<Device> (*make_device)()) {
-    static ggml_backend_reg_t only =
-        guarded("registry", ggml_backend_reg_t{nullptr}, [&] { return make_registry(make_device()); });
-    return only;
+ggml_backend_reg_t process_registry(std::unique_ptr<Device> (*make_device)()) {
+    static Registry *only =
+        guarded("registry", static_cast<Registry *>(nullptr), [&] { return make_registry(make_device()).release(); });
+    return only == nullptr ? nullptr : &only->reg;
 }
 
 } // namespace apir::guest

@@ -29,12 +29,19 @@ struct DeviceContext {
     ggml_backend_buffer_type buffer_type;
 };
 
-// The registry with its devices, made at the first call: set-up happens then. Without a usable device it has none.
-// `device` opens the way to the host; only the first call's is used.
-ggml_backend_reg_t registry(std::unique_ptr<Device> (*make_device)());
+// A registry with its devices: none when set-up failed, and then the cause has been logged.
+struct Registry {
+    ggml_backend_reg reg = {};
+    DeviceContext device_context;
+    ggml_backend_device device = {};
+    size_t device_count = 0; // 0 or 1: protocol 0.2 addresses device 0 only
+};
 
-// A registry of its own, for tests. Lives until the process ends, as ggml's registries do.
-ggml_backend_reg_t make_registry(std::unique_ptr<Device> device);
+// Sets up on the given device.
+std::unique_ptr<Registry> make_registry(std::unique_ptr<Device> device);
+
+// The process's registry, set up at the first call; only that call's `make_device` is used. nullptr without memory.
+ggml_backend_reg_t process_registry(std::unique_ptr<Device> (*make_device)());
 
 ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context);
 ggml_backend_buffer_type make_buffer_type(ggml_backend_dev_t device, RemoteDevice *remote);

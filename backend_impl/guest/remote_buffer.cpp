@@ -118,6 +118,7 @@ class CopiedBuffer : public RemoteBuffer {
             log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
             return false;
         }
+        record->id = 1; // one tensor in the call: any id that is not 0
         for (size_t done = 0; done < size;) {
             BlobPool::Lease slot = session().data_slots().take(session().channel().deadline(Patience::ordinary));
             if (!slot) {

@@ -1,0 +1,403 @@
+// Buffers, tensors, ops and graphs against a scripted host: what goes over, and what happens when it goes wrong.
+#include <chrono>
+#include <numeric>
+
+#include "guest/tensor_encoding.hpp"
+#include "guest_fake.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
+using Buffer = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
+using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
+
+Context context() { return {ggml_init({size_t{4} << 20, nullptr, true}), ggml_free}; }
+
+// A device that is set up, with what tests do to it.
+struct Bench {
+    explicit Bench(ScriptedHost &host, DevicePlan plan = {}) : registry(set_up(host, std::move(plan))) {
+        expect(registry->device_count == 1, "no device");
+    }
+
+    ggml_backend_buffer_type_t buft() { return ggml_backend_dev_buffer_type(&registry->device); }
+    Buffer buffer(size_t size) { return {ggml_backend_buft_alloc_buffer(buft(), size), ggml_backend_buffer_free}; }
+    Backend backend() { return {ggml_backend_dev_init(&registry->device, nullptr), ggml_backend_free}; }
+
+    ggml_tensor *placed(Buffer &buffer, ggml_tensor *tensor, size_t offset) {
+        auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
+        expect(ggml_backend_tensor_alloc(buffer.get(), tensor, base + offset) == GGML_STATUS_SUCCESS, "tensor placed");
+        return tensor;
+    }
+
+    std::unique_ptr<Registry> registry;
+};
+
+std::vector<uint8_t> counted(size_t size) {
+    std::vector<uint8_t> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 251);
+    return bytes;
+}
+
+// Everything that a buffer can do, whichever way its bytes go.
+void test_buffer(const std::string &what, bool takes_pointers) {
+    ScriptedHost host;
+    host.takes_pointers = takes_pointers;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 1000), 0);
+    ggml_tensor *b = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 1000), 1024);
+    std::vector<uint8_t> in = counted(1000);
+    std::vector<uint8_t> out(1000);
+
+    ggml_backend_buffer_clear(buffer.get(), 0x11);
+    ggml_backend_tensor_get(b, out.data(), 0, 1000);
+    expect(out == std::vector<uint8_t>(1000, 0x11), what + ": clear");
+    ggml_backend_tensor_set(a, in.data(), 0, 1000);
+    ggml_backend_tensor_get(a, out.data(), 0, 1000);
+    expect(out == in, what + ": set and get");
+    ggml_backend_tensor_set(a, in.data() + 500, 10, 20);
+    ggml_backend_tensor_get(a, out.data(), 10, 20);
+    expect(std::equal(out.begin(), out.begin() + 20, in.begin() + 500), what + ": set and get of a part");
+    ggml_backend_tensor_copy(a, b);
+    ggml_backend_tensor_get(b, out.data(), 10, 20);
+    expect(std::equal(out.begin(), out.begin() + 20, in.begin() + 500), what + ": copy");
+    expect(host.sent(Call::buffer_cpy_tensor).size() == 1, what + ": the copy was not made on the host");
+    ggml_backend_tensor_memset(a, 0x22, 100, 50);
+    ggml_backend_tensor_get(a, out.data(), 99, 52);
+    expect(out[0] == in[99] && out[1] == 0x22 && out[50] == 0x22 && out[51] == in[150], what + ": memset of a part");
+
+    ggml_backend_tensor_memset(a, 0, 0, 1000);
+    ggml_backend_tensor_set_2d(a, in.data(), 8, 4, 3, 16, 10); // 4 bytes each at 8, 24, 40 from 0, 10, 20
+    ggml_backend_tensor_get(a, out.data(), 0, 64);
+    expect(out[8] == in[0] && out[11] == in[3] && out[12] == 0 && out[24] == in[10] && out[43] == in[23] && out[44] == 0,
+           what + ": set in rows");
+    std::fill(out.begin(), out.end(), uint8_t{0xee});
+    ggml_backend_tensor_get_2d(a, out.data(), 8, 4, 3, 16, 10);
+    expect(out[0] == in[0] && out[3] == in[3] && out[4] == 0xee && out[10] == in[10] && out[23] == in[23] && out[24] == 0xee,
+           what + ": get in rows");
+    ggml_backend_tensor_set_2d(a, in.data(), 0, 50, 20, 50, 50);
+    ggml_backend_tensor_get_2d(a, out.data(), 0, 50, 20, 50, 50);
+    expect(out == in, what + ": rows side by side");
+    ggml_backend_buffer_reset(buffer.get());
+    bool shared = host.sent(Call::device_buffer_from_ptr).size() == 1 && host.sent(Call::buffer_set_tensor).empty();
+    expect(shared == takes_pointers, what + ": the data went the other way");
+}
+
+void test_shared_life() {
+    ScriptedHost host;
+    host.takes_pointers = true;
+    Bench bench(host);
+    size_t before = host.open_blobs();
+    for (int i = 0; i < 100; ++i) bench.buffer(100000);
+    expect(host.open_blobs() == before, "blobs of freed buffers stay");
+    std::vector<std::string> events = host.events();
+    expect(events.size() == 200 && events[0].substr(0, 4) == "free" && events[1].substr(0, 5) == "close",
+           "the blob is closed before the host's buffer is freed");
+}
+
+void test_full_window() {
+    ScriptedHost host;
+    host.takes_pointers = true;
+    DevicePlan plan;
+    plan.window = data_page_size + size_t{10} * blob_granularity;
+    Bench bench(host, plan);
+    std::vector<Buffer> buffers;
+    for (int i = 0; i < 20; ++i) {
+        buffers.push_back(bench.buffer(blob_granularity));
+        expect(buffers.back() != nullptr, "no buffer when the window is full");
+    }
+    expect(host.sent(Call::buffer_type_alloc_buffer).size() > 10, "a full window does not lead to the copied path");
+    Context memory = context();
+    ggml_tensor *tensor = bench.placed(buffers.back(), ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    std::vector<uint8_t> in = counted(100);
+    std::vector<uint8_t> out(100);
+    ggml_backend_tensor_set(tensor, in.data(), 0, 100);
+    ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(in == out, "data through a copied buffer when the window is full");
+}
+
+void test_data_path_variable() {
+    Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
+    ScriptedHost host;
+    host.takes_pointers = true;
+    Bench bench(host);
+    expect(bench.buffer(64) != nullptr && host.sent(Call::device_buffer_from_ptr).empty(), "GGML_VIRTGPU_DATA_PATH=copied");
+}
+
+void test_large_transfer() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    const size_t size = data_page_size * 2 + 12345;
+    Buffer buffer = bench.buffer(size);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, size), 0);
+    std::vector<uint8_t> in = counted(size);
+    std::vector<uint8_t> out(size);
+    ggml_backend_tensor_set(tensor, in.data(), 0, size);
+    ggml_backend_tensor_get(tensor, out.data(), 0, size);
+    expect(in == out, "a transfer beyond the data page");
+    expect(host.sent(Call::buffer_set_tensor).size() == 3, "a transfer of two data pages and a bit is not three calls");
+}
+
+// Failed calls leave defined results and a message, and the device goes on.
+void test_refusals() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    CapturedLog log;
+    for (Call call : {Call::buffer_get_tensor, Call::buffer_set_tensor, Call::buffer_clear, Call::buffer_cpy_tensor,
+                      Call::buffer_type_alloc_buffer, Call::device_get_memory, Call::device_supports_op,
+                      Call::buffer_type_get_alloc_size, Call::backend_graph_compute}) {
+        host.refuse(call, static_cast<uint32_t>(ReturnCode::call_failed));
+    }
+    std::vector<uint8_t> out(100, 0xee);
+    ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(out == std::vector<uint8_t>(100, 0), "a failed get leaves stale bytes");
+    expect(log.has("get_tensor: the host refused it with code 5"), "a failed get says nothing");
+    ggml_backend_tensor_set(tensor, out.data(), 0, 100);
+    expect(log.has("set_tensor: the host refused it"), "a failed set says nothing");
+    ggml_backend_buffer_clear(buffer.get(), 1);
+    expect(bench.buffer(64) == nullptr, "a refused allocation gives a buffer");
+    size_t free_bytes = 1;
+    size_t total_bytes = 1;
+    ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+    expect(free_bytes == 0 && total_bytes == 0, "memory of a refused call");
+    ggml_tensor *sum = ggml_add(memory.get(), tensor, tensor);
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, sum), "a refused supports_op says yes");
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 100, "alloc size of a refused call");
+}
+
+void test_hostile_buffers() {
+    ScriptedHost host;
+    Bench bench(host);
+    CapturedLog log;
+    host.answer(Call::buffer_type_alloc_buffer, from_hex("0000000000000000"));
+    expect(bench.buffer(64) == nullptr, "handle 0 is a buffer");
+    host.answer(Call::buffer_type_alloc_buffer, from_hex("0100000000000000"));
+    for (const char *base : {"0000000000000000", "ffffffffffffffff", ""}) {
+        host.answer(Call::buffer_get_base, from_hex(base));
+        bool none = bench.buffer(64) == nullptr;
+        // An empty reply reads as the zeros that the guest left there.
+        expect(none, std::string("base ") + base + " accepted");
+    }
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("ffffffffffffff7f"));
+    Context memory = context();
+    ggml_tensor *a = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8);
+    ggml_tensor *sum = ggml_add(memory.get(), a, a);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 32, "an alloc size that libggml would abort on");
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("0100000000000000"));
+    ggml_tensor *product = ggml_mul(memory.get(), a, a);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), product) == 32, "an alloc size below ggml_nbytes");
+}
+
+void test_support_is_cached() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    ggml_backend_dev_t device = &bench.registry->device;
+    ggml_tensor *a = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 4);
+    for (int i = 0; i < 3; ++i) ggml_backend_dev_supports_op(device, ggml_add(memory.get(), a, a));
+    expect(host.sent(Call::device_supports_op).size() == 1, "the same op is asked for again");
+    ggml_backend_dev_supports_op(device, ggml_scale(memory.get(), a, 2.0F));
+    ggml_backend_dev_supports_op(device, ggml_scale(memory.get(), a, 3.0F));
+    ggml_tensor *half = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F16, 8, 4);
+    ggml_backend_dev_supports_op(device, ggml_add(memory.get(), a, half));
+    expect(host.sent(Call::device_supports_op).size() == 4, "another op is not asked for");
+}
+
+// No pointer of the guest gets into calls 6 and 15.
+void test_op_bytes() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 4), 0);
+    ggml_tensor *view = ggml_view_2d(memory.get(), a, 8, 2, 32, 32);
+    expect(ggml_backend_view_init(view) == GGML_STATUS_SUCCESS, "view");
+    ggml_tensor *sum = ggml_soft_max_ext(memory.get(), view, nullptr, 1.0F, 0.0F);
+    ggml_soft_max_add_sinks(sum, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 1));
+    ggml_backend_dev_supports_op(&bench.registry->device, sum);
+    ggml_backend_dev_supports_op(&bench.registry->device, view);
+    for (const auto &command : host.sent(Call::device_supports_op)) {
+        Reader reader(command.data() + 12, command.size() - 12);
+        DeviceSupportsOpRequest request;
+        expect(read(reader, request) && reader.finished(), "call 6 does not decode");
+        const OpRecord &op = request.op;
+        expect(op.tensor.buffer == 0 && op.tensor.data == 0 && op.tensor.extra == 0, "the op's pointers");
+        expect(op.source_count() == 1 && op.tensor.src[0] == 1 && op.tensor.src[2] == 0, "sources up to the first missing one");
+        const RawTensor &source = op.src[0];
+        expect(source.buffer == 0 && source.data == 0 && source.src[0] == 0 && source.view_src == 0, "a source's pointers");
+    }
+}
+
+void test_32_bit() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    ggml_tensor *huge = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, int64_t{1} << 31, 4);
+    ggml_tensor *fits = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 4);
+    expect(!fits_record(huge) && fits_record(fits), "32 bits");
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, ggml_scale(memory.get(), huge, 2.0F)), "an op beyond 32 bits");
+    ggml_tensor *view = ggml_view_1d(memory.get(), huge, 8, 0);
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, view), "a view of a tensor beyond 32 bits");
+    expect(host.sent(Call::device_supports_op).empty(), "a truncated op was sent");
+
+    Buffer buffer = bench.buffer(4096);
+    bench.placed(buffer, fits, 0);
+    ggml_tensor *scaled = bench.placed(buffer, ggml_scale(memory.get(), fits, 2.0F), 1024);
+    scaled->nb[3] = size_t{1} << 33;
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, scaled);
+    CapturedLog log;
+    Backend backend = bench.backend();
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph beyond 32 bits");
+    expect(log.has("beyond 32 bits"), "it is refused without the reason");
+    expect(host.sent(Call::backend_graph_compute).empty(), "a truncated graph was sent");
+}
+
+void test_graph_status() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    const std::pair<const char *, ggml_status> answers[] = {{"00000000", GGML_STATUS_SUCCESS},
+                                                            {"ffffffff", GGML_STATUS_FAILED},
+                                                            {"feffffff", GGML_STATUS_ALLOC_FAILED},
+                                                            {"01000000", GGML_STATUS_ABORTED},
+                                                            {"39300000", GGML_STATUS_FAILED}};
+    for (const auto &[payload, status] : answers) {
+        host.answer(Call::backend_graph_compute, from_hex(payload));
+        expect(ggml_backend_graph_compute(backend.get(), graph) == status, std::string("graph status ") + payload);
+    }
+    CapturedLog log;
+    ggml_tensor *elsewhere = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8);
+    std::vector<float> numbers(8);
+    Buffer foreign{ggml_backend_cpu_buffer_from_ptr(numbers.data(), 32), ggml_backend_buffer_free};
+    ggml_backend_tensor_alloc(foreign.get(), elsewhere, numbers.data());
+    ggml_tensor *mixed = bench.placed(buffer, ggml_add(memory.get(), a, elsewhere), 2048);
+    ggml_cgraph *other = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(other, mixed);
+    expect(ggml_backend_graph_compute(backend.get(), other) == GGML_STATUS_FAILED, "a graph that reads foreign memory");
+    expect(log.has("not in a buffer of this device"), "it is refused without the reason");
+}
+
+// A host that does not answer costs one deadline; three in a row lose the device, and then nothing waits any more.
+void test_deadlines() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    host.silence(Call::buffer_get_tensor);
+    CapturedLog log;
+    std::vector<uint8_t> out(100, 0xee);
+    auto start = Clock::now();
+    ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    auto waited = Clock::now() - start;
+    expect(waited >= 150ms && waited < 1s, "a call's deadline");
+    expect(out == std::vector<uint8_t>(100, 0), "bytes of a call without a reply");
+    expect(log.has("get_tensor: no reply from the host in time"), "a missing reply says nothing");
+
+    auto reply_of = [](const std::vector<uint8_t> &command) { return command[8]; };
+    auto data_of = [](const std::vector<uint8_t> &command) { return command[12 + 8 + TensorRecord::wire_size]; };
+    ggml_backend_tensor_set(tensor, out.data(), 0, 100);
+    auto get = host.sent(Call::buffer_get_tensor)[0];
+    auto set = host.sent(Call::buffer_set_tensor)[0];
+    expect(reply_of(get) != reply_of(set), "the reply slot of a call without a reply is used again");
+    expect(data_of(get) != data_of(set), "the data slot of a call without a reply is used again");
+    expect(!log.has("device lost"), "one call without a reply loses the device");
+
+    for (int i = 0; i < 3; ++i) ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(log.has("device lost"), "three calls without a reply do not lose the device");
+    start = Clock::now();
+    for (int i = 0; i < 100; ++i) ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(Clock::now() - start < 100ms, "a lost device is waited for");
+}
+
+void test_worker_lost() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    host.refuse(Call::backend_graph_compute, static_cast<uint32_t>(ReturnCode::worker_lost));
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph of a dead worker");
+    expect(log.has("the host's worker process has ended"), "a dead worker is not told");
+    size_t before = host.all().size();
+    expect(bench.buffer(64) == nullptr, "a buffer of a lost device");
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, ggml_mul(memory.get(), a, a)), "an op of a lost device");
+    buffer.reset();
+    expect(host.all().size() == before, "a lost device is still asked");
+}
+
+// Other calls wait while a graph computes, however short their own deadline is; the graph has its own.
+void test_graph_deadline() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "3000");
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    std::atomic<bool> computing{false};
+    host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
+        computing = true;
+        std::this_thread::sleep_for(600ms);
+        reply.i32(0);
+        return ScriptedHost::ok;
+    });
+    CapturedLog log;
+    std::thread other([&] {
+        while (!computing) std::this_thread::yield();
+        size_t free_bytes = 0;
+        size_t total_bytes = 0;
+        ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+        expect(total_bytes == 2000, "a call behind a graph gives up");
+    });
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph longer than a call's deadline");
+    other.join();
+}
+
+} // namespace
+
+int main() {
+    test_buffer("copied", false);
+    test_buffer("shared", true);
+    test_shared_life();
+    test_full_window();
+    test_data_path_variable();
+    test_large_transfer();
+    test_refusals();
+    test_hostile_buffers();
+    test_support_is_cached();
+    test_op_bytes();
+    test_32_bit();
+    test_graph_status();
+    test_deadlines();
+    test_worker_lost();
+    test_graph_deadline();
+    return failures();
+}

@@ -1,0 +1,185 @@
+// Coming up: what is sent first, and that whatever is missing ends in a message and no device, never in an abort.
+#include <chrono>
+
+#include "guest_fake.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+// One host per registry: resource ids begin anew with each device.
+
+// Set-up fails, and the message names the cause.
+void refuses(const std::string &what, ScriptedHost &host, const std::string &cause, DevicePlan plan = {}) {
+    CapturedLog log;
+    std::unique_ptr<Registry> registry = set_up(host, std::move(plan));
+    expect(ggml_backend_reg_dev_count(&registry->reg) == 0, what + ": a device is offered");
+    expect(ggml_backend_reg_dev_get(&registry->reg, 0) == nullptr, what + ": device 0 exists");
+    expect(log.has("backend not available: "), what + ": nothing is said");
+    expect(log.has(cause), what + ": the message does not say '" + cause + "' but: " + log.text());
+}
+
+void test_device_failures() {
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.nodes = {};
+    refuses("no device", host, "no render node", plan);
+    plan = {};
+    plan.open = Status::failure("cannot open /fake/renderD128: Permission denied");
+    refuses("no permission", host, "Permission denied", plan);
+    plan = {};
+    plan.caps = Status::failure("the device has no capset 4: Invalid argument");
+    refuses("no capset", host, "no capset 4", plan);
+    plan = {};
+    plan.context = Status::failure("no context on capset 4: Invalid argument");
+    refuses("no context", host, "no context on capset 4", plan);
+    plan = {};
+    plan.nodes = {"/fake/a", "/fake/b"};
+    plan.open = Status::failure("not ours");
+    refuses("two nodes", host, "not ours; not ours", plan);
+    plan = {};
+    plan.window = 0;
+    refuses("no window at all", host, "handshake", plan);
+    plan.window = reply_page_size + blob_granularity;
+    refuses("no room for data", host, "no room for a data resource", plan);
+    expect(host.sent(Call::negotiate).size() == 1, "a host library is loaded before the device is known to be usable");
+}
+
+void test_small_window() {
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.window = size_t{1} << 20;
+    std::unique_ptr<Registry> registry = set_up(host, plan);
+    expect(registry->device_count == 1, "a window smaller than a data page is too small");
+}
+
+void test_handshake() {
+    ScriptedHost silent;
+    silent.answers_handshake = false;
+    auto start = std::chrono::steady_clock::now();
+    refuses("no answer", silent, "VIRGL_ROUTE_VENUS_TO_APIR");
+    auto waited = std::chrono::steady_clock::now() - start;
+    expect(waited >= std::chrono::seconds(2) && waited < std::chrono::seconds(3), "the handshake waits for something else than 2 s");
+
+    ScriptedHost wrong;
+    wrong.handshake_code = 0;
+    refuses("wrong magic", wrong, "not with 43806");
+    ScriptedHost other;
+    other.version = {7, 3};
+    refuses("other major", other, "this guest speaks protocol 0.2, the host 7.3");
+    expect(other.all().size() == 1, "a host of another major is asked on");
+    ScriptedHost newer;
+    newer.version = {0, 9};
+    std::unique_ptr<Registry> registry = set_up(newer);
+    expect(registry->device_count == 1, "another minor is refused");
+}
+
+void test_load_codes() {
+    const std::pair<uint32_t, const char *> codes[] = {
+        {1, "does not accept this guest"},    {2, "loaded already"},          {3, "VIRGL_APIR_BACKEND_LIBRARY is not set"},
+        {4, "names no loadable file"},        {5, "lacks a symbol"},          {6, "did not initialise"},
+        {9, "VIRGL_APIR_BACKEND_LIBRARY"},    {13, "backend library"},        {14, "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
+        {15, "backend library lacks symbols"}, {16, "registration symbol"},   {17, "backend failed"},
+        {18, "no registry"},                  {19, "initialised before"},     {20, "offers no device"},
+        {21, "gives no backend"},             {9999, "unknown reason (code 9999)"}};
+    for (const auto &[code, text] : codes) {
+        ScriptedHost host;
+        host.load_code = code;
+        refuses("load code " + std::to_string(code), host, text);
+    }
+    ScriptedHost dead;
+    dead.load_code = static_cast<uint32_t>(ReturnCode::worker_lost);
+    refuses("worker lost while loading", dead, "device is lost");
+}
+
+void test_hostile_device() {
+    const std::pair<Call, std::vector<uint8_t>> answers[] = {
+        {Call::device_get_name, {}},
+        {Call::device_get_name, from_hex("0000000000000000")},
+        {Call::device_get_name, from_hex("ffffffffffffffff41424344")},
+        {Call::device_get_name, from_hex("040000000000000041424344")},
+        {Call::device_get_description, from_hex("ff3f000000000000")},
+        {Call::buffer_type_get_name, from_hex("0100000000000080")},
+        {Call::device_get_count, from_hex("00000000")},
+        {Call::device_get_count, from_hex("ffffffff")},
+        {Call::buffer_type_get_alignment, from_hex("0000000000000000")},
+        {Call::buffer_type_get_alignment, from_hex("1800000000000000")},
+        {Call::buffer_type_get_alignment, from_hex("0000000000000080")},
+    };
+    for (const auto &[call, payload] : answers) {
+        ScriptedHost host;
+        host.answer(call, payload);
+        CapturedLog log;
+        std::unique_ptr<Registry> registry = set_up(host);
+        expect(registry->device_count == 0,
+               std::string(call_name(static_cast<uint32_t>(call))) + " answered " + hex(payload) + ": accepted");
+    }
+    for (Call call : {Call::device_get_count, Call::device_get_props, Call::device_get_buffer_type}) {
+        for (uint32_t code : {0u, 1u, 5u, 10u, 63u, 64u, 0xfffffffeu}) {
+            ScriptedHost host;
+            host.refuse(call, code);
+            CapturedLog log;
+            expect(set_up(host)->device_count == 0, "refused set-up call accepted");
+        }
+    }
+    ScriptedHost odd;
+    odd.answer(Call::device_get_name, from_hex("0500000000000000411b5b0a00000000"));
+    std::unique_ptr<Registry> registry = set_up(odd);
+    expect(std::string(ggml_backend_dev_name(&registry->device)) == "[virtgpu] A?[?", "control characters get through");
+}
+
+void test_old_host() {
+    // Four booleans from an old host library; the fifth is what the page was before: zeroed by the guest.
+    ScriptedHost host;
+    host.answer(Call::device_get_props, from_hex("00ffffff00ffffff0050550000000000"));
+    std::unique_ptr<Registry> registry = set_up(host);
+    ggml_backend_dev_props props = {};
+    ggml_backend_dev_get_props(&registry->device, &props);
+    expect(!props.caps.mmap_support && !props.caps.async && !props.caps.events, "a missing fifth item is not false");
+    ScriptedHost newer;
+    newer.answer(Call::device_get_props, from_hex("00ffffff00ffffff00505500000000000158656f"));
+    std::unique_ptr<Registry> other = set_up(newer);
+    ggml_backend_dev_get_props(&other->device, &props);
+    expect(props.caps.mmap_support, "the fifth item is not read");
+    expect(newer.sent(Call::negotiate).size() == 1, "negotiation is not asked once per context");
+}
+
+void test_facts() {
+    ScriptedHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    ggml_backend_dev_t device = ggml_backend_reg_dev_get(&registry->reg, 0);
+    expect(std::string(ggml_backend_reg_name(&registry->reg)) == "ggml-virtgpu", "registry name");
+    expect(std::string(ggml_backend_dev_name(device)) == "[virtgpu] FAKE0", "device name");
+    expect(std::string(ggml_backend_dev_description(device)) == "A fake device (the host's CPU, over virtio-gpu)", "description");
+    expect(ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_GPU, "a host CPU is not told as GPU");
+    expect(ggml_backend_dev_buffer_from_host_ptr(device, device, 8, 8) == nullptr, "a buffer from the guest's memory");
+    expect(ggml_backend_dev_host_buffer_type(device) == nullptr, "a host buffer type");
+    expect(ggml_backend_event_new(device) == nullptr, "an event");
+    ggml_backend_buffer_type_t buft = ggml_backend_dev_buffer_type(device);
+    expect(std::string(ggml_backend_buft_name(buft)) == "[virtgpu] FAKE", "buffer type name");
+    expect(ggml_backend_buft_get_alignment(buft) == 32, "alignment");
+    expect(ggml_backend_buft_get_max_size(buft) == SIZE_MAX, "max size");
+    expect(!ggml_backend_buft_is_host(buft), "the buffer type calls itself host memory");
+    expect(ggml_backend_buft_get_device(buft) == device, "the buffer type's device");
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+    ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+    expect(free_bytes == 1000 && total_bytes == 2000, "memory");
+    expect(host.sent(Call::device_get_memory).size() == 2, "memory is not read fresh");
+}
+
+} // namespace
+
+int main() {
+    test_device_failures();
+    test_small_window();
+    test_handshake();
+    test_load_codes();
+    test_hostile_device();
+    test_old_host();
+    test_facts();
+    return failures();
+}
