@@ -1,0 +1,181 @@
+"""Native payloads: building ``backend_impl/`` inside the root it will run in, cached by content.
+
+The key is made of every source byte, the root (so of every library version in it) and the options. Compiling happens in a
+folder that is kept, so that an edit costs one translation unit; the finished products are copied to an entry that
+never changes again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import BuildError
+from lab.host.elf import NotElf, build_id
+from lab.host.progress import Progress
+from lab.host.root import Bind, HostRoot
+from lab.host.store import content_key, files_key, stored, turn
+from lab.process import Finished, check, finish
+
+BUILD_S = 900.0
+TEST_S = 600.0
+LAYOUT = 1  # raise it when what this module makes of the sources changes
+NO_SOURCE = frozenset(("__pycache__",))
+NO_SOURCE_SUFFIXES = frozenset((".py", ".md"))
+GUEST_LIBRARY = "libggml-virtgpu.so"
+HOST_LIBRARY = "libggml-virtgpu-backend.so"
+COMPONENT = "libapir-preload.so"
+WORKER = "apir-worker"
+ABI_PROBE = "abi-probe"
+
+
+@dataclass(frozen=True, slots=True)
+class NativePayloads:
+    """The products of one build, all in ``folder``. ``build_ids`` pairs each ELF file with its build id."""
+
+    folder: Path
+    key: str
+    build_ids: tuple[tuple[Path, str], ...]
+
+    @property
+    def guest_library(self) -> Path:
+        """ggml's backend library for guests."""
+        return self.folder / GUEST_LIBRARY
+
+    @property
+    def host_library(self) -> Path:
+        """The host library that the component loads."""
+        return self.folder / HOST_LIBRARY
+
+    @property
+    def component(self) -> Path:
+        """The APIR component, to be preloaded into QEMU."""
+        return self.folder / COMPONENT
+
+    @property
+    def worker(self) -> Path:
+        """The component's worker program."""
+        return self.folder / WORKER
+
+    @property
+    def abi_probe(self) -> Path:
+        """The program that proves the layout of ggml's backend interface."""
+        return self.folder / ABI_PROBE
+
+    def build_id(self, path: Path) -> str:
+        """The build id of one of the products."""
+        return dict(self.build_ids)[path]
+
+
+def native_payloads(
+    root: HostRoot,
+    progress: Progress,
+    deadline: Deadline,
+    *,
+    sanitize: bool = False,
+    options: tuple[str, ...] = (),
+    sources: Path = paths.BACKEND_IMPL,
+) -> NativePayloads:
+    """The products of ``backend_impl/``, built in the root unless the cache has them.
+
+    Args:
+        root: where it is built and where it will run.
+        progress: told what is built.
+        deadline: for all of it.
+        sanitize: with address and undefined-behaviour sanitizers.
+        options: more words for CMake, such as ``-DAPIR_GGML_API=2``.
+        sources: another source folder, for tests.
+
+    Raises:
+        BuildError: CMake or the compiler failed; its output is in it.
+    """
+    words = _options(options, sanitize=sanitize)
+    key = content_key(LAYOUT, files_key(sources, source_files(sources)), root.key, words)
+
+    def build(folder: Path) -> None:
+        with progress.step("building the native payloads" + (" with sanitizers" if sanitize else "")):
+            work = _work_folder(root, sources, words)
+            with turn(work.with_suffix(".lock"), progress, deadline):
+                _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
+                for product in _products(work):
+                    shutil.copy(product, folder / product.name)
+
+    entry = stored(paths.cache() / "native", key, build, progress, deadline)
+    return NativePayloads(entry, key, tuple(_build_ids(entry)))
+
+
+def native_tests(
+    root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False, options: tuple[str, ...] = ()
+) -> Finished:
+    """Build, then run CTest in the root; its status and output are returned, whatever they are.
+
+    Raises:
+        BuildError: the build failed.
+    """
+    sources, words = paths.BACKEND_IMPL, _options(options, sanitize=sanitize)
+    work = _work_folder(root, sources, words)
+    with progress.step("running the native tests"), turn(work.with_suffix(".lock"), progress, deadline):
+        _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
+        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error")
+        return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
+
+
+def _options(options: tuple[str, ...], *, sanitize: bool) -> tuple[str, ...]:
+    return ("-DCMAKE_BUILD_TYPE=Release", *(("-DAPIR_SANITIZE=ON",) if sanitize else ()), *options)
+
+
+def source_files(sources: Path) -> tuple[Path, ...]:
+    """Every file that can change what is built."""
+    return tuple(
+        path
+        for path in sorted(sources.rglob("*"))
+        if path.is_file() and path.suffix not in NO_SOURCE_SUFFIXES and not NO_SOURCE.intersection(path.parts)
+    )
+
+
+def _work_folder(root: HostRoot, sources: Path, options: tuple[str, ...]) -> Path:
+    return paths.cache() / "native-work" / content_key(LAYOUT, root.key, os.fspath(sources.resolve()), options)
+
+
+def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path) -> tuple[str, ...]:
+    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True)), env={"HOME": "/tmp"}, cwd=work)
+
+
+def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline) -> None:
+    work.mkdir(parents=True, exist_ok=True)
+    configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
+    check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)
+    build = ("cmake", "--build", os.fspath(work), "--parallel", str(os.cpu_count() or 1))
+    check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
+
+
+def _products(work: Path) -> tuple[Path, ...]:
+    """The ELF files in the build folder itself.
+
+    Raises:
+        BuildError: there is none.
+    """
+    found = tuple(path for path in sorted(work.iterdir()) if path.is_file() and _is_elf(path))
+    if not found:
+        raise BuildError(f"the build left no product in {work}")
+    return found
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        build_id(path)
+    except NotElf:
+        return False
+    return True
+
+
+def _build_ids(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(folder.iterdir()):
+        identity = build_id(path)
+        if identity is not None:
+            yield path, identity
