@@ -94,7 +94,8 @@ def mmdebstrap_argv(
 def apt_preferences(recipe: Recipe) -> str:
     """The text of an apt preferences file for the recipe's pins."""
     return "\n".join(
-        f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n" for pin in recipe.debian.pin
+        f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n"
+        for pin in recipe.debian.pin
     )
 
 

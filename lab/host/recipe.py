@@ -135,7 +135,9 @@ def _contradictions(path: Path, recipe: Recipe) -> list[ConfigProblem]:
     if (recipe.kind == "guest") != (recipe.kernel is not None):
         problems.append(ConfigProblem("kernel", "a guest needs this table, and nothing else may have it"))
     if recipe.kernel is not None and recipe.kernel.suite not in suites:
-        problems.append(ConfigProblem("kernel.suite", f"{recipe.kernel.suite} is not among the recipe's suites", "add it to debian.also"))
+        problems.append(
+            ConfigProblem("kernel.suite", f"{recipe.kernel.suite} is not among the recipe's suites", "add it to debian.also")
+        )
     for number, pin in enumerate(recipe.debian.pin):
         if pin.suite not in suites:
             key = f"debian.pin[{number}].suite"
