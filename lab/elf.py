@@ -20,6 +20,7 @@ PT_NOTE = 4
 NT_GNU_BUILD_ID = 3
 SHT_DYNSYM = 11
 SHN_UNDEF = 0
+NOTES_MAX_BYTES = 1 << 20
 
 
 class NotElf(ValueError):
@@ -53,10 +54,10 @@ def build_id(path: Path) -> str | None:
     """The GNU build id of an ELF file in hex, None when it carries none. Raises ``NotElf``."""
     with open(path, "rb") as file:
         header = _header(file)
-        for kind, offset, size in _segments(file, header):
+        for kind, offset, size, align in _segments(file, header):
             if kind == PT_NOTE:
                 file.seek(offset)
-                found = _build_id_note(file.read(size))
+                found = _build_id_note(file.read(min(size, NOTES_MAX_BYTES)), 8 if align == 8 else 4)  # noqa: PLR2004 - gABI
                 if found is not None:
                     return found
     return None
@@ -127,14 +128,17 @@ def _header(file: BinaryIO) -> bytes:
     return header
 
 
-def _segments(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int]]:
-    """(type, offset, size) of each program header."""
+def _segments(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """(type, offset, size, alignment) of each program header."""
     (start,) = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)
     for index in range(count):
         file.seek(start + index * size)
-        kind, _flags, offset, _vaddr, _paddr, length = struct.unpack("<IIQQQQ", file.read(40))
-        yield kind, offset, length
+        entry = file.read(56)
+        if len(entry) < 56:  # noqa: PLR2004 - size of Elf64_Phdr
+            raise NotElf("cut off within its program headers")
+        kind, _flags, offset, _vaddr, _paddr, length, _memory, align = struct.unpack("<IIQQQQQQ", entry)
+        yield kind, offset, length, align
 
 
 def _sections(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -143,20 +147,23 @@ def _sections(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, in
     size, count = struct.unpack_from("<HH", header, 58)
     for index in range(count):
         file.seek(start + index * size)
-        _name, kind, _flags, _addr, offset, length, link = struct.unpack("<IIQQQQI", file.read(44))
+        entry = file.read(44)
+        if len(entry) < 44:  # noqa: PLR2004 - what is needed of Elf64_Shdr
+            raise NotElf("cut off within its section headers")
+        _name, kind, _flags, _addr, offset, length, link = struct.unpack("<IIQQQQI", entry)
         yield kind, offset, length, link
 
 
-def _build_id_note(notes: bytes) -> str | None:
-    """The build id among the notes of one segment."""
+def _build_id_note(notes: bytes, step: int) -> str | None:
+    """The build id among the notes of one segment, whose items are padded to ``step`` bytes."""
     at = 0
     while at + 12 <= len(notes):
         name_size, data_size, kind = struct.unpack_from("<III", notes, at)
         name = notes[at + 12 : at + 12 + name_size]
-        data_at = at + 12 + (name_size + 3) // 4 * 4
+        data_at = at + 12 + (name_size + step - 1) // step * step
         if kind == NT_GNU_BUILD_ID and name == b"GNU\0":
             return notes[data_at : data_at + data_size].hex()
-        at = data_at + (data_size + 3) // 4 * 4
+        at = data_at + (data_size + step - 1) // step * step
     return None
 
 

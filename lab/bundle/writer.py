@@ -81,6 +81,11 @@ class BundleWriter:
         """Append one row to the calls. Many at once are flushed with the last of them."""
         self._append(self._calls, row, flush=flush)
 
+    def flush_calls(self) -> None:
+        """Bring the calls appended so far to disk."""
+        with self._lock:
+            self._calls.flush()
+
     def _append(self, file: TextIO, row: Any, *, flush: bool = True) -> None:
         line = json.dumps(asdict(row), ensure_ascii=False, separators=(",", ":"))
         with self._lock:

@@ -2,7 +2,8 @@
 
 A program, run with the python3 of the root or guest whose ggml is asked (``python3 registry.py devices``), because only
 there the answer is the one that any ggml program gets. ``python3 registry.py scores FILE…`` asks CPU variants for their
-own score (``ggml_backend_score``; 0: does not run on this processor). ``read_devices`` turns the line back into values.
+own score (``ggml_backend_score``; 0: does not run on this processor). ``hold`` is ``devices``, but the process stays, with its
+backends loaded, until it is told to end by SIGTERM: so it can be looked at. ``read_devices`` turns the line back into values.
 Function names and device type numbers are those of ``ggml-backend.h`` of libggml 0.27.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import signal
 import sys
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -80,16 +82,20 @@ def _function(function: Any, result: Any, *arguments: Any) -> Any:
 
 
 def main(arguments: list[str]) -> int:
-    """Answer ``devices`` or ``scores FILE…`` with one line of JSON, the last of the output."""
+    """Answer ``devices``, ``hold`` or ``scores FILE…`` with one line of JSON, the last of the output."""
+    if arguments == ["hold"]:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # before backends start threads, which inherit it
     match arguments:
-        case ["devices"]:
+        case ["devices" | "hold"]:
             answer: dict[str, Any] = {"devices": [asdict(device) for device in list_devices()]}
         case ["scores", *libraries]:
             answer = {"scores": {library: score_of(library) for library in libraries}}
         case _:
-            print("usage: registry.py devices | scores FILE…", file=sys.stderr)  # noqa: T201 - this is a program here
+            print("usage: registry.py devices | hold | scores FILE…", file=sys.stderr)  # noqa: T201 - this is a program here
             return 2
     print(json.dumps(answer), flush=True)  # noqa: T201 - this is a program here
+    if arguments == ["hold"]:
+        signal.sigwait({signal.SIGTERM})
     return 0
 
 

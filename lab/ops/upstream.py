@@ -53,11 +53,13 @@ def test_argv(device: str, selection: Selection) -> tuple[str, ...]:
     return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *selection.arguments())
 
 
-def guest_command(device: str, selection: Selection, environment: Mapping[str, str]) -> str:
-    """Shell line for the guest: prints ``pid N``, then becomes the program, both outputs as one stream."""
+def guest_command(argv: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Shell line for the guest: prints ``pid N``, then the program's two outputs as one stream.
+
+    The outer shell stays, so that a death by signal n arrives as status 128 + n: SSH itself tells no number for it.
+    """
     variables = [f"{name}={value}" for name, value in sorted(environment.items())]
-    program = shlex.join(("env", *variables, *test_argv(device, selection)))
-    return f'echo "pid $$"; exec {program} 2>&1'
+    return f"""sh -c 'echo "pid $$"; exec "$@" 2>&1' sh {shlex.join(("env", *variables, *argv))}; exit $?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +200,12 @@ def reference_device(devices: Sequence[Device]) -> Device | None:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the program ended: its status (None: it did not end by itself), or what cut it off."""
+    """How the program ended: its status (None: it did not end by itself), or what cut it off, and whose fault that is."""
 
     exit_status: int | None
     cut_off: Outcome | None = None
     why: str = ""
+    blame: Blame | None = None
 
 
 def judge(
@@ -241,7 +244,7 @@ def _judge_ending(stream: RowStream, ending: Ending, expected: Sequence[str]) ->
     if ending.cut_off is not None:
         case = first_without_result(stream.results, expected)
         where = f"the first case without a result is {case}" if case else "every expected case had its result"
-        blame = ending.cut_off.blame or Blame.LAB
+        blame = ending.blame or ending.cut_off.blame or Blame.LAB
         yield Finding(FindingKind.INTERRUPTED, blame, f"{ending.cut_off}: {ending.why}; {where}", case)
         return
     failed = any(result.outcome is Outcome.FAIL for result in stream.results)

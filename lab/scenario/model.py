@@ -53,7 +53,7 @@ class Display(StrEnum):
 
     AUTO = "auto"
     EGL_HEADLESS = "egl-headless"
-    SDL = "sdl"
+    SDL_OFFSCREEN = "sdl-offscreen"
 
 
 class Section(BaseModel):
@@ -124,7 +124,7 @@ class Host(Section):
 class Guest(Section):
     """The guest: what it is made of, and how its programs reach the host."""
 
-    image: Annotated[str, AfterValidator(known_image)] = "trixie"
+    image: Annotated[str, AfterValidator(known_image)] = "guest-6.12"
     cpus: Annotated[int, Field(ge=1, le=256)] = 2
     memory_mib: Annotated[int, Field(ge=256, le=1 << 20)] = 2048
     window_mib: Annotated[int, Field(ge=64, le=1 << 20)] = 1024

@@ -1,0 +1,186 @@
+"""The books of a run: ``run.json`` as it stands, kept up to date, and what is derived from it at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform as host_platform
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import lab
+from lab.bundle.junit import junit_xml
+from lab.bundle.reader import read_bundle
+from lab.bundle.reproduce import reproduce_script
+from lab.bundle.schema import (
+    JUNIT,
+    REPRODUCE,
+    SCENARIOS,
+    BootRecord,
+    CapabilityRecord,
+    HostRecord,
+    PackagesRecord,
+    RunRecord,
+    ScenarioRecord,
+    Status,
+    VariantRecord,
+)
+from lab.bundle.writer import BundleWriter, write_whole
+from lab.deadline import Deadline
+from lab.errors import LabError
+from lab.paths import PROJECT
+from lab.process import finish
+from lab.scenario.plan import Choice, PlannedScenario
+
+GIT_S = 10.0
+EXIT_STATUS = {Status.PASSED: 0, Status.FAILED: 1, Status.ERROR: 2, Status.INTERRUPTED: 2, Status.RUNNING: 2, Status.SKIPPED: 3}
+
+
+class RunBook:
+    """Everything ``run.json`` says, replaced on disk at every change. Holds no resource."""
+
+    def __init__(self, bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice) -> None:
+        self._bundle = bundle
+        self._started = time.monotonic()
+        self._boots: list[BootRecord] = []
+        self._variants: dict[tuple[str, str], VariantRecord] = {}
+        self._built: dict[tuple[str, str], PackagesRecord] = {}
+        self._record = opened_record(bundle, plan, choice)
+        self._write()
+
+    @property
+    def record(self) -> RunRecord:
+        """The record as it is on disk."""
+        return self._record
+
+    def know_capabilities(self, capabilities: Sequence[CapabilityRecord]) -> None:
+        """The host was probed."""
+        self._record = self._record.model_copy(update={"capabilities": tuple(capabilities)})
+        self._write()
+
+    def built(self, packages: PackagesRecord) -> None:
+        """A host root or guest image is used."""
+        self._built[packages.role, packages.key] = packages
+        self._write()
+
+    def boot(self, record: BootRecord, number: int | None = None) -> int:
+        """A machine is started, or more is known of number ``number``. Returns its number."""
+        if number is None:
+            self._boots.append(record)
+        else:
+            self._boots[number] = record
+        self._write()
+        return len(self._boots) - 1 if number is None else number
+
+    def variant(self, record: VariantRecord) -> None:
+        """A variant stands like this now."""
+        self._variants[record.name, record.variant] = record
+        self._write()
+
+    def close(self, *, interrupted: bool) -> RunRecord:
+        """The run is over: judge it, and write the files that others read."""
+        status = Status.INTERRUPTED if interrupted else overall(tuple(self._variants.values()))
+        update = {
+            "status": status,
+            "exit": EXIT_STATUS[status],
+            "ended": now(),
+            "wall_s": round(time.monotonic() - self._started, 3),
+        }
+        self._record = self._record.model_copy(update=update)
+        self._write()
+        write_whole(self._bundle.folder / JUNIT, junit_xml(read_bundle(self._bundle.folder)))
+        return self._record
+
+    def _write(self) -> None:
+        update = {
+            "boots": tuple(self._boots),
+            "variants": tuple(self._variants.values()),
+            "built": tuple(self._built.values()),
+        }
+        self._record = self._record.model_copy(update=update)
+        self._bundle.describe(self._record)
+
+
+def overall(variants: Sequence[VariantRecord]) -> Status:
+    """The verdict on all variants: a failed product outweighs a failed lab, and a pass needs one that ran."""
+    statuses = {variant.status for variant in variants}
+    for status in (Status.FAILED, Status.ERROR, Status.INTERRUPTED, Status.RUNNING, Status.PASSED):
+        if status in statuses:
+            return Status.ERROR if status is Status.RUNNING else status
+    return Status.SKIPPED if statuses else Status.ERROR
+
+
+def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice) -> RunRecord:
+    """What is known at the start, with copies of the scenario files and ``reproduce.sh`` in the bundle."""
+    record = RunRecord(
+        run=bundle.run,
+        name=bundle.run.partition("Z-")[2],
+        status=Status.RUNNING,
+        started=now(),
+        lab_version=lab.__version__,
+        commit=commit(),
+        python=host_platform.python_version(),
+        argv=("lab", *sys.argv[1:]) if Path(sys.argv[0]).name == "lab" else tuple(sys.argv),
+        options=choice.words,
+        host=host_record(),
+        scenarios=tuple(scenario_record(entry, bundle.folder) for entry in plan),
+    )
+    script = bundle.folder / REPRODUCE
+    write_whole(script, reproduce_script(record))
+    script.chmod(0o755)
+    return record
+
+
+def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
+    """The scenario with its copy put into the bundle; a path within the project is kept relative to it."""
+    copied = f"{SCENARIOS}/{entry.scenario.name}.toml"
+    shutil.copyfile(entry.path, folder / copied)
+    path = entry.path.resolve()
+    shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
+    return ScenarioRecord(
+        name=entry.scenario.name,
+        description=entry.scenario.description,
+        path=str(shown),
+        sha256=entry.sha256,
+        copy_path=copied,
+    )
+
+
+def host_record() -> HostRecord:
+    """The machine we are on, from its own files."""
+    processor = memory_mib = None
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    with contextlib.suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        memory_mib = next(int(line.split()[1]) // 1024 for line in lines if line.startswith("MemTotal"))
+    distribution = ""
+    with contextlib.suppress(OSError):
+        distribution = host_platform.freedesktop_os_release().get("PRETTY_NAME", "")
+    return HostRecord(
+        kernel=host_platform.release(),
+        distribution=distribution,
+        processor=processor or host_platform.machine(),
+        cores=len(os.sched_getaffinity(0)),
+        memory_mib=memory_mib or 0,
+    )
+
+
+def commit() -> str:
+    """The project's commit, with ``+`` behind it when tracked files were changed since; empty outside of git."""
+    try:
+        head = finish(("git", "-C", PROJECT, "rev-parse", "HEAD"), deadline=Deadline.after(GIT_S))
+        changed = finish(("git", "-C", PROJECT, "diff", "--quiet", "HEAD"), deadline=Deadline.after(GIT_S))
+    except LabError:
+        return ""
+    return "" if head.exit_status != 0 else head.output.strip() + ("+" if changed.exit_status else "")
+
+
+def now() -> str:
+    """This moment, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

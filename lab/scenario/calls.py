@@ -1,0 +1,156 @@
+"""Call records of a variant: streamed from the worker's file while it runs, fetched from the guest and joined afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.bundle.schema import CallRow, CallsRecord, CommandRecord
+from lab.bundle.writer import BundleWriter
+from lab.deadline import Deadline
+from lab.errors import GuestError, WireError
+from lab.metrics.calls import CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
+from lab.scenario.platform import Guest
+
+FETCH_S = 60.0
+STREAM_EVERY_S = 1.0
+FOLDER = "calls"
+SUFFIX = "*.calls"
+
+
+@dataclass(slots=True)
+class CallCollector:
+    """Call records of one variant.
+
+    Args:
+        place: scenario and variant.
+        host_folder: where the workers of this boot write; files that are there already belong to earlier variants.
+        folder: the variant's own folder, which gets copies of both sides' files.
+    """
+
+    bundle: BundleWriter
+    place: tuple[str, str]
+    host_folder: Path
+    folder: Path
+    _earlier: frozenset[Path] = frozenset()
+    _streamed: dict[Path, int] = field(default_factory=dict)
+    _last: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._earlier = frozenset(self.host_folder.glob(SUFFIX))
+
+    def host_logs(self) -> Iterator[CallLog]:
+        """The workers' files of this variant as they are now; one that is just being made is left for later."""
+        for path in sorted(self.host_folder.glob(SUFFIX)):
+            if path not in self._earlier:
+                try:
+                    yield read_call_log(path)
+                except WireError:
+                    continue
+
+    def stream(self) -> None:
+        """Append what the workers have recorded since, at most once a second: it must survive whatever comes next."""
+        now = time.monotonic()
+        if now - self._last < STREAM_EVERY_S:
+            return
+        self._last = now
+        for log in self.host_logs():
+            for record in log.records[self._streamed.get(log.path, 0) :]:
+                self.bundle.call(host_row(self.place, log, record), flush=False)
+            self._streamed[log.path] = log.recorded
+        self.bundle.flush_calls()
+
+    def joined(self, guest: Guest | None, guest_folder: str) -> Joined:
+        """Fetch the guest's files (none from a lost guest), join both sides, and append all calls."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        logs = [*self.host_logs(), *(fetched_logs(guest, guest_folder, self.folder) if guest is not None else ())]
+        joined = join(logs)
+        for call in joined.calls:
+            self.bundle.call(joined_row(self.place, call), flush=False)
+        self.bundle.flush_calls()
+        return joined
+
+    def last_call(self) -> str:
+        """The last command that a worker recorded, in words."""
+        last = max(
+            ((int(log.records[-1]["start_ns"]), log) for log in self.host_logs() if log.recorded),
+            key=lambda item: item[0],
+            default=None,
+        )
+        if last is None:
+            return "none: no worker recorded a command"
+        record, worker = last[1].records[-1], last[1].pid
+        duration_us = int(record["duration_ns"]) / 1000
+        number, status = int(record["seq"]), int(record["status"])
+        return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status})"
+
+
+def fetched_logs(guest: Guest, remote: str, folder: Path) -> Iterator[CallLog]:
+    """The guest's files, copied into ``folder``. A guest that was lost gives those that came over before."""
+    deadline = Deadline.after(FETCH_S)
+    try:
+        status, listing = guest.ssh.execute(f"ls {remote}", deadline)
+        names = [name for name in listing.split() if name.endswith(".calls")] if status == 0 else []
+        for name in names:
+            guest.ssh.get(f"{remote}/{name}", folder / name)
+    except GuestError:
+        pass
+    for path in sorted(folder.glob(SUFFIX)):
+        yield read_call_log(path)
+
+
+def findings_of(joined: Joined, results: int) -> Iterator[Finding]:
+    """What is wrong with the calls. Results without calls mean that the remote device did not compute them."""
+    for text in joined.findings:
+        yield Finding(FindingKind.CALLS_DIFFER, Blame.PRODUCT, text)
+    if results and not joined.calls:
+        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, f"{results} cases have results, but no remote call was recorded")
+
+
+def calls_record(joined: Joined) -> CallsRecord:
+    """The summary for ``run.json``."""
+    if not joined.calls:
+        return CallsRecord(guest_counted=joined.guest_counted, host_counted=joined.host_counted)
+    p50, p99 = np.percentile([call.duration_ns for call in joined.calls], (50, 99)) / 1000
+    commands = (
+        CommandRecord(
+            command=one.command,
+            count=one.count,
+            failed=one.failed,
+            p50_us=round(one.p50_us, 3),
+            p90_us=round(one.p90_us, 3),
+            p99_us=round(one.p99_us, 3),
+            max_us=round(one.max_us, 3),
+        )
+        for one in summarise(joined.calls)
+    )
+    return CallsRecord(
+        count=len(joined.calls),
+        p50_us=round(float(p50), 3),
+        p99_us=round(float(p99), 3),
+        guest_counted=joined.guest_counted,
+        host_counted=joined.host_counted,
+        commands=tuple(commands),
+    )
+
+
+def joined_row(place: tuple[str, str], call: JoinedCall) -> CallRow:
+    """A call as both sides saw it."""
+    return CallRow(
+        *place, "both", call.session, call.seq, call.command, call.start_ns, call.duration_ns, call.encode_ns,
+        call.host_queue_ns, call.host_compute_ns, call.status, call.bytes_out, call.bytes_in,
+    )  # fmt: skip
+
+
+def host_row(place: tuple[str, str], log: CallLog, record: np.void) -> CallRow:
+    """A call as its worker saw it; the duration is the computing alone."""
+    compute_ns = int(record["duration_ns"])
+    return CallRow(
+        *place, "host", log.session, int(record["seq"]), command_name(record), int(record["start_ns"]), compute_ns, None,
+        int(record["queue_ns"]), compute_ns, int(record["status"]), int(record["bytes_out"]), int(record["bytes_in"]),
+    )  # fmt: skip

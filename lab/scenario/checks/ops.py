@@ -1,0 +1,159 @@
+"""Ops computed on the remote device by ``test-backend-ops`` in the guest, compared with the guest's own CPU backend."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lab.bundle.outcome import CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.writer import CheckWriter
+from lab.deadline import Deadline
+from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.ops.upstream import (
+    Ending,
+    RowStream,
+    case_ids,
+    first_without_result,
+    guest_command,
+    judge,
+    op_of,
+    refused_devices,
+    remote_device,
+    test_argv,
+)
+from lab.scenario.checks.state import mapped_facts, tell
+from lab.scenario.checks.watch import Watch, watched
+from lab.scenario.evidence import crash_blame, crash_outcome
+from lab.scenario.guest_programs import Observation
+from lab.scenario.model import OpsCheck
+from lab.scenario.stage import Stage
+
+LOG = "test-backend-ops.log"
+KILL_S = 10.0
+INTERRUPTED = Ending(None, Outcome.ERROR, "the lab was interrupted")
+"""How every run has ended that was not told another end."""
+SIGNALLED = 128
+HEADER_START = '"backend_name"'
+
+
+@dataclass(slots=True)
+class OpsRun:
+    """A run of the program as far as it got: what is judged when the calls have been collected, too."""
+
+    check: OpsCheck
+    expected: tuple[str, ...]
+    stream: RowStream
+    ending: Ending = INTERRUPTED
+
+    def findings(self, last_call: str) -> tuple[Finding, ...]:
+        """Everything wrong with it; an interruption names the last remote call, too."""
+        judged = judge(self.stream, self.ending, self.expected, selection=self.check.selection, min_cases=self.check.min_cases)
+        return tuple(
+            Finding(finding.kind, finding.blame, f"{finding.text}; the last call record is {last_call}", finding.case)
+            if finding.kind is FindingKind.INTERRUPTED
+            else finding
+            for finding in judged
+        )
+
+    def lost_case(self) -> CaseResult | None:
+        """The case that was running when a crash or hang ended it all."""
+        case = first_without_result(self.stream.results, self.expected)
+        if self.ending.cut_off is None or self.ending.cut_off is Outcome.ERROR or case is None:
+            return None
+        params = case.partition("(")[2].rpartition(")")[0]
+        return CaseResult(case, op_of(case), params, self.ending.cut_off, self.ending.why)
+
+
+def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadline) -> OpsRun | None:
+    """Everything there is before the program starts; None, with the findings written, when it would prove nothing."""
+    refusals = refused_devices(stage.listing.devices)
+    device = remote_device(stage.listing.devices)
+    for finding in refusals:
+        writer.finding(finding)
+    if refusals or device is None:
+        return None
+    return OpsRun(check, expected_cases(stage, check, deadline), RowStream(device.name, writer.case))
+
+
+@dataclass(frozen=True, slots=True)
+class Eyes:
+    """Who looks on: ``observe`` the processes when the program has loaded its backends, ``on_row`` at every result."""
+
+    observe: Callable[[int], Observation]
+    on_row: Callable[[], None]
+
+
+def expected_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> tuple[str, ...]:
+    """Ids of the cases that the selection stands for, from a ``test`` run of the same program on a CPU device.
+
+    Natively in the host root when it has the same ggml as the guest (a second), else in the guest (more like 20 s).
+    """
+    native = stage.platform.native_cases(check.selection, stage.ingredients, deadline)
+    if native is not None:
+        return tuple(native)
+    lines: list[str] = []
+    stage.guest.ssh.stream(guest_command(test_argv("CPU", check.selection), {}), lines.append, deadline)
+    return case_ids(lines)
+
+
+def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, deadline: Deadline) -> None:
+    """Run it; whatever ends it is in ``run.ending`` and raises nothing here, but for an interruption of the lab itself."""
+    with open(stage.logs / LOG, "a", encoding="utf-8") as log:
+
+        def on_line(line: str, watch: Watch) -> None:
+            log.write(line if line.endswith("\n") else f"{line}\n")
+            log.flush()
+            before = len(run.stream.results)
+            run.stream.feed(line)
+            if line.startswith(HEADER_START) and run.stream.pid is not None:
+                prove_libraries(stage, eyes.observe(run.stream.pid), writer)
+                watch.sign()
+            if len(run.stream.results) > before:
+                watch.sign()
+                eyes.on_row()
+
+        run.ending = _ending(stage, run, on_line, deadline.narrowed(run.check.deadline_s))
+
+
+def prove_libraries(stage: Stage, observed: Observation, writer: CheckWriter) -> None:
+    """The libraries mapped in the running program, QEMU and worker must be those of the scenario.
+
+    Looked at when the header has come: then the backends are loaded and the cases not yet built, seconds before the first row.
+    """
+    for fact in mapped_facts(observed, stage.ingredients.shipment):
+        tell(fact, writer)
+
+
+def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], deadline: Deadline) -> Ending:
+    """Run ``test-backend-ops`` to its end, whatever that is."""
+
+    def on_silence() -> None:
+        with contextlib.suppress(GuestError):
+            _kill(stage, run.stream.pid)
+
+    command = guest_command(test_argv(run.stream.device, run.check.selection), stage.guest_variables)
+    with watched(run.check.case_deadline_s, on_silence) as watch:
+        try:
+            status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
+        except WaitTimeout:
+            on_silence()
+            return Ending(None, Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over")
+        except GuestLost as lost:
+            return Ending(None, crash_outcome(lost.reason), lost.reason, crash_blame(lost.reason))
+    if watch.silent:
+        return Ending(None, Outcome.HANG, f"no result came for {run.check.case_deadline_s:.0f} s")
+    return ended(status, run.stream.remarks)
+
+
+def ended(status: int, remarks: Sequence[str]) -> Ending:
+    """How a program ended that was not cut off from outside. A status above 128 is a signal."""
+    if status <= SIGNALLED:
+        return Ending(status)
+    said = f"; it said: {remarks[-1]}" if remarks else ""
+    return Ending(status, Outcome.GUEST_CRASH, f"test-backend-ops was ended by signal {status - SIGNALLED}{said}")
+
+
+def _kill(stage: Stage, pid: int | None) -> None:
+    if pid is not None:
+        stage.guest.ssh.execute(f"kill -KILL {pid}", Deadline.after(KILL_S))

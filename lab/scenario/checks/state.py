@@ -1,0 +1,137 @@
+"""Is everything in the state that all other checks take for granted?
+
+Of the guest through testinfra (kernel, module, render node, driver, hashes of what was shipped), of the processes through
+``/proc`` on both sides (variables, and the build ids of the libraries really mapped in QEMU, worker and program).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.bundle.writer import CheckWriter
+from lab.deadline import Deadline
+from lab.elf import ProcessFacts
+from lab.ops.upstream import reference_device, remote_device
+from lab.scenario.environment import ADVERTISE, GUEST_CALL_LOG, HOST_CALL_LOG, NEEDED_BY_HOST
+from lab.scenario.guest_programs import Observation
+from lab.scenario.shipment import Payload, Shipment
+from lab.scenario.stage import Stage
+
+RENDER_NODES = "/dev/dri"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that was looked at. ``kind`` is the finding it becomes when it is wrong."""
+
+    name: str
+    expected: str
+    seen: str
+    kind: FindingKind = FindingKind.WRONG_STATE
+    blame: Blame = Blame.LAB
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was as expected."""
+        return self.expected == self.seen
+
+
+def check_state(stage: Stage, writer: CheckWriter, deadline: Deadline) -> int:
+    """Look at everything; every fact becomes a row, every wrong one a finding. Returns how many facts there are."""
+    count = 0
+    for fact in itertools.chain(guest_facts(stage), device_facts(stage), process_facts(stage)):
+        deadline.require("looking at the state of guest and host", fact.name)
+        tell(fact, writer)
+        count += 1
+    return count
+
+
+def tell(fact: Fact, writer: CheckWriter) -> None:
+    """Write a fact down, and the finding that a wrong one is."""
+    if not writer.fact(fact.name, fact.expected, fact.seen, ok=fact.ok):
+        text = f"{fact.name}: expected {fact.expected}, seen {fact.seen}"
+        writer.finding(Finding(fact.kind, fact.blame, text))
+
+
+def guest_facts(stage: Stage) -> Iterator[Fact]:
+    """Kernel, module, render node, driver and shipped file, asked with testinfra."""
+    guest = stage.guest.testinfra()
+    yield Fact("guest kernel", stage.ingredients.kernel, guest.check_output("uname -r").strip())
+    loaded = guest.file("/sys/module/virtio_gpu").is_directory
+    yield Fact("guest module virtio_gpu", "loaded", "loaded" if loaded else "not loaded")
+    nodes = [name for name in sorted(guest.file(RENDER_NODES).listdir()) if name.startswith("renderD")]
+    drivers = {node: driver_of(guest, node) for node in nodes}
+    yield Fact("render nodes of driver virtio_gpu", "1", str(sum(driver == "virtio_gpu" for driver in drivers.values())))
+    capset = stage.variant.scenario.guest.capset
+    there = "listed" if capset.id in stage.guest.capsets else f"not among {list(stage.guest.capsets)}"
+    yield Fact(f"capset {capset.id} ({capset})", "listed", there)
+    library = stage.ingredients.shipment.guest_library
+    yield Fact("sha256 of the shipped guest library", library.sha256, guest.file(library.inside).sha256sum)
+
+
+def driver_of(guest: Any, node: str) -> str:
+    """Name of the kernel driver behind a render node."""
+    return str(guest.file(f"/sys/class/drm/{node}/device/driver").linked_to).rpartition("/")[2]
+
+
+def device_facts(stage: Stage) -> Iterator[Fact]:
+    """Whose the remote device and the reference are."""
+    remote, reference = remote_device(stage.listing.devices), reference_device(stage.listing.devices)
+    kind = FindingKind.NO_SUCH_DEVICE
+    yield Fact(
+        "registry of the remote device", "ggml-virtgpu", remote.registry if remote else "no such device", kind, Blame.PRODUCT
+    )
+    if remote is not None:
+        yield Fact("type of the remote device", "not CPU", "CPU" if remote.type == "CPU" else "not CPU", blame=Blame.PRODUCT)
+    seen = reference.registry if reference else "no such device"
+    yield Fact("registry of the reference", "CPU", seen, FindingKind.WRONG_REFERENCE, Blame.PRODUCT)
+
+
+def process_facts(stage: Stage) -> Iterator[Fact]:
+    """Variables and mapped libraries of the processes as they were while the devices were listed."""
+    observed = stage.listing.observed
+    if observed is None:
+        yield Fact("processes while devices were listed", "observed", "not observed")
+        return
+    yield from variable_facts("guest program", observed.program, stage.guest_variables, hidden=(GUEST_CALL_LOG,))
+    yield from variable_facts("QEMU", observed.qemu, stage.host_variables, hidden=(HOST_CALL_LOG,))
+    yield from mapped_facts(observed, stage.ingredients.shipment)
+
+
+def variable_facts(process: str, facts: ProcessFacts, variables: Mapping[str, str], hidden: tuple[str, ...]) -> Iterator[Fact]:
+    """Each variable that the lab set, as the process has it."""
+    for name, value in sorted(variables.items()):
+        if name not in hidden:
+            yield Fact(f"{process} variable {name}", value, facts.variable(name) or "not set")
+
+
+def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:
+    """Build ids of what is under test, as mapped in the process that should have it."""
+    yield mapped_fact("guest program", (observed.program,), shipment.guest_library)
+    yield mapped_fact("QEMU", (observed.qemu,), shipment.component)
+    for payload in (shipment.worker, shipment.host_library, shipment.ggml_library):
+        yield mapped_fact("worker", observed.workers, payload)
+
+
+def mapped_fact(process: str, facts: tuple[ProcessFacts, ...], payload: Payload) -> Fact:
+    """Whether one of the processes has the payload mapped, with its build id."""
+    name = f"build id of the {payload.role} mapped in {process}"
+    expected = payload.build_id or "none: the file has no build id"
+    seen = [file for one in facts for file in one.mapped if same_file(file.path, payload.inside)]
+    found = (seen[0].build_id or f"none, of {seen[0].path}") if seen else "not mapped"
+    return Fact(name, expected, found, FindingKind.WRONG_LIBRARY)
+
+
+def same_file(mapped: str, path: str) -> bool:
+    """Whether a mapping is of the path; one whose file was replaced while mapped is, with " (deleted)" behind it."""
+    return mapped.removesuffix(" (deleted)").rpartition("/")[2] == path.rpartition("/")[2]
+
+
+def missing_variables(stage: Stage) -> tuple[str, ...]:
+    """Documented variables without which there can be no remote device, and which this run does not set."""
+    needed = (*NEEDED_BY_HOST, ADVERTISE) if stage.variant.scenario.guest.capset == "apir" else NEEDED_BY_HOST
+    return tuple(name for name in needed if name not in stage.host_variables)

@@ -1,0 +1,92 @@
+"""The environment variables of a run, on both sides: the only place where the lab sets them.
+
+The documented ones are those of the existing implementation; the others are this project's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab.scenario.model import Capset, DataPath, Environment, Scenario
+from lab.scenario.shipment import Shipment, processor_count
+
+PRELOAD = "LD_PRELOAD"
+ROUTE = "VIRGL_ROUTE_VENUS_TO_APIR"
+BACKEND_LIBRARY = "VIRGL_APIR_BACKEND_LIBRARY"
+COMPONENT_LOG = "VIRGL_APIR_LOG_TO_FILE"
+GGML_LIBRARY = "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"
+GGML_REGISTRATION = "APIR_LLAMA_CPP_GGML_LIBRARY_REG"
+HOST_LIBRARY_LOG = "APIR_LLAMA_CPP_LOG_TO_FILE"
+GGML_THREADS = "APIR_LLAMA_CPP_GGML_THREADS"
+WORKER = "VIRGL_APIR_WORKER"
+ADVERTISE = "VIRGL_APIR_ADVERTISE_CAPSET"
+HOST_CALL_LOG = "VIRGL_APIR_CALL_LOG"
+
+USE_APIR_CAPSET = "GGML_REMOTING_USE_APIR_CAPSET"
+BACKEND_PATH = "GGML_BACKEND_PATH"
+DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
+GUEST_CALL_LOG = "GGML_VIRTGPU_CALL_LOG"
+
+NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
+"""Without these there can be no remote device: a run that lacks one is the configuration's fault."""
+
+LAVAPIPE = {"VK_DRIVER_FILES": "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
+RECORDED_PREFIXES = (
+    "VIRGL_",
+    "APIR_",
+    "GGML_",
+    "VK_",
+    "SDL_",
+    "LIBGL_",
+    "LD_PRELOAD",
+    "RENDER_SERVER",
+    "GALLIUM_",
+    "MESA_",
+    "XDG_RUNTIME",
+)
+"""What of a process's environment goes into a bundle; anything else is the user's own business."""
+
+
+def host_environment(
+    scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool
+) -> dict[str, str]:
+    """Variables for QEMU. ``logs`` is a folder that exists and that QEMU may write to."""
+    variables = {
+        PRELOAD: shipment.component.inside,
+        ROUTE: "1",
+        BACKEND_LIBRARY: shipment.host_library.inside,
+        COMPONENT_LOG: str(logs / "component.log"),
+        GGML_LIBRARY: shipment.ggml_library.inside,
+        GGML_REGISTRATION: shipment.registration,
+        HOST_LIBRARY_LOG: str(logs / "host-library.log"),
+        GGML_THREADS: str(scenario.host.threads or processor_count()),
+        WORKER: shipment.worker.inside,
+        HOST_CALL_LOG: str(logs / "calls"),
+    }
+    if advertise:
+        variables[ADVERTISE] = "1"
+    if scenario.host.ggml_library == "vulkan" and software_vulkan:
+        variables |= LAVAPIPE
+    return overlaid(variables, scenario.host.environment)
+
+
+def guest_environment(scenario: Scenario, library: str, calls: str) -> dict[str, str]:
+    """Variables for a program under test in the guest. ``calls`` is the guest's folder for call records."""
+    variables = {BACKEND_PATH: library, GUEST_CALL_LOG: calls}
+    if scenario.guest.capset is Capset.APIR:
+        variables[USE_APIR_CAPSET] = "1"
+    if scenario.guest.data_path is not DataPath.AUTO:
+        variables[DATA_PATH] = scenario.guest.data_path
+    return overlaid(variables, scenario.guest.environment)
+
+
+def overlaid(variables: Mapping[str, str], over: Environment) -> dict[str, str]:
+    """``over`` laid over the variables; ``False`` takes one away."""
+    merged: dict[str, str | bool] = {**variables, **over}
+    return {name: value for name, value in merged.items() if isinstance(value, str)}
+
+
+def recorded(variables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The variables that go into a bundle, sorted."""
+    return tuple(sorted((name, value) for name, value in variables.items() if name.startswith(RECORDED_PREFIXES)))

@@ -1,0 +1,40 @@
+"""What is kept of a run besides its rows: logs for every variant, and words for what ended a machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from lab.bundle.outcome import Blame, Outcome
+
+PASSED_ON = 128
+SENT_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""Signals that a program does not raise against itself: somebody, or the kernel short of memory, ended it."""
+
+
+def share_logs(boot: Path, others: Sequence[Path]) -> None:
+    """Give the logs of a boot to the other variants that it served, as hard links: each variant's folder is whole."""
+    for other in others:
+        for log in sorted(boot.iterdir()):
+            target = other / log.name
+            if log.is_file() and not target.exists():
+                os.link(log, target)
+
+
+def crash_blame(reason: str) -> Blame:
+    """Whose fault it is that QEMU ended: the lab's surroundings when a signal came from outside, else the product's.
+
+    ``reason`` holds an exit status, negative for a signal, or above 128 where a program around QEMU passed it on.
+    """
+    match = re.search(r"exit status (-?\d+)", reason)
+    status = int(match[1]) if match else 0
+    number = -status if status < 0 else status - PASSED_ON
+    return Blame.LAB if number in SENT_FROM_OUTSIDE else Blame.PRODUCT
+
+
+def crash_outcome(reason: str) -> Outcome:
+    """Which side died: the guest when its kernel did, the host when QEMU ended by itself."""
+    return Outcome.HOST_CRASH if reason.startswith("QEMU") else Outcome.GUEST_CRASH

@@ -1,0 +1,87 @@
+"""Programs of ours in a booted guest: what devices there are, and what a running process really uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import elf, ggml
+from lab.deadline import Deadline
+from lab.elf import ProcessFacts, facts_from_json
+from lab.errors import CommandFailed
+from lab.ggml.registry import Device, read_devices
+from lab.ops.upstream import guest_command
+from lab.scenario.platform import Guest
+from lab.scenario.shipment import GUEST_FOLDER
+
+ELF = f"{GUEST_FOLDER}/elf.py"
+REGISTRY = f"{GUEST_FOLDER}/registry.py"
+FACTS_S = 30.0
+LISTING_S = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the registry held, and the facts of the process that listed it while it still ran."""
+
+    devices: tuple[Device, ...]
+    output: str
+    observed: Observation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One moment of a run: the guest's process under test, QEMU, and the workers that served it."""
+
+    program: ProcessFacts
+    qemu: ProcessFacts
+    workers: tuple[ProcessFacts, ...]
+
+
+def ship_programs(guest: Guest) -> None:
+    """Put our two programs into the guest."""
+    guest.ssh.put(Path(elf.__file__), ELF)
+    guest.ssh.put(Path(next(iter(ggml.__path__))) / "registry.py", REGISTRY)
+
+
+def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
+    """Facts of a process in the guest. Raises ``CommandFailed`` when it is gone."""
+    command = f"python3 {ELF} {pid}"
+    status, output = guest.ssh.execute(command, deadline.narrowed(FACTS_S))
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    if status != 0 or not lines:
+        raise CommandFailed(command, status, output)
+    return facts_from_json(lines[-1])
+
+
+def listed_devices(
+    guest: Guest,
+    environment: Mapping[str, str],
+    observe: Callable[[int], Observation],
+    deadline: Deadline,
+) -> Listing:
+    """List ggml's registry in the guest with our library loaded, and look at the process while its context is open.
+
+    The program waits after its answer until it is told to end, so there is no race between listing and looking.
+    """
+    lines: list[str] = []
+    seen: dict[str, Observation] = {}
+    pid = 0
+
+    def on_line(line: str) -> None:
+        nonlocal pid
+        lines.append(line.rstrip("\n"))
+        if line.startswith("pid "):
+            pid = int(line.split()[1])
+        elif line.startswith("{"):
+            seen["observation"] = observe(pid)
+            guest.ssh.execute(f"kill -TERM {pid}", deadline.narrowed(FACTS_S))
+
+    command = guest_command(("python3", REGISTRY, "hold"), environment)
+    status = guest.ssh.stream(command, on_line, deadline.narrowed(LISTING_S))
+    answers = [line for line in lines if line.startswith("{")]
+    if not answers:
+        raise CommandFailed("listing ggml's devices", status, "\n".join(lines))
+    said = "\n".join(line for line in lines if not line.startswith(("{", "pid ")))
+    return Listing(read_devices(answers[-1]), said, seen.get("observation"))

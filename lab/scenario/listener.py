@@ -1,0 +1,37 @@
+"""Who wants to know how a run goes: ``lab.host.progress.Progress``, and the counting of cases besides."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lab.host.progress import LineProgress, Progress, SilentProgress
+
+
+class RunListener(Progress, Protocol):
+    """Listener of steps, notes and counted cases."""
+
+    def cases(self, done: int, expected: int, failed: int) -> None:
+        """So many of the expected cases have a result, so many of them a bad one."""
+
+
+class SilentListener(SilentProgress):
+    """Tells nobody."""
+
+    def cases(self, done: int, expected: int, failed: int) -> None:
+        """Do nothing."""
+
+
+class LineListener(LineProgress):
+    """Plain lines: every hundredth case, every failure and the last."""
+
+    EVERY = 100
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._failed = 0
+
+    def cases(self, done: int, expected: int, failed: int) -> None:
+        """Print the count now and then."""
+        if done % self.EVERY == 0 or done == expected or failed != self._failed:
+            self.note(f"{done} of {expected} cases, {failed} failed")
+        self._failed = failed

@@ -1,0 +1,85 @@
+"""What a run will do: scenario files, their variants, and which boots serve them. Decided before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.elf import sha256
+from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.expand import Variant, boots, chosen, expand
+from lab.scenario.file import load_tables, validated
+from lab.scenario.keyword import keyword_matcher
+from lab.scenario.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedScenario:
+    """One scenario file and the variants of it that were chosen."""
+
+    path: Path
+    sha256: str
+    scenario: Scenario
+    variants: tuple[Variant, ...]
+
+    @property
+    def boots(self) -> tuple[tuple[Variant, ...], ...]:
+        """The variants, grouped by the boot that serves them."""
+        return boots(self.variants)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the user asked for: overriding settings, an expression of ``-k`` and variant ids."""
+
+    settings: tuple[str, ...] = ()
+    keyword: str = ""
+    variants: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of ``lab run`` that say the same."""
+        settings = (word for setting in self.settings for word in ("--set", setting))
+        variants = (word for variant in self.variants for word in ("--variant", variant))
+        return (*settings, *(("-k", self.keyword) if self.keyword else ()), *variants)
+
+
+def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...]:
+    """Read all files and choose the variants.
+
+    Raises:
+        ConfigError: a file is wrong, or nothing at all was chosen.
+    """
+    matches = keyword_matcher(choice.keyword)
+    plan = []
+    for path in scenario_files(paths):
+        tables = load_tables(path, choice.settings)
+        scenario = validated(tables, path, choice.settings)
+        variants = chosen(expand(tables, path), choice.variants, matches, path)
+        if variants:
+            plan.append(PlannedScenario(path, sha256(path), scenario, variants))
+    if not plan:
+        problem = ConfigProblem("", "no variant is left to run", f"-k {choice.keyword!r} matches none of scenario/variant")
+        raise ConfigError(", ".join(map(str, paths)), [problem])
+    _refuse_equal_names(plan)
+    return tuple(plan)
+
+
+def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The files, and those in the folders, each once. Raises ``ConfigError`` for an empty folder."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        found = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        if not found:
+            raise ConfigError(path, [ConfigProblem("", "there are no scenario files (*.toml) in this folder")])
+        files.update(dict.fromkeys(found))
+    return tuple(files)
+
+
+def _refuse_equal_names(plan: Sequence[PlannedScenario]) -> None:
+    names = [entry.scenario.name for entry in plan]
+    for entry in plan:
+        if names.count(entry.scenario.name) > 1:
+            text = f"several files of this run are named {entry.scenario.name!r}"
+            raise ConfigError(entry.path, [ConfigProblem("name", text, "a run needs a name of its own for each")])

@@ -1,0 +1,120 @@
+"""What the runner needs of the floors below, as interfaces, and the real ones put together.
+
+The runner is handed a ``Platform``, so its whole flow is tested without QEMU by fakes that implement these interfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lab.bundle.schema import CapabilityRecord
+from lab.deadline import Deadline
+from lab.elf import ProcessFacts
+from lab.host.progress import Progress
+from lab.host.root import HostRoot
+from lab.image import GuestImage
+from lab.ops.upstream import Selection
+from lab.scenario.model import Scenario
+from lab.scenario.shipment import Shipment
+
+
+class GuestShell(Protocol):
+    """A shell in the guest, as ``lab.guest.ssh.GuestShell`` is one."""
+
+    def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
+        """Run a command; exit status and both outputs together."""
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+        """Run a command and hand over its lines as they come; exit status, negative for a signal."""
+
+    def put(self, local: Path, remote: str) -> str:
+        """Ship a file; it arrives as it was (its SHA-256 is returned) or an error is raised."""
+
+    def get(self, remote: str, local: Path) -> str:
+        """Fetch a file; its SHA-256."""
+
+
+class Guest(Protocol):
+    """A booted guest, as ``lab.qemu.machine.Guest`` is one."""
+
+    @property
+    def ssh(self) -> GuestShell:
+        """The one connection to it."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """QEMU's command line."""
+
+    @property
+    def capsets(self) -> tuple[int, ...]:
+        """Capset numbers as the guest's kernel lists them."""
+
+    @property
+    def boot_s(self) -> float:
+        """From starting QEMU to the guest answering on SSH."""
+
+    @property
+    def qemu_pid(self) -> int:
+        """QEMU's process id on the host."""
+
+    def worker_pids(self) -> tuple[int, ...]:
+        """Process ids, on the host, of the component's workers that are running."""
+
+    def alive(self) -> bool:
+        """Whether QEMU is still running."""
+
+    def serial_tail(self) -> str:
+        """The end of the serial console."""
+
+    def testinfra(self) -> Any:
+        """A testinfra host on the same guest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredients:
+    """Everything a boot is made from, built or found in the cache. ``kernel`` is the guest's release as uname gives it."""
+
+    root: HostRoot
+    image: GuestImage
+    shipment: Shipment
+
+    @property
+    def kernel(self) -> str:
+        """The guest's kernel release, as its image has it."""
+        return self.image.release
+
+
+@dataclass(frozen=True, slots=True)
+class BootPlan:
+    """One machine to start: what it is made of, its environment, where its logs go, and by when it must answer."""
+
+    scenario: Scenario
+    ingredients: Ingredients
+    accel: str
+    display: str
+    variables: tuple[tuple[str, str], ...]
+    logs: Path
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """The doors to the machine below.
+
+    Attributes:
+        capabilities: what the host can do, probed.
+        prepare: builds everything that a boot of the scenario is made from, or finds it in the cache.
+        boot: the booted guest of a plan.
+        native_cases: the cases of a selection, from the host root's own ggml; None when the guest's is another one.
+        process: facts of a process on the host.
+    """
+
+    capabilities: Callable[[Progress, Deadline], Sequence[CapabilityRecord]]
+    prepare: Callable[[Scenario, Progress, Deadline], Ingredients]
+    boot: Callable[[BootPlan], AbstractContextManager[Guest]]
+    native_cases: Callable[[Selection, Ingredients, Deadline], Sequence[str] | None]
+    process: Callable[[int], ProcessFacts]

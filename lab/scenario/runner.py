@@ -1,0 +1,229 @@
+"""Running scenarios: every variant in a booted guest, every row on disk as it happens, every end with a class.
+
+A boot that ends before all of its variants were served (a crash) is followed by another one for the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.bundle.schema import BootRecord, CapabilityRecord, PackagesRecord, RunRecord, Status, VariantRecord
+from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
+from lab.deadline import Deadline
+from lab.errors import HostError, LabError
+from lab.scenario.book import RunBook
+from lab.scenario.calls import FOLDER
+from lab.scenario.environment import host_environment, recorded
+from lab.scenario.evidence import share_logs
+from lab.scenario.expand import Variant
+from lab.scenario.guest_programs import ship_programs
+from lab.scenario.listener import RunListener
+from lab.scenario.model import Capset
+from lab.scenario.plan import Choice, PlannedScenario
+from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
+from lab.scenario.requirements import Decision, decided
+from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.variant_run import BootedVariant, VariantRun
+
+SETUP_S = 3600.0
+PROBE_S = 180.0
+SHIP_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """A run that is over: where its bundle is and what ``run.json`` says."""
+
+    folder: Path
+    record: RunRecord
+
+
+def run(plan: Sequence[PlannedScenario], choice: Choice, out: Path, listener: RunListener, platform: Platform) -> RunOutcome:
+    """Run everything planned and leave a bundle below ``out``, whatever happens.
+
+    An interruption (Ctrl-C, SIGTERM) ends the run in order: what was started is torn down, the bundle is closed with the
+    results so far, and the outcome's status says ``interrupted``.
+    """
+    name = plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
+    with new_bundle(out, name) as bundle:
+        book = RunBook(bundle, plan, choice)
+        interrupted = False
+        try:
+            Runner(bundle, book, listener, platform, alone=len(plan) == 1).run(plan)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            record = book.close(interrupted=interrupted)
+        return RunOutcome(bundle.folder, record)
+
+
+@dataclass(slots=True)
+class Runner:
+    """The way of a run. ``alone``: there is one scenario only, so logs need no folder for it."""
+
+    bundle: BundleWriter
+    book: RunBook
+    listener: RunListener
+    platform: Platform
+    alone: bool
+    capabilities: Sequence[CapabilityRecord] = ()
+
+    def run(self, plan: Sequence[PlannedScenario]) -> None:
+        """Run all scenarios, one boot after the other."""
+        with self.listener.step("looking at what this host can do"):
+            self.capabilities = self.platform.capabilities(self.listener, Deadline.after(PROBE_S))
+        self.book.know_capabilities(self.capabilities)
+        for entry in plan:
+            for group in entry.boots:
+                self.group(group)
+
+    def group(self, variants: Sequence[Variant]) -> None:
+        """Run the variants that one boot can serve."""
+        scenario = variants[0].scenario
+        decision = decided(scenario, self.capabilities)
+        if decision.unmet:
+            self.skip(variants, decision.unmet)
+            return
+        try:
+            with self.listener.step(f"setting up {scenario.name}"):
+                ingredients = self.platform.prepare(scenario, self.listener, Deadline.after(SETUP_S))
+        except HostError as error:
+            self.skip(variants, str(error))
+            return
+        except LabError as error:
+            self.give_up(variants, error)
+            return
+        root, image = ingredients.root, ingredients.image
+        self.book.built(PackagesRecord(role="host root", name="host-root", key=root.key, packages=root.packages))
+        self.book.built(PackagesRecord(role="guest image", name=image.name, key=image.key, packages=image.packages))
+        left = tuple(variants)
+        while left:
+            left = self.boot(left, ingredients, decision)
+
+    def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
+        """Boot once and serve as many variants as the guest lives for. Returns those that are left."""
+        plan = self.boot_plan(variants, ingredients, decision)
+        number = self.book.boot(boot_record(variants, plan))
+        started = time.monotonic()
+        served: list[VariantRun] = []
+        try:
+            with contextlib.ExitStack() as stack:
+                with self.listener.step(f"booting a guest for {', '.join(one.id for one in variants)}"):
+                    guest = stack.enter_context(self.platform.boot(plan))
+                    self.book.boot(booted_record(boot_record(variants, plan), guest), number)
+                    ship(guest, ingredients, plan.deadline)
+                for variant in variants:
+                    begun = time.monotonic() if served else started
+                    served.append(VariantRun(self.booted(variant, plan, guest, number, begun)))
+                    self.serve(served[-1])
+                    if not guest.alive():
+                        break
+        except LabError as error:
+            self.broken(variants, served, error)
+            return variants[len(served) :] if served else ()
+        finally:
+            share_logs(plan.logs, [self.logs(variant) for variant in variants[1:]])
+        return variants[len(served) :]
+
+    def serve(self, variant: VariantRun) -> None:
+        """Run one variant; its record is in the book even when the run is interrupted."""
+        self.book.variant(variant.record(Status.RUNNING))
+        try:
+            variant.run()
+        finally:
+            self.book.variant(variant.record())
+
+    def broken(self, variants: Sequence[Variant], served: Sequence[VariantRun], error: LabError) -> None:
+        """The machine did not start, or did not go down as it should."""
+        if not served:
+            self.give_up(variants, error)
+        elif served[-1].here.guest.alive() or not served[-1].findings():
+            served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, str(error)))
+            self.book.variant(served[-1].record())
+
+    def boot_plan(self, variants: Sequence[Variant], ingredients: Ingredients, decision: Decision) -> BootPlan:
+        """The machine for these variants. The first of them owns the logs."""
+        scenario = variants[0].scenario
+        logs = self.logs(variants[0])
+        (logs / FOLDER).mkdir(exist_ok=True)
+        variables = host_environment(
+            scenario,
+            ingredients.shipment,
+            logs,
+            advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
+            software_vulkan=decision.software_vulkan,
+        )
+        deadline = Deadline.after(scenario.timeout_s)
+        return BootPlan(scenario, ingredients, decision.accel, decision.display, tuple(sorted(variables.items())), logs, deadline)
+
+    def booted(self, variant: Variant, plan: BootPlan, guest: Guest, number: int, begun: float) -> BootedVariant:
+        """The variant in its guest. The boot's time is the first variant's."""
+        first = plan.logs == self.logs(variant)
+        return BootedVariant(
+            variant, guest, plan, self.platform, self.bundle, self.listener, self.logs(variant), number,
+            guest.boot_s if first else 0.0, begun,
+        )  # fmt: skip
+
+    def logs(self, variant: Variant) -> Path:
+        """The folder for a variant's logs."""
+        return self.bundle.logs(variant.id) if self.alone else self.bundle.logs(variant.scenario.name, variant.id)
+
+    def skip(self, variants: Sequence[Variant], reason: str) -> None:
+        """This host cannot run them."""
+        for variant in variants:
+            self.listener.note(f"skipped {variant.scenario.name}/{variant.id}: {reason}")
+            self.book.variant(ended_record(variant, Status.SKIPPED, reason))
+
+    def give_up(self, variants: Sequence[Variant], error: LabError) -> None:
+        """Nothing of them could be run, by the lab's fault or the configuration's."""
+        for variant in variants:
+            writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
+            writer.finding(Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error)))
+            self.book.variant(ended_record(variant, Status.ERROR, str(error)))
+
+
+def ship(guest: Guest, ingredients: Ingredients, deadline: Deadline) -> None:
+    """Put the guest library and our programs into the guest."""
+    guest.ssh.execute(f"mkdir -p {GUEST_FOLDER}", deadline)
+    library = ingredients.shipment.guest_library
+    guest.ssh.put(library.path, library.inside)
+    ship_programs(guest)
+
+
+def ended_record(variant: Variant, status: Status, reason: str) -> VariantRecord:
+    """A variant that never ran."""
+    scenario = variant.scenario
+    return VariantRecord(
+        name=scenario.name,
+        variant=variant.id,
+        status=status,
+        capset=scenario.guest.capset,
+        settings=scenario.model_dump_json(),
+        reason=reason,
+    )
+
+
+def boot_record(variants: Sequence[Variant], plan: BootPlan) -> BootRecord:
+    """A machine that is about to start."""
+    return BootRecord(
+        variants=tuple(variant.id for variant in variants),
+        environment=recorded(dict(plan.variables)),
+        accel=plan.accel,
+        payloads=tuple(payload.record for payload in plan.ingredients.shipment.payloads),
+    )
+
+
+def booted_record(record: BootRecord, guest: Guest) -> BootRecord:
+    """The same when it answers."""
+    update = {
+        "argv": guest.argv,
+        "boot_s": round(guest.boot_s, 3),
+        "capsets": guest.capsets,
+        "kernel": guest.ssh.execute("uname -r", Deadline.after(SHIP_S))[1].strip(),
+    }
+    return record.model_copy(update=update)

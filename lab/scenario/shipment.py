@@ -1,0 +1,139 @@
+"""The native files of a boot: what is shipped into the guest, what QEMU and its workers load, and proof of each."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import ggml
+from lab.bundle.schema import PayloadRecord
+from lab.deadline import Deadline
+from lab.elf import NotElf, build_id, exported_symbols, sha256
+from lab.errors import BuildError, ConfigError, ConfigProblem
+from lab.host.native import NativePayloads
+from lab.host.root import Bind, HostRoot
+from lab.process import check
+from lab.scenario.model import BUILTIN, Scenario
+
+BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
+DEFAULT_REGISTRATION = "ggml_backend_init"
+GUEST_FOLDER = "/run/virtgpu-lab"
+GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
+SCORES_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A native file: its role, where it is on the host, where the process that loads it sees it, and what identifies it."""
+
+    role: str
+    path: Path
+    inside: str
+    sha256: str
+    build_id: str | None
+
+    @classmethod
+    def of(cls, role: str, path: Path, inside: str | None = None) -> Payload:
+        """Identify a file. Raises ``BuildError`` when it is no ELF file: nothing else can be loaded."""
+        try:
+            return cls(role, path, inside or str(path), sha256(path), build_id(path))
+        except (OSError, NotElf) as error:
+            raise BuildError(f"the {role} {path} cannot be used: {error}") from error
+
+    @property
+    def record(self) -> PayloadRecord:
+        """For the bundle."""
+        return PayloadRecord(role=self.role, path=str(self.path), sha256=self.sha256, build_id=self.build_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """All native files of a boot. ``registration`` is the symbol that the ggml library registers itself by."""
+
+    guest_library: Payload
+    host_library: Payload
+    component: Payload
+    worker: Payload
+    ggml_library: Payload
+    registration: str
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """All of them."""
+        return (self.guest_library, self.host_library, self.component, self.worker, self.ggml_library)
+
+
+def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadline: Deadline) -> Shipment:
+    """Choose the files a scenario asks for and refuse what cannot work, before anything is booted.
+
+    Raises:
+        ConfigError: the ggml library lacks the registration symbol.
+        BuildError: a file is no ELF file.
+    """
+    chosen = scenario.implementation
+    library = ggml_library(scenario.host.ggml_library, root, deadline)
+    registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION
+    require_registration(library, registration, scenario.host.ggml_registration)
+    return Shipment(
+        guest_library=Payload.of("guest library", _builtin_or(chosen.guest, native.guest_library), GUEST_LIBRARY),
+        host_library=Payload.of("host library", _builtin_or(chosen.host, native.host_library)),
+        component=Payload.of("component", _builtin_or(chosen.component, native.component)),
+        worker=Payload.of("worker", native.worker),
+        ggml_library=library,
+        registration=registration,
+    )
+
+
+def ggml_library(choice: str, root: HostRoot, deadline: Deadline) -> Payload:
+    """``cpu`` and ``vulkan`` are the host root's own libraries, anything else is a path on the host."""
+    match choice:
+        case "cpu":
+            found = best_cpu_library(root, deadline)
+        case "vulkan":
+            found = root.path / BACKENDS / "libggml-vulkan.so"
+        case _:
+            return Payload.of("ggml library", Path(choice))
+    return Payload.of("ggml library", found, f"/{found.relative_to(root.path)}")
+
+
+def best_cpu_library(root: HostRoot, deadline: Deadline) -> Path:
+    """The CPU variant with the highest score of its own on this processor, as ggml's registry chooses."""
+    variants = sorted((root.path / BACKENDS).glob("libggml-cpu*.so"))
+    script = Path(next(iter(ggml.__path__))) / "registry.py"
+    inside = [f"/{variant.relative_to(root.path)}" for variant in variants]
+    argv = root.enter(("/usr/bin/python3", script, "scores", *inside), binds=(Bind(script),))
+    output = check(argv, what="asking ggml's CPU variants for their score", deadline=deadline.narrowed(SCORES_S))
+    scores: dict[str, int] = json.loads(output.splitlines()[-1])["scores"]
+    best = max(scores, key=lambda variant: scores[variant], default=None)
+    if best is None or scores[best] == 0:
+        raise BuildError("no CPU variant of ggml runs on this processor", output=json.dumps(scores))
+    return root.path / best.removeprefix("/")
+
+
+def require_registration(library: Payload, symbol: str, asked: str | None) -> None:
+    """The library must export the symbol. Raises ``ConfigError`` naming those that it has."""
+    symbols = exported_symbols(library.path)
+    if symbol in symbols:
+        return
+    similar = sorted(name for name in symbols if name.startswith("ggml_backend_") and name.endswith(("_reg", "_init")))
+    key = "host.ggml_registration" if asked else "host.ggml_library"
+    text = f"{library.path} has no registration symbol {symbol}"
+    hint = f"it exports {', '.join(similar)}" if similar else "it exports nothing that registers a ggml backend"
+    raise ConfigError("scenario", [ConfigProblem(key, text, hint)])
+
+
+def processor_count() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def records(payloads: Sequence[Payload]) -> tuple[PayloadRecord, ...]:
+    """For the bundle."""
+    return tuple(payload.record for payload in payloads)
+
+
+def _builtin_or(choice: str, builtin: Path) -> Path:
+    return builtin if choice == BUILTIN else Path(choice)

@@ -1,0 +1,31 @@
+"""What a check is given: a variant in its booted guest, with everything that was decided before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.scenario.expand import Variant
+from lab.scenario.guest_programs import Listing
+from lab.scenario.platform import Guest, Ingredients, Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One variant, ready to be checked.
+
+    Attributes:
+        host_variables: what QEMU was given.
+        guest_variables: what programs under test are given.
+        listing: ggml's registry in the guest, and the processes while it was listed.
+        logs: the variant's own folder in the bundle.
+    """
+
+    variant: Variant
+    platform: Platform
+    guest: Guest
+    ingredients: Ingredients
+    host_variables: dict[str, str]
+    guest_variables: dict[str, str]
+    listing: Listing
+    logs: Path

@@ -1,0 +1,267 @@
+"""One variant in its booted guest: its checks, its calls, its verdict.
+
+The verdict is made of findings. Those that blame the product make a variant *failed*, those that blame the lab *error*; only
+one with results and without findings *passed*. The end is written down whatever it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, MappedRecord, Status, VariantRecord
+from lab.bundle.writer import BundleWriter, CheckWriter
+from lab.elf import ProcessFacts
+from lab.errors import CommandFailed, GuestLost, LabError, WaitTimeout
+from lab.ggml.registry import Device
+from lab.ops.upstream import reference_device, remote_device
+from lab.scenario import calls
+from lab.scenario.calls import CallCollector
+from lab.scenario.checks import ops, state
+from lab.scenario.environment import guest_environment
+from lab.scenario.evidence import crash_blame
+from lab.scenario.expand import Variant
+from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
+from lab.scenario.listener import RunListener
+from lab.scenario.model import OpsCheck
+from lab.scenario.platform import BootPlan, Guest, Platform
+from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+from lab.scenario.stage import Stage
+
+TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
+"""Parts of file names that a report tells of; a process maps a hundred more."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootedVariant:
+    """A variant, the guest it runs in, and where what it does is written down.
+
+    ``boot_s`` and ``started`` are the boot's for the first variant of a boot; the others had none of their own.
+    """
+
+    variant: Variant
+    guest: Guest
+    plan: BootPlan
+    platform: Platform
+    bundle: BundleWriter
+    listener: RunListener
+    logs: Path
+    boot: int
+    boot_s: float
+    started: float
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Scenario and variant."""
+        return self.variant.scenario.name, self.variant.id
+
+    @property
+    def guest_calls(self) -> str:
+        """The guest's folder for call records of this variant."""
+        return f"{GUEST_FOLDER}/calls/{self.variant.id}"
+
+
+@dataclass(slots=True)
+class VariantRun:
+    """A run of a variant, as far as it got."""
+
+    here: BootedVariant
+    listing: Listing | None = None
+    observed: Observation | None = None
+    ops_runs: list[tuple[ops.OpsRun, CheckWriter]] = field(default_factory=list)
+    writers: list[CheckWriter] = field(default_factory=list)
+    facts: int = 0
+    interrupted: bool = False
+    calls: CallsRecord = field(default_factory=CallsRecord)
+
+    def run(self) -> None:
+        """Run every check of the variant and write down what is wrong.
+
+        Raises:
+            KeyboardInterrupt: nothing else; what there is was written down.
+        """
+        collector = CallCollector(
+            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FOLDER
+        )
+        with self.here.listener.step(f"checking {'/'.join(self.here.place)}"):
+            try:
+                self._check(collector)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                raise
+            except LabError as error:
+                self._writer("lab").finding(finding_of(error))
+            finally:
+                self._conclude(collector)
+
+    def _check(self, collector: CallCollector) -> None:
+        """The registry first, since everything else builds on it, then the checks in the file's order."""
+        here = self.here
+        scenario, deadline = here.variant.scenario, here.plan.deadline
+        here.guest.ssh.execute(f"mkdir -p {here.guest_calls}", deadline)
+        variables = guest_environment(scenario, GUEST_LIBRARY, here.guest_calls)
+        self.listing = self._listing(variables)
+        stage = Stage(
+            here.variant,
+            here.platform,
+            here.guest,
+            here.plan.ingredients,
+            dict(here.plan.variables),
+            variables,
+            self.listing,
+            here.logs,
+        )
+        for check in scenario.checks:
+            writer = self._writer(check.kind)
+            if isinstance(check, OpsCheck):
+                self._ops(stage, check, writer, collector)
+            else:
+                with here.listener.step("state of guest and host"):
+                    self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
+
+    def _listing(self, variables: dict[str, str]) -> Listing:
+        """The registry of ggml in the guest. A program that dies or hangs on loading our library is the product's failure."""
+        try:
+            return listed_devices(self.here.guest, variables, self._observe, self.here.plan.deadline)
+        except (CommandFailed, WaitTimeout) as error:
+            raise ListingFailed(str(error)) from error
+
+    def _ops(self, stage: Stage, check: OpsCheck, writer: CheckWriter, collector: CallCollector) -> None:
+        deadline = self.here.plan.deadline
+        run = ops.prepared(stage, check, writer, deadline)
+        if run is None:
+            return
+        self.ops_runs.append((run, writer))
+
+        def on_row() -> None:
+            bad = sum(result.outcome.blame is not None for result in run.stream.results)
+            self.here.listener.cases(len(run.stream.results), len(run.expected), bad)
+            collector.stream()
+
+        with self.here.listener.step(f"{check.program} on {run.stream.device}"):
+            ops.run_program(stage, run, writer, ops.Eyes(self._observe, on_row), deadline)
+
+    def _observe(self, pid: int) -> Observation:
+        """The processes of this moment. A worker that ends meanwhile is not among them."""
+        here = self.here
+        workers = []
+        for worker in here.guest.worker_pids():
+            with contextlib.suppress(OSError):
+                workers.append(here.platform.process(worker))
+        program = guest_process(here.guest, pid, here.plan.deadline)
+        self.observed = Observation(program, here.platform.process(here.guest.qemu_pid), tuple(workers))
+        return self.observed
+
+    def _conclude(self, collector: CallCollector) -> None:
+        """Calls of both sides, the case that was running when it all ended, and what is wrong with each check."""
+        alive = self.here.guest.alive()
+        joined = collector.joined(self.here.guest if alive else None, self.here.guest_calls)
+        self.calls = calls.calls_record(joined)
+        for run, writer in self.ops_runs:
+            lost = run.lost_case()
+            if lost is not None:
+                writer.case(lost)
+            for finding in run.findings(collector.last_call()):
+                writer.finding(finding)
+        if alive and not self.interrupted:
+            writer = self._writer("calls")
+            for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
+                writer.finding(finding)
+            if not self.facts and not self._results():
+                writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
+
+    def _writer(self, check: str) -> CheckWriter:
+        writer = CheckWriter(self.here.bundle, *self.here.place, check)
+        self.writers.append(writer)
+        return writer
+
+    def _results(self) -> list[CaseResult]:
+        return [result for writer in self.writers for result in writer.results]
+
+    def findings(self) -> list[Finding]:
+        """Everything found wrong so far."""
+        return [finding for writer in self.writers for finding in writer.findings]
+
+    def add(self, finding: Finding) -> None:
+        """Something is wrong that shows only after the checks."""
+        self._writer("lab").finding(finding)
+
+    def record(self, status: Status | None = None) -> VariantRecord:
+        """How the variant stands, for ``run.json``; judged by its findings unless a status is given."""
+        here, devices = self.here, self.listing.devices if self.listing else ()
+        findings = self.findings()
+        return VariantRecord(
+            name=here.place[0],
+            variant=here.place[1],
+            status=status or (Status.INTERRUPTED if self.interrupted else status_of(findings)),
+            cases=counts_of(self._results()),
+            device=device_record(remote_device(devices)),
+            reference=device_record(reference_device(devices)),
+            accel=here.plan.accel,
+            capset=here.variant.scenario.guest.capset,
+            boot_s=round(here.boot_s, 3),
+            wall_s=round(time.monotonic() - here.started, 3),
+            calls=self.calls,
+            settings=here.variant.scenario.model_dump_json(),
+            boot=here.boot,
+            mapped=tuple(mapped_records(self.observed)) if self.observed else (),
+            expected_cases=sum(len(run.expected) for run, _ in self.ops_runs) or None,
+            reason=findings[0].text if findings else "",
+            logs=str(here.logs.relative_to(here.bundle.folder)),
+        )
+
+
+class ListingFailed(LabError):
+    """The guest's program that lists ggml's devices, with the library under test loaded, did not do it."""
+
+
+def status_of(findings: list[Finding]) -> Status:
+    """The verdict that findings make."""
+    if any(finding.blame is Blame.PRODUCT for finding in findings):
+        return Status.FAILED
+    return Status.ERROR if findings else Status.PASSED
+
+
+def finding_of(error: LabError) -> Finding:
+    """An error that ended a variant's checks, as a finding."""
+    match error:
+        case ListingFailed():
+            return Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, f"listing ggml's devices in the guest failed: {error}")
+        case GuestLost():
+            return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
+        case _:
+            return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
+
+
+def counts_of(results: list[CaseResult]) -> CaseCounts:
+    """Distinct cases by how they ended."""
+    distinct = {result.case: result.outcome for result in results}
+    columns = Counter(Outcome(outcome).column for outcome in distinct.values())
+    return CaseCounts(**columns)
+
+
+def device_record(device: Device | None) -> DeviceRecord | None:
+    """A device for ``run.json``."""
+    if device is None:
+        return None
+    return DeviceRecord(
+        registry=device.registry, name=device.name, type=device.type, description=device.description, index=device.index
+    )  # fmt: skip
+
+
+def mapped_records(observed: Observation) -> Iterator[MappedRecord]:
+    """What was mapped of ggml, virgl and their like, in each process."""
+    processes: tuple[tuple[str, ProcessFacts], ...] = (
+        ("guest program", observed.program),
+        ("QEMU", observed.qemu),
+        *(("worker", worker) for worker in observed.workers),
+    )
+    for process, facts in processes:
+        for file in facts.mapped:
+            if any(word in file.path.lower() for word in TOLD_OF):
+                yield MappedRecord(process=process, path=file.path, build_id=file.build_id)

@@ -1,0 +1,10 @@
+"""Reports: what a run bundle says, as a page to read.
+
+Everything here is made from bundles and from nothing else of the lab: ``store`` finds them, ``statistics`` counts,
+``render`` writes ``index.html`` and ``summary.md`` beside the data.
+"""
+
+from reports.render import rendered_report
+from reports.store import newest_bundle
+
+__all__ = ["newest_bundle", "rendered_report"]

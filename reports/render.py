@@ -1,0 +1,171 @@
+"""Bundle → ``index.html`` and ``summary.md``.
+
+The page is one file that works offline and without scripts: style sheet inlined, plots drawn as HTML and inline SVG. They
+follow the reader's light or dark setting and stay legible on a phone, and the page stays below a megabyte; an interactive
+plotting library would have weighed five times the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from lab.bundle import Bundle, read_bundle
+from lab.bundle.outcome import Outcome
+from lab.bundle.schema import LOGS, PAGE, SUMMARY, CaseRow, FactRow, FindingRow, Status, VariantRecord
+from lab.bundle.writer import write_whole
+from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
+
+TEMPLATES = Path(__file__).parent / "templates"
+KIB = 1024
+MILLISECOND_US = 1000.0
+SECOND_US = 1_000_000.0
+
+SYMBOLS = {
+    Outcome.PASS: "✓",
+    Outcome.FAIL: "✗",
+    Outcome.UNSUPPORTED: "\N{EN DASH}",
+    Outcome.GUEST_CRASH: "!",
+    Outcome.HOST_CRASH: "!",
+    Outcome.HANG: "!",
+    Outcome.ERROR: "!",
+}
+VERDICTS = {
+    Status.PASSED: "Passed",
+    Status.FAILED: "Failed",
+    Status.ERROR: "Lab error",
+    Status.SKIPPED: "Skipped",
+    Status.INTERRUPTED: "Interrupted",
+    Status.RUNNING: "Cut off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """A variant with everything the page shows of it."""
+
+    record: VariantRecord
+    number: int
+    cases: tuple[CaseRow, ...]
+    facts: tuple[FactRow, ...]
+    findings: tuple[FindingRow, ...]
+    ops: dict[str, OpOutcomes]
+    durations: tuple[Durations, ...]
+    parts: tuple[TimeParts, ...]
+    logs: tuple[Path, ...]
+
+    @property
+    def label(self) -> str:
+        """How the page calls it."""
+        return self.record.variant
+
+
+def rendered_report(folder: Path) -> Path:
+    """Write the page and the summary into the bundle; the path of the page. Raises ``ConfigError`` for no bundle."""
+    bundle = read_bundle(folder)
+    environment = _environment()
+    views, axis = variant_views(bundle)
+    values = {
+        "bundle": bundle,
+        "run": bundle.run,
+        "views": views,
+        "axis": axis,
+        "ops": tuple(dict.fromkeys(op for view in views for op in view.ops)),
+        "commands": commands_of(views),
+        "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        "Outcome": Outcome,
+    }
+    write_whole(folder / SUMMARY, environment.get_template("summary.md.j2").render(values))
+    write_whole(folder / PAGE, environment.get_template("report.html.j2").render(values))
+    return folder / PAGE
+
+
+def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
+    """All variants, and the axis that their call durations share."""
+    calls = [bundle.calls_of(record.name, record.variant) for record in bundle.run.variants]
+    axis = LogAxis.over([call.duration_ns / 1000.0 for group in calls for call in group])
+    views = []
+    for number, (record, group) in enumerate(zip(bundle.run.variants, calls, strict=True)):
+        here = (record.name, record.variant)
+        cases = tuple(row for row in bundle.cases if (row.scenario, row.variant) == here)
+        view = VariantView(
+            record=record,
+            number=number,
+            cases=cases,
+            facts=tuple(row for row in bundle.facts if (row.scenario, row.variant) == here),
+            findings=tuple(row for row in bundle.findings if (row.scenario, row.variant) == here),
+            ops=op_outcomes(cases),
+            durations=durations(group, axis),
+            parts=time_parts(group),
+            logs=logs_of(bundle.folder, record),
+        )
+        views.append(view)
+    return tuple(views), axis
+
+
+def logs_of(folder: Path, record: VariantRecord) -> tuple[Path, ...]:
+    """Log files of a variant, relative to the bundle."""
+    logs = folder / (record.logs or f"{LOGS}/{record.variant}")
+    return tuple(path.relative_to(folder) for path in sorted(logs.rglob("*")) if path.is_file()) if logs.is_dir() else ()
+
+
+def commands_of(views: Sequence[VariantView]) -> tuple[str, ...]:
+    """Every command that any variant sent, the one that took most time first."""
+    totals: dict[str, float] = {}
+    for view in views:
+        for one in view.durations:
+            totals[one.command] = totals.get(one.command, 0.0) + one.total_ms
+    return tuple(sorted(totals, key=lambda command: -totals[command]))
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=jinja2.select_autoescape(("html.j2",)),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "duration": duration_text,
+        "bytes": bytes_text,
+        "percent": lambda share: f"{100 * share:.2f}",
+        "symbol": lambda outcome: SYMBOLS[Outcome(outcome)],
+        "verdict": lambda status: VERDICTS[Status(status)],
+        "css": lambda text: str(text).replace(" ", "-"),
+        "area": area_path,
+    }
+    return environment
+
+
+def duration_text(microseconds: float | None) -> str:
+    """A duration with a unit that suits it, three figures."""
+    if microseconds is None:
+        return "\N{EN DASH}"
+    if microseconds < MILLISECOND_US:
+        return f"{microseconds:.3g} µs" if microseconds < 100 else f"{microseconds:.0f} µs"  # noqa: PLR2004 - no exponents
+    if microseconds < SECOND_US:
+        value = microseconds / MILLISECOND_US
+        return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"  # noqa: PLR2004 - no exponents
+    return f"{microseconds / SECOND_US:.3g} s"
+
+
+def bytes_text(size: int) -> str:
+    """A size with a unit that suits it."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < KIB or unit == "GiB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= KIB
+    return f"{size} B"
+
+
+def area_path(shape: Sequence[float], height: float = 20.0) -> str:
+    """SVG path of a distribution over a width of as many units as it has bins."""
+    steps = " ".join(
+        f"L{index} {height * (1 - value):.1f} L{index + 1} {height * (1 - value):.1f}" for index, value in enumerate(shape)
+    )
+    return f"M0 {height:.0f} {steps} L{len(shape)} {height:.0f} Z"
