@@ -60,7 +60,7 @@ InitCode initialize(uint32_t context, const apir_callbacks *callbacks) {
 
 // The session's refusals in words; a guest that is refused for ever does not fill the log.
 DispatchCode refused(Session &session, uint32_t call, const char *text) {
-    if (session.may_log_refusal()) log(Level::warn, "ggml-virtgpu-backend: %s: %s", call_name(call), text);
+    if (session.may_log_refusal(text)) log(Level::warn, "ggml-virtgpu-backend: %s: %s", call_name(call), text);
     return DispatchCode::failed;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include <apir_gen.hpp>
 #include <ggml-backend.h>
@@ -34,8 +35,12 @@ class Session {
     // Reads the request, acts, writes the reply. Throws Refusal (and what allocation throws), then `reply` means nothing.
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
 
-    // Counts a refusal; whether it is still to be logged.
-    bool may_log_refusal() { return ++refusals_ <= max_logged_refusals; }
+    // Whether a refusal is to be logged: not the same one again and again, and not for ever.
+    bool may_log_refusal(const char *text) {
+        if (last_refusal_ == text) return false;
+        last_refusal_ = text;
+        return ++refusals_ <= max_logged_refusals;
+    }
 
     // calls_device.cpp
     DeviceGetDeviceCountReply on_device_get_device_count(const DeviceGetDeviceCountRequest &request);
@@ -80,6 +85,7 @@ class Session {
     std::mutex mutex_; // one call at a time: backends are not safe for more
     const apir_callbacks *callbacks_ = nullptr; // of the call under way
     int refusals_ = 0;
+    std::string last_refusal_;
     SharedMemory memory_;
     GgmlLibrary library_;
     HandleTable<ggml_backend_buffer_type_t, HandleKind::buffer_type> buffer_types_;

@@ -1,0 +1,313 @@
+// Each call of the host library, good and bad, against ggml's CPU backend in-process.
+#include <ggml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "host_loopback.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+constexpr uint32_t ok = 0;
+constexpr uint32_t failed = 1;
+
+void device_calls() {
+    auto host = cpu_loopback();
+    expect_equal(host->call<DeviceGetDeviceCountReply>(Call::device_get_device_count, DeviceGetDeviceCountRequest{}).count, 1, "device count");
+    expect_equal(host->call<DeviceGetCountReply>(Call::device_get_count, DeviceGetCountRequest{}).count, 1, "count");
+    expect(host->call<DeviceGetNameReply>(Call::device_get_name, DeviceGetNameRequest{}).name == "CPU", "device name");
+    expect(!host->call<DeviceGetDescriptionReply>(Call::device_get_description, DeviceGetDescriptionRequest{}).description.empty(), "description");
+    expect_equal(host->call<DeviceGetTypeReply>(Call::device_get_type, DeviceGetTypeRequest{}).type, static_cast<uint32_t>(DeviceType::cpu), "type");
+    auto memory = host->call<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
+    expect(memory.total > 0 && memory.free <= memory.total, "memory");
+    auto props = host->call<DeviceGetPropsReply>(Call::device_get_props, DeviceGetPropsRequest{});
+    expect(props.buffer_from_host_ptr && !props.events, "props of ggml-cpu");
+    uint64_t type = device_buffer_type(*host);
+    expect(type != 0 && type == device_buffer_type(*host), "the buffer type's handle does not change");
+    expect(host->call<BufferTypeGetNameReply>(Call::buffer_type_get_name, BufferTypeGetNameRequest{type}).name == "CPU", "buffer type name");
+    uint64_t alignment = host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{type}).alignment;
+    expect(alignment >= 16 && (alignment & (alignment - 1)) == 0, "alignment");
+    expect(host->call<BufferTypeGetMaxSizeReply>(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{type}).max_size == UINT64_MAX, "no largest");
+    expect(!host->call<BufferTypeIsHostReply>(Call::buffer_type_is_host, BufferTypeIsHostRequest{12345}).is_host, "is_host is false for any handle");
+    expect(host->call<NegotiateReply>(Call::negotiate, NegotiateRequest{1, UINT64_MAX, 7}).accepted == 0, "no extension yet");
+    expect_equal(host->code(Call::negotiate, NegotiateRequest{2, 0, 7}), failed, "another negotiation version");
+    std::vector<uint8_t> reply;
+    expect_equal(host->raw(23, {}, &reply), 6u, "unknown call");
+    expect(reply.empty(), "reply of an unknown call");
+    expect_equal(host->raw(UINT32_MAX, {}), 6u, "unknown call");
+}
+
+void initialize_errors() {
+    struct Expected {
+        std::map<std::string, std::string> config;
+        InitCode code;
+        const char *text;
+    };
+    const Expected all[] = {
+        {{}, InitCode::cannot_open_ggml, "cannot open the GGML library: env var 'APIR_LLAMA_CPP_GGML_LIBRARY_PATH' not defined\n"},
+        {{{"ggml.library.path", "/no/such.so"}}, InitCode::cannot_open_ggml, "cannot open the GGML library '/no/such.so': "},
+        {{{"ggml.library.path", GGML_CPU_LIBRARY}, {"ggml.library.reg", "nothing"}}, InitCode::ggml_symbols, "symbol 'nothing' not found"},
+        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_no_registry"}}, InitCode::registration_failed, "gave no backend"},
+        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_no_device"}}, InitCode::no_device, "offers no device"},
+        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_broken_device"}}, InitCode::backend_init_failed, "cannot be initialised"},
+    };
+    std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    for (const Expected &each : all) {
+        Loopback host(1, each.config);
+        expect_equal(host.initialize(), static_cast<uint32_t>(each.code), each.text);
+        expect_equal(host.raw(0, {}), failed, "a call after a failed initialisation");
+        std::ostringstream log;
+        log << std::ifstream(path).rdbuf();
+        std::string wanted = "[error] ggml-virtgpu-backend: apir_backend_initialize: ";
+        // Truncated at each start, so that the line is the only one.
+        expect(log.str().rfind(wanted, 0) == 0, "log begins with: " + log.str());
+        expect(log.str().find(each.text) != std::string::npos, "log lacks: " + std::string(each.text) + " in " + log.str());
+    }
+    unlink(path.c_str());
+}
+
+void several_contexts() {
+    auto first = cpu_loopback(1);
+    auto second = cpu_loopback(2);
+    expect_equal(first->initialize(), static_cast<uint32_t>(InitCode::already_initialised), "the same context twice");
+    uint64_t buffer = new_buffer(*first, 64);
+    expect_equal(second->code(Call::buffer_clear, BufferClearRequest{buffer, 0}), failed, "a handle of another context");
+    second.reset();
+    expect_equal(first->code(Call::buffer_clear, BufferClearRequest{buffer, 0}), ok, "the first context lives on");
+    first->deinit();
+    expect_equal(first->code(Call::buffer_clear, BufferClearRequest{buffer, 0}), failed, "a call after deinit");
+    expect_equal(first->initialize(), static_cast<uint32_t>(InitCode::success), "the same context anew");
+}
+
+void handles() {
+    auto host = cpu_loopback();
+    uint64_t type = device_buffer_type(*host);
+    uint64_t buffer = new_buffer(*host, 4096);
+    for (uint64_t forged : {uint64_t{0}, type, buffer + 1, buffer ^ (uint64_t{1} << 56), UINT64_MAX, reinterpret_cast<uint64_t>(&type)}) {
+        std::string what = " with handle " + std::to_string(forged);
+        expect_equal(host->code(Call::buffer_get_base, BufferGetBaseRequest{forged}), failed, "get_base" + what);
+        expect_equal(host->code(Call::buffer_clear, BufferClearRequest{forged, 0}), failed, "clear" + what);
+        expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{forged}), failed, "free" + what);
+        TensorRecord tensor = f32_tensor(1, forged, 0, 4);
+        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{forged, tensor, 2, 0, 16}), failed, "set" + what);
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{forged, tensor, 2, 0, 16}), failed, "get" + what);
+        expect_equal(host->code(Call::buffer_cpy_tensor, BufferCpyTensorRequest{forged, tensor, tensor}), failed, "copy" + what);
+    }
+    for (uint64_t forged : {uint64_t{0}, buffer, type + 1, UINT64_MAX}) {
+        std::string what = " with handle " + std::to_string(forged);
+        expect_equal(host->code(Call::buffer_type_get_name, BufferTypeGetNameRequest{forged}), failed, "name" + what);
+        expect_equal(host->code(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{forged}), failed, "alignment" + what);
+        expect_equal(host->code(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{forged}), failed, "max size" + what);
+        expect_equal(host->code(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{forged, 16}), failed, "alloc" + what);
+        expect_equal(host->code(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{forged, OpRecord{}}), failed, "alloc size" + what);
+    }
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), ok, "free");
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), failed, "free twice");
+    expect(new_buffer(*host, 4096) != buffer, "a handle is never given twice");
+}
+
+void bases() {
+    auto host = cpu_loopback();
+    uint64_t alignment = 0;
+    alignment = host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{device_buffer_type(*host)}).alignment;
+    uint64_t previous_end = 0;
+    for (int i = 0; i < 100; ++i) {
+        uint64_t base = host->call<BufferGetBaseReply>(Call::buffer_get_base, BufferGetBaseRequest{new_buffer(*host, 5000)}).base;
+        expect(base != 0 && base % alignment == 0, "a base is aligned and not 0");
+        expect(base >= previous_end, "buffers overlap in the guest's eyes");
+        previous_end = base + 5000;
+        // Made up: an address of this process would be mapped.
+        unsigned char resident = 0;
+        expect(mincore(reinterpret_cast<void *>(base / 4096 * 4096), 4096, &resident) != 0, "a base is an address of the host's");
+    }
+}
+
+void allocation() {
+    auto host = cpu_loopback();
+    uint64_t type = device_buffer_type(*host);
+    for (uint64_t size : {uint64_t{0}, UINT64_MAX, uint64_t{1} << 60}) {
+        auto reply = host->call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, size});
+        expect_equal(reply.buffer, uint64_t{0}, "a buffer of " + std::to_string(size) + " bytes");
+    }
+    std::vector<uint8_t> request = Loopback::encoded(BufferTypeAllocBufferRequest{type, 64});
+    expect_equal(host->raw(14, request, nullptr, 4), failed, "a reply that has no room");
+    for (size_t size = 0; size < request.size(); ++size)
+        expect_equal(host->raw(14, {request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}), failed, "a truncated request");
+}
+
+void set_and_get() {
+    auto host = cpu_loopback();
+    uint64_t buffer = new_buffer(*host, 1024);
+    uint8_t *data = host->resource(2).data();
+    for (int i = 0; i < 256; ++i) data[i] = static_cast<uint8_t>(i);
+    TensorRecord tensor = f32_tensor(1, buffer, 512, 64);
+    expect_equal(host->code(Call::buffer_clear, BufferClearRequest{buffer, 0xee}), ok, "clear");
+    expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, tensor, 2, 16, 32}), ok, "set a part");
+    std::memset(data, 0, 256);
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 2, 0, 256}), ok, "get all");
+    bool right = true;
+    for (int i = 0; i < 256; ++i) right = right && data[i] == (i >= 16 && i < 48 ? i - 16 : 0xee);
+    expect(right, "what was set is got, the rest is as cleared");
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 2, 256, 0}), ok, "nothing at the end");
+    struct Bad {
+        const char *what;
+        uint32_t resource;
+        uint64_t offset, size, at;
+    };
+    const uint64_t huge = UINT64_MAX;
+    for (const Bad &bad : {Bad{"beyond the tensor", 2, 225, 32, 512}, Bad{"offset wraps", 2, huge, 32, 512}, Bad{"size wraps", 2, 16, huge, 512},
+                           Bad{"no such resource", 77, 0, 16, 512}, Bad{"tensor leaves the buffer", 2, 0, 16, 772},
+                           Bad{"data wraps", 2, 0, 16, huge - 8}}) {
+        TensorRecord moved = tensor;
+        moved.data = bad.at;
+        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}), failed, bad.what);
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}), failed, bad.what);
+    }
+    host->add(3, 8);
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 3, 0, 9}), failed, "a resource that is too small");
+    for (uint32_t type : {4u, 5u, 31u, 43u, 1000u, UINT32_MAX}) {
+        TensorRecord odd = tensor;
+        odd.type = type;
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, odd, 2, 0, 4}), failed, "type " + std::to_string(type));
+    }
+    TensorRecord partial = tensor;
+    partial.type = 2; // q4_0: blocks of 32
+    partial.ne[0] = 33;
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, partial, 2, 0, 4}), failed, "half a block");
+    TensorRecord wide = tensor;
+    std::fill(std::begin(wide.ne), std::end(wide.ne), UINT32_MAX);
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, wide, 2, 0, 4}), failed, "dimensions that overflow");
+}
+
+void copy_between_tensors() {
+    auto host = cpu_loopback();
+    uint64_t from = new_buffer(*host, 256);
+    uint64_t to = new_buffer(*host, 256);
+    expect_equal(host->code(Call::buffer_clear, BufferClearRequest{from, 7}), ok, "clear");
+    expect_equal(host->code(Call::buffer_clear, BufferClearRequest{to, 0}), ok, "clear");
+    auto copied = [&](const TensorRecord &source, const TensorRecord &destination) {
+        return host->call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to, source, destination}).copied;
+    };
+    expect(copied(f32_tensor(1, from, 0, 16), f32_tensor(2, to, 64, 16)), "copy");
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{to, f32_tensor(2, to, 0, 64), 2, 0, 256}), ok, "get");
+    const uint8_t *data = host->resource(2).data();
+    expect(data[63] == 0 && data[64] == 7 && data[127] == 7 && data[128] == 0, "only the destination is written");
+    expect(!copied(f32_tensor(1, 999, 0, 16), f32_tensor(2, to, 64, 16)), "a foreign source");
+    expect(!copied(f32_tensor(1, from, 0, 8), f32_tensor(2, to, 64, 16)), "another shape");
+    expect(!copied(f32_tensor(1, to, 0, 32), f32_tensor(2, to, 64, 32)), "overlapping");
+    expect(copied(f32_tensor(1, to, 64, 16), f32_tensor(2, to, 64, 16)), "onto itself");
+    auto code = [&](const TensorRecord &source, const TensorRecord &destination) {
+        return host->code(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to, source, destination});
+    };
+    expect_equal(code(f32_tensor(1, from, 240, 16), f32_tensor(2, to, 64, 16)), failed, "a source beyond its buffer");
+    expect_equal(code(f32_tensor(1, from, 0, 16), f32_tensor(2, to, 200, 16)), failed, "a destination beyond its buffer");
+}
+
+void shared_buffers() {
+    auto host = cpu_loopback();
+    Resource &blob = host->add(9, 8192);
+    DeviceBufferFromPtrRequest request{9, 8192, 8192};
+    auto made = host->call<DeviceBufferFromPtrReply>(Call::device_buffer_from_ptr, request);
+    expect(made.buffer != 0 && made.buft != 0, "a buffer in a resource");
+    expect_equal(host->code(Call::buffer_clear, BufferClearRequest{made.buffer, 0x5a}), ok, "clear");
+    expect(blob.data()[0] == 0x5a && blob.data()[8191] == 0x5a, "the resource is the buffer");
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}), ok, "free of a buffer that owns no memory");
+    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8193, 8193}), failed, "more than the resource has");
+    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, UINT64_MAX, 1}), failed, "much more");
+    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{10, 16, 16}), failed, "no such resource");
+    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 0, 0}), failed, "no bytes");
+    // Left to deinit: that must cope with it too.
+    host->call<DeviceBufferFromPtrReply>(Call::device_buffer_from_ptr, request);
+}
+
+// With a component that tells no sizes the memory map is the bound.
+void mapped_bound() {
+    Loopback host(1, cpu_config(), false);
+    expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+    uint64_t buffer = new_buffer(host, 1 << 16);
+    host.add(9, 8192);
+    TensorRecord tensor = f32_tensor(1, buffer, 0, 1 << 14);
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), ok, "up to the end of the mapping");
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8193}), failed, "beyond the mapping");
+}
+
+RawTensor raw_f32(int64_t n) {
+    RawTensor tensor;
+    tensor.ne[0] = n;
+    tensor.ne[1] = tensor.ne[2] = tensor.ne[3] = 1;
+    tensor.nb[0] = 4;
+    tensor.nb[1] = tensor.nb[2] = tensor.nb[3] = static_cast<uint64_t>(4 * n);
+    return tensor;
+}
+
+void ops_in_line() {
+    auto host = cpu_loopback();
+    auto supports = [&](const OpRecord &op) { return host->call<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op}).supported; };
+    OpRecord add;
+    add.tensor = raw_f32(4);
+    add.tensor.op = GGML_OP_ADD;
+    // Guest pointers, which must never be followed.
+    add.tensor.src[0] = 0x1000;
+    add.tensor.src[1] = 0xdeadbeef;
+    add.src[0] = add.src[1] = raw_f32(4);
+    for (RawTensor *each : {&add.tensor, &add.src[0], &add.src[1]}) each->data = each->extra = each->buffer = 0x7f0000001000;
+    expect(supports(add), "ADD");
+    OpRecord half = add;
+    half.tensor.src[1] = 0;
+    expect(!supports(half), "ADD of one source");
+    OpRecord custom = add;
+    custom.tensor.op = GGML_OP_MAP_CUSTOM1;
+    expect(!supports(custom), "an op that carries a function pointer");
+    OpRecord unary = add;
+    unary.tensor.op = GGML_OP_UNARY;
+    unary.tensor.op_params[0] = 9999;
+    expect(!supports(unary), "a unary op that there is not");
+    OpRecord viewed = add;
+    viewed.tensor.view_src = 0x2000;
+    viewed.view_src = raw_f32(4);
+    expect(supports(viewed), "ADD into a view");
+    uint64_t type = device_buffer_type(*host);
+    OpRecord plain;
+    plain.tensor = raw_f32(32);
+    plain.tensor.type = GGML_TYPE_Q4_0;
+    plain.tensor.nb[0] = 18;
+    plain.tensor.nb[1] = plain.tensor.nb[2] = plain.tensor.nb[3] = 18;
+    auto size = [&](const OpRecord &op) {
+        return host->call<BufferTypeGetAllocSizeReply>(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{type, op}).size;
+    };
+    expect_equal(size(plain), uint64_t{18}, "alloc size of a q4_0 block");
+    expect_equal(size(half), uint64_t{16}, "alloc size of an op without its sources");
+    for (int field = 0; field < 4; ++field) {
+        OpRecord bad = add;
+        if (field == 0) bad.src[1].ne[2] = -1;
+        if (field == 1) bad.tensor.type = 99;
+        if (field == 2) bad.tensor.op = GGML_OP_COUNT;
+        if (field == 3) bad.src[0].nb[3] = UINT64_MAX;
+        expect_equal(host->code(Call::device_supports_op, DeviceSupportsOpRequest{bad}), failed, "bad op " + std::to_string(field));
+    }
+    std::vector<uint8_t> bytes = Loopback::encoded(DeviceSupportsOpRequest{add});
+    for (size_t cut = 0; cut < bytes.size(); ++cut)
+        expect_equal(host->raw(6, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cut)}), failed, "a truncated op");
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"device_calls", device_calls},
+                      {"initialize_errors", initialize_errors},
+                      {"several_contexts", several_contexts},
+                      {"handles", handles},
+                      {"bases", bases},
+                      {"allocation", allocation},
+                      {"set_and_get", set_and_get},
+                      {"copy_between_tensors", copy_between_tensors},
+                      {"shared_buffers", shared_buffers},
+                      {"mapped_bound", mapped_bound},
+                      {"ops_in_line", ops_in_line}},
+                     count > 1 ? values[1] : nullptr);
+}
