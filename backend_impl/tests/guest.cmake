@@ -1,12 +1,24 @@
 # Guest library: its core linked with a fake device, in one process, no VM.
-add_library(apir-guest-fake STATIC guest_fake.cpp)
+add_library(apir-guest-fake STATIC guest_fake.cpp guest_scripted_host.cpp)
 target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 
-foreach(name startup golden calls)
+foreach(name startup golden calls failures threads)
   add_executable(test-guest-${name} guest_${name}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)
   add_test(NAME guest-${name} COMMAND test-guest-${name})
   set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
-# The whole op path: guest library, host library and ggml's CPU backend in one process.
+# The whole op path: guest library, host library and ggml's CPU backend in one process. Any variant of the CPU backend that
+# every processor of the architecture can run will do.
+file(GLOB cpu_backends /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-x64.so
+  /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu.so
+  /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-armv8.0_1.so)
+if(TARGET ggml-virtgpu-backend AND cpu_backends)
+  list(GET cpu_backends 0 cpu_backend)
+  add_executable(test-guest-loopback guest_loopback_test.cpp guest_loopback.cpp)
+  target_link_libraries(test-guest-loopback PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
+  add_dependencies(test-guest-loopback ggml-virtgpu-backend)
+  add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend})
+  set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
+endif()

@@ -1,0 +1,163 @@
+// What goes wrong after set-up: refusals, nonsense, silence, a dead worker. Each ends in a defined result and a message; nothing
+// aborts, nothing waits longer than its deadline.
+#include <chrono>
+
+#include "guest_bench.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Failed calls leave defined results and a message, and the device goes on.
+void test_refusals() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    CapturedLog log;
+    for (Call call : {Call::buffer_get_tensor, Call::buffer_set_tensor, Call::buffer_clear, Call::buffer_cpy_tensor,
+                      Call::buffer_type_alloc_buffer, Call::device_get_memory, Call::device_supports_op,
+                      Call::buffer_type_get_alloc_size, Call::backend_graph_compute}) {
+        host.refuse(call, static_cast<uint32_t>(ReturnCode::call_failed));
+    }
+    std::vector<uint8_t> out(100, 0xee);
+    ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(out == std::vector<uint8_t>(100, 0), "a failed get leaves stale bytes");
+    expect(log.has("get_tensor: the host refused it with code 5"), "a failed get says nothing");
+    ggml_backend_tensor_set(tensor, out.data(), 0, 100);
+    expect(log.has("set_tensor: the host refused it"), "a failed set says nothing");
+    ggml_backend_buffer_clear(buffer.get(), 1);
+    expect(bench.buffer(64) == nullptr, "a refused allocation gives a buffer");
+    size_t free_bytes = 1;
+    size_t total_bytes = 1;
+    ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+    expect(free_bytes == 0 && total_bytes == 0, "memory of a refused call");
+    ggml_tensor *sum = ggml_add(memory.get(), tensor, tensor);
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, sum), "a refused supports_op says yes");
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 100, "alloc size of a refused call");
+}
+
+void test_hostile_buffers() {
+    ScriptedHost host;
+    Bench bench(host);
+    CapturedLog log;
+    host.answer(Call::buffer_type_alloc_buffer, from_hex("0000000000000000"));
+    expect(bench.buffer(64) == nullptr, "handle 0 is a buffer");
+    host.answer(Call::buffer_type_alloc_buffer, from_hex("0100000000000000"));
+    for (const char *base : {"0000000000000000", "ffffffffffffffff", ""}) {
+        host.answer(Call::buffer_get_base, from_hex(base));
+        bool none = bench.buffer(64) == nullptr;
+        // An empty reply reads as the zeros that the guest left there.
+        expect(none, std::string("base ") + base + " accepted");
+    }
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("ffffffffffffff7f"));
+    Context memory = context();
+    ggml_tensor *a = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8);
+    ggml_tensor *sum = ggml_add(memory.get(), a, a);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 32, "an alloc size that libggml would abort on");
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("0100000000000000"));
+    ggml_tensor *product = ggml_mul(memory.get(), a, a);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), product) == 32, "an alloc size below ggml_nbytes");
+}
+
+// A host that does not answer costs one deadline; three in a row lose the device, and then nothing waits any more.
+void test_deadlines() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    host.silence(Call::buffer_get_tensor);
+    CapturedLog log;
+    std::vector<uint8_t> out(100, 0xee);
+    auto start = Clock::now();
+    ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    auto waited = Clock::now() - start;
+    expect(waited >= 150ms && waited < 1s, "a call's deadline");
+    expect(out == std::vector<uint8_t>(100, 0), "bytes of a call without a reply");
+    expect(log.has("get_tensor: no reply from the host in time"), "a missing reply says nothing");
+
+    auto reply_of = [](const std::vector<uint8_t> &command) { return command[8]; };
+    auto data_of = [](const std::vector<uint8_t> &command) { return command[12 + 8 + TensorRecord::wire_size]; };
+    ggml_backend_tensor_set(tensor, out.data(), 0, 100);
+    auto get = host.sent(Call::buffer_get_tensor)[0];
+    auto set = host.sent(Call::buffer_set_tensor)[0];
+    expect(reply_of(get) != reply_of(set), "the reply slot of a call without a reply is used again");
+    expect(data_of(get) != data_of(set), "the data slot of a call without a reply is used again");
+    expect(!log.has("device lost"), "one call without a reply loses the device");
+
+    for (int i = 0; i < 3; ++i) ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(log.has("device lost"), "three calls without a reply do not lose the device");
+    start = Clock::now();
+    for (int i = 0; i < 100; ++i) ggml_backend_tensor_get(tensor, out.data(), 0, 100);
+    expect(Clock::now() - start < 100ms, "a lost device is waited for");
+}
+
+void test_worker_lost() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    host.refuse(Call::backend_graph_compute, static_cast<uint32_t>(ReturnCode::worker_lost));
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph of a dead worker");
+    expect(log.has("the host's worker process has ended"), "a dead worker is not told");
+    size_t before = host.all().size();
+    expect(bench.buffer(64) == nullptr, "a buffer of a lost device");
+    expect(!ggml_backend_dev_supports_op(&bench.registry->device, ggml_mul(memory.get(), a, a)), "an op of a lost device");
+    buffer.reset();
+    expect(host.all().size() == before, "a lost device is still asked");
+}
+
+// Other calls wait while a graph computes, however short their own deadline is; the graph has its own.
+void test_graph_deadline() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "3000");
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    std::atomic<bool> computing{false};
+    host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
+        computing = true;
+        std::this_thread::sleep_for(600ms);
+        reply.i32(0);
+        return ScriptedHost::ok;
+    });
+    CapturedLog log;
+    std::thread other([&] {
+        while (!computing) std::this_thread::yield();
+        size_t free_bytes = 0;
+        size_t total_bytes = 0;
+        ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+        expect(total_bytes == 2000, "a call behind a graph gives up");
+    });
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph longer than a call's deadline");
+    other.join();
+}
+
+} // namespace
+
+int main() {
+    test_refusals();
+    test_hostile_buffers();
+    test_deadlines();
+    test_worker_lost();
+    test_graph_deadline();
+    return failures();
+}

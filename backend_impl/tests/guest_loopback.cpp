@@ -1,0 +1,118 @@
+#include "guest_loopback.hpp"
+
+#include <atomic>
+
+#include <cstring>
+#include <dlfcn.h>
+
+namespace apir::guest::test {
+
+namespace {
+
+constexpr uint32_t context = 1;
+
+LibraryHost *instance = nullptr;
+
+struct Callbacks {
+    const char *(*get_config)(uint32_t context, const char *key);
+    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
+};
+Callbacks callbacks = {[](uint32_t, const char *key) { return instance->config(key); },
+                       [](uint32_t, uint32_t resource) { return instance->memory(resource); }};
+
+using Initialize = uint32_t (*)(uint32_t, Callbacks *);
+using Deinit = void (*)(uint32_t);
+using Dispatch = uint32_t (*)(uint32_t, Callbacks *, uint32_t, char *, const char *, char *, const char *, char **);
+
+template <typename Function> Function symbol(void *library, const char *name) {
+    return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+} // namespace
+
+LibraryHost::LibraryHost(const char *library, const char *ggml_library)
+    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)), config_{{"ggml.library.path", ggml_library}, {"ggml.threads", "2"}} {
+    expect(library_ != nullptr, std::string("the host library does not load: ") + (library_ == nullptr ? dlerror() : ""));
+    instance = this;
+}
+
+LibraryHost::~LibraryHost() {
+    if (loaded_) symbol<Deinit>(library_, "apir_backend_deinit")(context);
+    instance = nullptr;
+    if (library_ != nullptr) dlclose(library_);
+}
+
+const char *LibraryHost::config(const char *key) {
+    constexpr const char *size_key = "apir.resource.size.";
+    std::lock_guard lock(mutex_);
+    std::string name = key;
+    if (name.rfind(size_key, 0) == 0) {
+        auto blob = blobs_.find(static_cast<uint32_t>(std::stoul(name.substr(std::strlen(size_key)))));
+        if (blob != blobs_.end()) config_[name] = std::to_string(blob->second.size);
+    }
+    auto found = config_.find(name);
+    return found == config_.end() ? nullptr : found->second.c_str();
+}
+
+void *LibraryHost::memory(uint32_t resource) {
+    std::lock_guard lock(mutex_);
+    auto found = blobs_.find(resource);
+    return found == blobs_.end() ? nullptr : found->second.memory;
+}
+
+void LibraryHost::on_blob(uint32_t resource, const Blob &blob) {
+    std::lock_guard lock(mutex_);
+    blobs_[resource] = blob;
+}
+
+void LibraryHost::on_blob_closed(uint32_t resource) {
+    std::lock_guard lock(mutex_);
+    blobs_.erase(resource);
+}
+
+std::map<uint32_t, int> LibraryHost::calls() {
+    std::lock_guard lock(mutex_);
+    return calls_;
+}
+
+void LibraryHost::on_command(const std::vector<uint8_t> &command) {
+    Reader reader(command.data(), command.size());
+    CommandHeader header;
+    if (!read(reader, header)) return;
+    Blob reply;
+    {
+        std::lock_guard lock(mutex_);
+        reply = blobs_.at(header.reply_resource);
+    }
+    header.type %= venus_command_offset;
+    serve(header, command, reply);
+}
+
+void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply) {
+    uint32_t code = 0;
+    auto *payload = reinterpret_cast<char *>(reply.memory) + 4;
+    const char *end = reinterpret_cast<const char *>(reply.memory) + reply.size;
+    if (header.type == static_cast<uint32_t>(CommandType::handshake)) {
+        Writer writer(payload, static_cast<size_t>(end - payload));
+        write(writer, Version{protocol_major, protocol_minor});
+        code = handshake_magic;
+    } else if (header.type == static_cast<uint32_t>(CommandType::load_library)) {
+        uint32_t result = symbol<Initialize>(library_, "apir_backend_initialize")(context, &callbacks);
+        loaded_ = result == 0 || result == static_cast<uint32_t>(InitCode::success);
+        code = loaded_ ? 0 : 6 + result;
+    } else {
+        {
+            std::lock_guard lock(mutex_);
+            ++calls_[header.flags];
+        }
+        // The library gets bytes of its own, on a 4-byte boundary, with nothing readable behind them.
+        std::vector<char> request(command.begin() + 12, command.end());
+        char *after = nullptr;
+        auto dispatch = symbol<Dispatch>(library_, "apir_backend_dispatcher");
+        code = 4 + dispatch(context, &callbacks, header.flags, request.data(), request.data() + request.size(), payload, end, &after);
+        expect(after >= payload && after <= end, "the host library's reply ends outside the page");
+    }
+    reinterpret_cast<std::atomic<uint32_t> *>(reply.memory)->store(code + 1, std::memory_order_release);
+}
+
+} // namespace apir::guest::test

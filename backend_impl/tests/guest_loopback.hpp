@@ -1,0 +1,41 @@
+// The host library behind a fake device: what the component does, in this process.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "guest_fake.hpp"
+
+namespace apir::guest::test {
+
+// Only one at a time: the host library's callbacks carry no pointer of ours.
+class LibraryHost : public FakeHost {
+  public:
+    // `library` is our host library, `ggml_library` the backend library that it is to drive.
+    LibraryHost(const char *library, const char *ggml_library);
+    ~LibraryHost() override;
+    LibraryHost(const LibraryHost &) = delete;
+    LibraryHost &operator=(const LibraryHost &) = delete;
+
+    void on_command(const std::vector<uint8_t> &command) override;
+    void on_blob(uint32_t resource, const Blob &blob) override;
+    void on_blob_closed(uint32_t resource) override;
+
+    // How often each Forward call came.
+    std::map<uint32_t, int> calls();
+
+    const char *config(const char *key);
+    void *memory(uint32_t resource);
+
+  private:
+    void serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply);
+
+    void *library_ = nullptr;
+    bool loaded_ = false;
+    std::mutex mutex_;
+    std::map<uint32_t, Blob> blobs_;
+    std::map<uint32_t, int> calls_;
+    std::map<std::string, std::string> config_;
+};
+
+} // namespace apir::guest::test

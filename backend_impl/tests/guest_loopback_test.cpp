@@ -1,0 +1,163 @@
+// The whole op path in one process: guest library, host library, ggml's CPU backend. What comes back has to be bit for bit
+// what the same backend library computes when it is asked directly.
+//
+// Usage: test-guest-loopback HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <cstring>
+#include <numeric>
+
+#include "guest_loopback.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
+using Buffer = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
+using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
+using Bytes = std::vector<uint8_t>;
+
+// A graph with its inputs; built anew for each backend.
+struct Problem {
+    const char *name;
+    ggml_tensor *(*build)(ggml_context *context);
+};
+
+ggml_tensor *f32(ggml_context *context, int64_t ne0, int64_t ne1) { return ggml_new_tensor_2d(context, GGML_TYPE_F32, ne0, ne1); }
+
+const Problem problems[] = {
+    {"ADD", [](ggml_context *c) { return ggml_add(c, f32(c, 64, 8), f32(c, 64, 8)); }},
+    {"MUL_MAT f32", [](ggml_context *c) { return ggml_mul_mat(c, f32(c, 64, 8), f32(c, 64, 5)); }},
+    {"MUL_MAT q4_0",
+     [](ggml_context *c) { return ggml_mul_mat(c, ggml_new_tensor_2d(c, GGML_TYPE_Q4_0, 256, 16), f32(c, 256, 7)); }},
+    {"RMS_NORM of a view",
+     [](ggml_context *c) { return ggml_rms_norm(c, ggml_view_2d(c, f32(c, 64, 8), 64, 4, 256, 512), 1e-6F); }},
+    {"SOFT_MAX of a scaled sum",
+     [](ggml_context *c) { return ggml_soft_max(c, ggml_scale(c, ggml_add(c, f32(c, 33, 9), f32(c, 33, 9)), 0.5F)); }},
+    {"CPY to f16", [](ggml_context *c) { return ggml_cast(c, f32(c, 100, 3), GGML_TYPE_F16); }},
+    {"CONT of a transposed tensor", [](ggml_context *c) { return ggml_cont(c, ggml_transpose(c, f32(c, 17, 23))); }},
+};
+
+// Numbers that are the same for every backend; finite in every type.
+Bytes input_bytes(const ggml_tensor *tensor, uint32_t seed) {
+    size_t elements = static_cast<size_t>(ggml_nelements(tensor));
+    std::vector<float> numbers(elements);
+    uint32_t state = seed * 2654435761u + 1;
+    for (float &number : numbers) {
+        state = state * 1664525u + 1013904223u;
+        number = static_cast<float>(state >> 8) / 8388608.0F - 1.0F;
+    }
+    Bytes bytes(ggml_nbytes(tensor));
+    if (tensor->type == GGML_TYPE_F32) {
+        std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    } else {
+        ggml_quantize_chunk(tensor->type, numbers.data(), bytes.data(), 0, ggml_nrows(tensor), tensor->ne[0], nullptr);
+    }
+    return bytes;
+}
+
+Bytes computed(ggml_backend_t backend, const Problem &problem) {
+    Context context{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *result = problem.build(context.get());
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
+        if (!ggml_backend_supports_op(backend, ggml_graph_node(graph, i))) return {};
+    }
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend), ggml_backend_buffer_free};
+    if (buffer == nullptr) return {};
+    uint32_t seed = 0;
+    for (ggml_tensor *tensor = ggml_get_first_tensor(context.get()); tensor != nullptr;
+         tensor = ggml_get_next_tensor(context.get(), tensor)) {
+        if (tensor->op != GGML_OP_NONE) continue;
+        Bytes bytes = input_bytes(tensor, ++seed);
+        ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+    }
+    if (ggml_backend_graph_compute(backend, graph) != GGML_STATUS_SUCCESS) return {};
+    Bytes bytes(ggml_nbytes(result));
+    ggml_backend_tensor_get(result, bytes.data(), 0, bytes.size());
+    return bytes;
+}
+
+void compare_all(const std::string &what, ggml_backend_t remote, ggml_backend_t native) {
+    for (const Problem &problem : problems) {
+        Bytes theirs = computed(native, problem);
+        Bytes ours = computed(remote, problem);
+        expect(!theirs.empty(), std::string("the CPU backend cannot do ") + problem.name);
+        expect(ours == theirs, what + ": " + problem.name + (ours.empty() ? " was not computed" : " differs"));
+    }
+}
+
+// The program's own way of using several backends: the scheduler asks for support, sizes, and copies between them.
+void run_scheduler(ggml_backend_t remote, ggml_backend_t native) {
+    Context context{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *a = f32(context.get(), 64, 8);
+    ggml_tensor *b = f32(context.get(), 64, 8);
+    ggml_set_input(a);
+    ggml_set_input(b);
+    ggml_tensor *first = ggml_add(context.get(), a, b);
+    ggml_tensor *middle = ggml_mul(context.get(), first, b);
+    ggml_tensor *result = ggml_add(context.get(), ggml_sqr(context.get(), middle), a);
+    ggml_set_output(result);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    ggml_backend_t backends[] = {remote, native};
+    ggml_backend_sched_t scheduler = ggml_backend_sched_new(backends, nullptr, 2, GGML_DEFAULT_GRAPH_SIZE, false, true);
+    ggml_backend_sched_set_tensor_backend(scheduler, first, remote);
+    ggml_backend_sched_set_tensor_backend(scheduler, middle, native);
+    ggml_backend_sched_set_tensor_backend(scheduler, result, remote);
+    expect(ggml_backend_sched_alloc_graph(scheduler, graph), "the scheduler allocates the graph");
+    std::vector<float> ones(512, 1.0F);
+    std::vector<float> twos(512, 2.0F);
+    ggml_backend_tensor_set(a, ones.data(), 0, 2048);
+    ggml_backend_tensor_set(b, twos.data(), 0, 2048);
+    expect(ggml_backend_sched_graph_compute(scheduler, graph) == GGML_STATUS_SUCCESS, "the scheduler computes the graph");
+    ggml_backend_tensor_get(result, ones.data(), 0, 2048);
+    expect(ones == std::vector<float>(512, 37.0F), "the scheduler's result");
+    expect(ggml_backend_sched_get_n_splits(scheduler) > 1, "the scheduler used one backend only");
+    ggml_backend_sched_free(scheduler);
+}
+
+void run(const char *library, const char *ggml_library, const char *path, ggml_backend_t native) {
+    Variable data_path("GGML_VIRTGPU_DATA_PATH", path);
+    LibraryHost host(library, ggml_library);
+    std::unique_ptr<Registry> registry = set_up(host);
+    expect(registry->device_count == 1, std::string(path) + ": no device");
+    if (registry->device_count == 0) return;
+    {
+        Backend remote{ggml_backend_dev_init(&registry->device, nullptr), ggml_backend_free};
+        compare_all(path, remote.get(), native);
+        run_scheduler(remote.get(), native);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&] {
+                Backend own{ggml_backend_dev_init(&registry->device, nullptr), ggml_backend_free};
+                for (int round = 0; round < 5; ++round) expect(!computed(own.get(), problems[round]).empty(), "a thread's graph");
+            });
+        }
+        for (std::thread &thread : threads) thread.join();
+    }
+    std::map<uint32_t, int> calls = host.calls();
+    bool shared = calls[uint32_t(Call::device_buffer_from_ptr)] > 0 && calls[uint32_t(Call::buffer_set_tensor)] == 0;
+    expect(shared == (std::string(path) == "shared"), std::string(path) + ": the data went the other way");
+    expect(calls[uint32_t(Call::buffer_free_buffer)] ==
+               calls[uint32_t(Call::device_buffer_from_ptr)] + calls[uint32_t(Call::buffer_type_alloc_buffer)],
+           std::string(path) + ": not every buffer was freed");
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+        return 2;
+    }
+    ggml_backend_reg_t cpu = ggml_backend_load(arguments[2]);
+    expect(cpu != nullptr, "the CPU backend does not load");
+    if (cpu == nullptr) return failures();
+    Backend native{ggml_backend_dev_init(ggml_backend_reg_dev_get(cpu, 0), nullptr), ggml_backend_free};
+    run(arguments[1], arguments[2], "copied", native.get());
+    run(arguments[1], arguments[2], "shared", native.get());
+    return failures();
+}

@@ -1,0 +1,124 @@
+// Several threads on one device: each call has its own slot, none waits for another's lock, records are not mixed up.
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include "guest_fake.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int thread_count = 4;
+constexpr int rounds = 300;
+
+// Sets and gets of its own tensor, with bytes that only this thread uses.
+void work(Registry &registry, int number) {
+    ggml_init_params memory{size_t{1} << 16, nullptr, true};
+    std::unique_ptr<ggml_context, decltype(&ggml_free)> context{ggml_init(memory), ggml_free};
+    for (int round = 0; round < rounds; ++round) {
+        size_t size = static_cast<size_t>(1 + (round * 37) % 500);
+        ggml_backend_buffer_t buffer =
+            ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(&registry.device), 1024);
+        expect(buffer != nullptr, "no buffer");
+        if (buffer == nullptr) return;
+        ggml_tensor tensor = *ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 512);
+        ggml_backend_tensor_alloc(buffer, &tensor, ggml_backend_buffer_get_base(buffer));
+        std::vector<uint8_t> in(size, static_cast<uint8_t>(number * 50 + round % 50));
+        std::vector<uint8_t> out(size);
+        ggml_backend_tensor_set(&tensor, in.data(), 0, size);
+        ggml_backend_tensor_get(&tensor, out.data(), 0, size);
+        expect(in == out, "bytes of another thread");
+        ggml_backend_buffer_free(buffer);
+        ggml_reset(context.get());
+    }
+}
+
+void run_threads(Registry &registry) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < thread_count; ++i) threads.emplace_back([&registry, i] { work(registry, i); });
+    for (std::thread &thread : threads) thread.join();
+}
+
+void test_data(bool takes_pointers) {
+    ScriptedHost host;
+    host.takes_pointers = takes_pointers;
+    std::unique_ptr<Registry> registry = set_up(host);
+    run_threads(*registry);
+}
+
+// With room for one data slot only, threads take turns.
+void test_one_data_slot() {
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.window = data_page_size + size_t{8} * blob_granularity;
+    std::unique_ptr<Registry> registry = set_up(host, plan);
+    run_threads(*registry);
+}
+
+// A call that the host does not answer must not hold up another thread's.
+void test_no_lock_over_a_call() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1500");
+    ScriptedHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.silence(Call::device_get_memory);
+    CapturedLog log;
+    std::thread stuck([&] {
+        size_t free_bytes = 0;
+        size_t total_bytes = 0;
+        ggml_backend_dev_memory(&registry->device, &free_bytes, &total_bytes);
+    });
+    while (host.sent(Call::device_get_memory).empty()) std::this_thread::yield();
+    auto start = Clock::now();
+    work(*registry, 1);
+    expect(Clock::now() - start < 1200ms, "one thread's call waits for another's");
+    stuck.join();
+}
+
+// The file has one whole record per command, each sequence number once.
+void test_call_records() {
+    std::string folder = std::filesystem::temp_directory_path() / ("guest-threads-" + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
+    size_t commands = 0;
+    {
+        Variable log_folder("GGML_VIRTGPU_CALL_LOG", folder.c_str());
+        ScriptedHost host;
+        std::unique_ptr<Registry> registry = set_up(host);
+        run_threads(*registry);
+        commands = host.all().size();
+    }
+    int files = 0;
+    for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+        ++files;
+        std::ifstream file(entry.path(), std::ios::binary);
+        CallLogHeader header;
+        file.read(reinterpret_cast<char *>(&header), sizeof header);
+        expect(std::memcmp(header.magic, "APIRCALL", 8) == 0 && header.session != 0, "call record header");
+        expect(header.counted == commands && header.written == commands, "commands counted and written");
+        std::vector<CallRecord> records(commands);
+        file.read(reinterpret_cast<char *>(records.data()), static_cast<std::streamsize>(commands * sizeof(CallRecord)));
+        for (size_t i = 0; i < commands; ++i) {
+            const CallRecord &record = records[i];
+            expect(record.seq == i && record.start_ns != 0 && record.duration_ns >= record.queue_ns, "a record's times");
+            expect(record.status >= 0 && record.bytes_out >= 12 && record.bytes_in >= 4, "a record's status and bytes");
+        }
+        expect(records[0].type == 0 && records[1].type == 1 && records[2].call == 64, "handshake, load and negotiation");
+    }
+    expect(files == 1, "one call record file per context");
+    std::filesystem::remove_all(folder);
+}
+
+} // namespace
+
+int main() {
+    test_data(false);
+    test_data(true);
+    test_one_data_slot();
+    test_no_lock_over_a_call();
+    test_call_records();
+    return failures();
+}
