@@ -24,6 +24,7 @@ from lab.host.recipe import RecipeFile, named_recipe
 from lab.host.store import content_key, stored
 
 RECIPE = "host-root"
+KIND = "host-roots"
 BUILD_S = 1200.0
 LAYOUT = 1  # raise it when what this module makes of a recipe changes
 FACTS = "facts.json"
@@ -111,16 +112,27 @@ def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) 
     """
     file = named_recipe(RECIPE, "host-root")
     ensure_packages(progress, deadline)
-    key = content_key(LAYOUT, file.recipe.model_dump(mode="json"))
+    key = _key(file)
 
     def build(folder: Path) -> None:
         with progress.step("building the host root"):
             _build(file, key, folder, progress, deadline.narrowed(BUILD_S))
 
-    entry = stored(paths.cache() / "host-roots", key, build, progress, deadline, again=refresh)
+    entry = stored(paths.cache() / KIND, key, build, progress, deadline, again=refresh)
     root = _loaded(entry, file)
     tell_drift(file, root.drift, progress)
     return root
+
+
+def cached_host_root() -> HostRoot | None:
+    """The host root if the cache has it; nothing is built or installed."""
+    file = named_recipe(RECIPE, "host-root")
+    entry = paths.cache() / KIND / _key(file)
+    return _loaded(entry, file) if entry.is_dir() else None
+
+
+def _key(file: RecipeFile) -> str:
+    return content_key(LAYOUT, file.recipe.model_dump(mode="json"))
 
 
 def _build(file: RecipeFile, key: str, folder: Path, progress: Progress, deadline: Deadline) -> None:

@@ -29,7 +29,10 @@ LAYOUT = 1  # raise it when what this module makes of a recipe changes
 BUILD_S = 900.0
 EROFS_S = 300.0
 FACTS = "facts.json"
-BUSYBOX_COMMANDS = ("sh", "mount", "mkdir", "insmod", "ip", "cat", "cp", "chmod", "chroot", "hostname", "switch_root")
+TREES = "guest-trees"
+IMAGES = "guest-images"
+INITRAMFS = "initramfs"
+BUSYBOX_COMMANDS = ("sh", "mount", "mkdir", "insmod", "ip", "cat", "cp", "chmod", "chroot", "hostname", "switch_root", "reboot")
 FOLDERS = ("bin", "dev", "proc", "sys", "lab", "lower", "modules", "new", "rw")
 # what the root image's file system needs is loaded first, the GPU's driver beside the rest (see images/guest/init)
 GPU_MODULES = frozenset(("drm", "drm_kms_helper", "drm_shmem_helper", "virtio_dma_buf", "virtio_gpu", "drm_client_lib"))
@@ -49,6 +52,14 @@ class GuestImage:
     drift: tuple[Drift, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What building a tree found out."""
+
+    release: str
+    packages: Packages
+
+
 def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: bool = False) -> GuestImage:
     """The image of ``images/<name>.toml``: from the cache, else built.
 
@@ -58,33 +69,59 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
     """
     file = named_recipe(name, "guest")
     root = host_root(progress, deadline)
-    tree = _tree(file, root, progress, deadline, refresh=refresh)
-    facts = json.loads((tree / FACTS).read_text(encoding="utf-8"))
-    packages: Packages = tuple((package, version) for package, version in facts["packages"])
-    scripts = tuple(sorted((paths.IMAGES / "guest").iterdir()))
-    key = content_key(LAYOUT, tree.name, packages, files_key(paths.IMAGES, scripts))
 
-    def build(folder: Path) -> None:
+    def build_tree(folder: Path) -> None:
+        with progress.step(f"building the guest image {name}"):
+            _build_tree(file.recipe, _tree_key(file), folder, root, progress, deadline.narrowed(BUILD_S))
+
+    tree = stored(paths.cache() / TREES, _tree_key(file), build_tree, progress, deadline, again=refresh)
+
+    def build_image(folder: Path) -> None:
         with progress.step(f"making the initramfs of {name}"):
-            (folder / "initramfs").write_bytes(_initramfs(tree))
+            (folder / INITRAMFS).write_bytes(_initramfs(tree))
 
-    entry = stored(paths.cache() / "guest-images", key, build, progress, deadline)
-    found = drift(read_lock(file.lock), packages)
-    tell_drift(file, found, progress)
+    key = _image_key(tree)
+    image = _loaded(file, tree, stored(paths.cache() / IMAGES, key, build_image, progress, deadline))
+    tell_drift(file, image.drift, progress)
+    return image
+
+
+def cached_guest_image(name: str) -> GuestImage | None:
+    """The image if the cache has it; nothing is built. Raises ``ConfigError`` as ``guest_image`` does."""
+    file = named_recipe(name, "guest")
+    tree = paths.cache() / TREES / _tree_key(file)
+    if not tree.is_dir():
+        return None
+    image = paths.cache() / IMAGES / _image_key(tree)
+    return _loaded(file, tree, image) if image.is_dir() else None
+
+
+def _loaded(file: RecipeFile, tree: Path, image: Path) -> GuestImage:
+    facts = _facts(tree)
     return GuestImage(
-        name, key, tree / "vmlinux", entry / "initramfs", tree / "root.erofs", facts["release"], packages, found
-    )  # fmt: skip
+        name=file.recipe.name,
+        key=image.name,
+        kernel=tree / "vmlinux",
+        initramfs=image / INITRAMFS,
+        rootfs=tree / "root.erofs",
+        release=facts.release,
+        packages=facts.packages,
+        drift=drift(read_lock(file.lock), facts.packages),
+    )
 
 
-def _tree(file: RecipeFile, root: HostRoot, progress: Progress, deadline: Deadline, *, refresh: bool) -> Path:
-    hook = _fetch_kernel_hook(_kernel(file.recipe))
-    key = content_key(LAYOUT, file.recipe.model_dump(mode="json"), hook)
+def _facts(tree: Path) -> _Facts:
+    table = json.loads((tree / FACTS).read_text(encoding="utf-8"))
+    return _Facts(table["release"], tuple((package, version) for package, version in table["packages"]))
 
-    def build(folder: Path) -> None:
-        with progress.step(f"building the guest image {file.recipe.name}"):
-            _build_tree(file.recipe, key, folder, root, progress, deadline.narrowed(BUILD_S))
 
-    return stored(paths.cache() / "guest-trees", key, build, progress, deadline, again=refresh)
+def _tree_key(file: RecipeFile) -> str:
+    return content_key(LAYOUT, file.recipe.model_dump(mode="json"), _fetch_kernel_hook(_kernel(file.recipe)))
+
+
+def _image_key(tree: Path) -> str:
+    scripts = tuple(sorted((paths.IMAGES / "guest").iterdir()))
+    return content_key(LAYOUT, tree.name, _facts(tree).packages, files_key(paths.IMAGES, scripts))
 
 
 def _kernel(recipe: Recipe) -> Kernel:
@@ -110,10 +147,16 @@ def _build_tree(recipe: Recipe, key: str, folder: Path, root: HostRoot, progress
         )  # fmt: skip
         check(argv, what="mkfs.erofs", deadline=deadline.narrowed(EROFS_S), log=log)
     tar.unlink()
-    image = next((kernel_files / "boot").glob("vmlinuz-*"))
+    images = sorted((kernel_files / "boot").glob("vmlinuz-*"))
+    if len(images) != 1:
+        raise BuildError(f"{_kernel(recipe).package} of {_kernel(recipe).suite} gave {len(images)} kernel images, where one is expected")
+    image = images[0]
     write_unpacked_kernel(image, folder / "vmlinux", root, deadline)
     extra = [line.split() for line in (kernel_files / "packages").read_text(encoding="utf-8").splitlines()]
-    packages = (*dpkg_packages((kernel_files / "status").read_text(encoding="utf-8")), *((name, version) for name, version in extra))
+    packages = (
+        *dpkg_packages((kernel_files / "status").read_text(encoding="utf-8")),
+        *((name, version) for name, version in extra),
+    )
     facts = {"packages": sorted(packages), "release": image.name.removeprefix("vmlinuz-")}
     (folder / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     _keep_modules(kernel_files, folder, _kernel(recipe))

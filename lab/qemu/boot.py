@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from lab.host.root import Bind, HostRoot
 from lab.image import GuestImage
 from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
 
+HOSTNAME_MAX = 63
 SAMPLE_KEYS = Path("/run/virtgpu-lab-keys")
 
 
@@ -42,6 +44,11 @@ class BootSpec:
         return expected_capsets(self.gpu, self.environment) if self.capsets is None else self.capsets
 
 
+def hostname(name: str) -> str:
+    """A host name made of any text: letters, digits and hyphens."""
+    return re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")[:HOSTNAME_MAX] or "guest"
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """QEMU's own words and environment, and the whole command line that enters the host root with them."""
@@ -59,7 +66,7 @@ def launch_plan(spec: BootSpec, logs: Path, keys: Path = SAMPLE_KEYS, *, qmp_fd:
         rootfs=spec.image.rootfs,
         host_key=keys / "host-key",
         authorized_key=keys / "authorized-key",
-        hostname=spec.name,
+        hostname=hostname(spec.name),
         qmp_fd=qmp_fd,
         serial_fd=serial_fd,
         accel=spec.accel,

@@ -89,7 +89,17 @@ class MachineSpec:
 
 def qemu_argv(spec: MachineSpec) -> tuple[str, ...]:
     """QEMU's command line."""
-    return (QEMU, *_machine(spec), *_boot(spec), *_disk(spec), *_network(), *_firmware(spec), *_gpu(spec), *_channels(spec), *spec.extra)
+    return (
+        QEMU,
+        *_machine(spec),
+        *_boot(spec),
+        *_disk(spec),
+        *_network(),
+        *_firmware(spec),
+        *_gpu(spec),
+        *_channels(spec),
+        *spec.extra,
+    )
 
 
 def _machine(spec: MachineSpec) -> tuple[str, ...]:

@@ -195,7 +195,9 @@ def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: f
     if ready.capsets == wanted:
         return
     troubles = machine.console.troubles if machine.console is not None else ()
-    seen = "\n".join((f"capsets {list(ready.capsets)}, render nodes {list(ready.render_nodes)}", *troubles, machine.child.log_tail()))
+    seen = "\n".join(
+        (f"capsets {list(ready.capsets)}, render nodes {list(ready.render_nodes)}", *troubles, machine.child.log_tail())
+    )
     hint = "see qemu.log; without virgl-server in the host root, virgl fails now and then"
     raise WaitTimeout(f"the capsets {list(wanted)} in the guest", waited_s, seen, hint=hint)
 

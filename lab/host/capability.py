@@ -1,0 +1,15 @@
+"""The word for one thing a host can or cannot do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing the host can or cannot do, how that was found out, and what to do about a no."""
+
+    name: str
+    ok: bool
+    probed: str
+    hint: str | None = None

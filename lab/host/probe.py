@@ -1,0 +1,264 @@
+"""What this host can do, found out by doing it.
+
+Every probe tells how it found out and, for a no, what to do. What needs QEMU is asked of the host root; before the first
+``lab setup`` the answer to that is a no that says so. Nothing is built here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import ConfigError, LabError
+from lab.host.apt import debian_mirror, missing_packages
+from lab.host.capability import Capability
+from lab.host.root import HostRoot, cached_host_root
+from lab.image import cached_guest_image
+from lab.process import finish
+from lab.qemu.trial import gl_path, kvm
+
+__all__ = ["Capability", "probe_all"]
+
+GIB = 1 << 30
+MEMORY_NEEDED = 3 * GIB
+DISK_NEEDED = 8 * GIB
+PROBE_S = 30.0
+SETUP_HINT = "run `lab setup` first"
+APIR_MARKS = (b"virgl_apir_configure_kv", b"VIRGL_ROUTE_VENUS_TO_APIR")
+VIRGLRENDERER = "usr/lib/x86_64-linux-gnu/libvirglrenderer.so.1"
+LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.json"
+RENDER_NODES = Path("/dev/dri")
+QEMU_WANTED = ("blob", "hostmem", "venus")
+
+
+@dataclass(frozen=True, slots=True)
+class VulkanDevice:
+    """A device as ``vulkaninfo --summary`` lists it."""
+
+    name: str
+    kind: str
+
+    @property
+    def hardware(self) -> bool:
+        """Whether it is more than a software rasterizer."""
+        return "CPU" not in self.kind
+
+
+def host_probes() -> tuple[Callable[[], Capability], ...]:
+    """The probes that need nothing but the host."""
+    return (packages, user_rights, sandbox, network_namespace, mirror, memory, disk, processor, render_nodes)
+
+
+def packages() -> Capability:
+    """The Debian packages the lab uses on the host."""
+    missing = missing_packages()
+    probed = f"missing: {', '.join(missing)}" if missing else "all programs found"
+    hint = f"apt-get install --no-install-recommends {' '.join(missing)}" if missing else None
+    return Capability("packages", not missing, probed, hint)
+
+
+def user_rights() -> Capability:
+    """Root, or an ordinary user with what building a root takes."""
+    user = os.geteuid()
+    if user == 0:
+        return Capability("user-rights", True, "running as root")
+    ranges = [name for name in ("subuid", "subgid") if not _has_range(Path("/etc") / name, user)]
+    if ranges:
+        hint = f"as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {_user_name(user)}"
+        return Capability("user-rights", False, f"user {user} has no range in /etc/{' and /etc/'.join(ranges)}", hint)
+    return Capability("user-rights", True, f"user {user} has subordinate user and group ids")
+
+
+def _user_name(user: int) -> str:
+    import pwd  # noqa: PLC0415 - not there where there are no users to speak of
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
+
+
+def _has_range(path: Path, user: int) -> bool:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    return any(line.split(":")[0] in (str(user), _user_name(user)) for line in lines)
+
+
+def sandbox() -> Capability:
+    """Whether bwrap itself works: some distributions forbid user namespaces to programs by name."""
+    argv = ("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--die-with-parent", "true")
+    hint = "allow unprivileged user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
+    return _by_command("sandbox", argv, "ran `true` in bwrap", hint)
+
+
+def network_namespace() -> Capability:
+    """Whether a network namespace of one's own can be made."""
+    as_root = ("--map-root-user",) if os.geteuid() != 0 else ()
+    argv = ("unshare", *as_root, "--net", "true")
+    return _by_command("network-namespace", argv, f"ran `{' '.join(argv)}`", "needed by no scenario today; allow user namespaces to have it")
+
+
+def _by_command(name: str, argv: Sequence[str], success: str, hint: str) -> Capability:
+    if shutil.which(argv[0]) is None:
+        return Capability(name, False, f"{argv[0]} is not installed", "see the capability `packages`")
+    done = finish(argv, deadline=Deadline.after(PROBE_S))
+    if done.exit_status == 0:
+        return Capability(name, True, success)
+    return Capability(name, False, f"`{' '.join(argv)}` ended with {done.exit_status}: {done.output.strip()[-300:]}", hint)
+
+
+def mirror() -> Capability:
+    """Where Debian packages come from."""
+    try:
+        return Capability("mirror", True, f"apt's configuration or VIRTGPU_LAB_MIRROR: {debian_mirror()}")
+    except ConfigError as error:
+        return Capability("mirror", False, error.problems[0].message, error.problems[0].hint)
+
+
+def memory() -> Capability:
+    """Memory for one guest with its host side."""
+    return memory_in(Path("/proc/meminfo").read_text(encoding="ascii"))
+
+
+def memory_in(meminfo: str) -> Capability:
+    """The same, from the text of /proc/meminfo."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
+    available = int(found[1]) * 1024 if found else 0
+    probed = f"{available / GIB:.1f} GiB available (/proc/meminfo), {MEMORY_NEEDED / GIB:.0f} GiB needed for one guest"
+    return Capability("memory", available >= MEMORY_NEEDED, probed, None if available >= MEMORY_NEEDED else "end other programs")
+
+
+def disk() -> Capability:
+    """Space for the cache."""
+    cache = paths.cache()
+    free = shutil.disk_usage(cache).free
+    probed = f"{free / GIB:.1f} GiB free at {cache}, {DISK_NEEDED / GIB:.0f} GiB needed for a first set-up"
+    hint = None if free >= DISK_NEEDED else f"make room, or set {paths.CACHE_VARIABLE} to a folder elsewhere"
+    return Capability("disk", free >= DISK_NEEDED, probed, hint)
+
+
+def processor() -> Capability:
+    """The CPUs we may use."""
+    cpus = len(os.sched_getaffinity(0))
+    return Capability("cpus", cpus >= 2, f"{cpus} usable (sched_getaffinity)", None if cpus >= 2 else "guests have 2 CPUs: expect it to be slow")  # noqa: PLR2004
+
+
+def usable_render_nodes(folder: Path = RENDER_NODES) -> tuple[Path, ...]:
+    """Render nodes that we may open."""
+    return tuple(node for node in sorted(folder.glob("renderD*")) if os.access(node, os.R_OK | os.W_OK))
+
+
+def render_nodes(folder: Path = RENDER_NODES) -> Capability:
+    """GPUs of the host, as DRM offers them."""
+    there = sorted(folder.glob("renderD*"))
+    usable = usable_render_nodes(folder)
+    if usable:
+        return Capability("render-node", True, f"may open {', '.join(map(str, usable))}")
+    if there:
+        names = ", ".join(map(str, there))
+        return Capability("render-node", False, f"{names} there, but not ours to open", "add the user to the group `render`")
+    return Capability("render-node", False, f"nothing at {folder}/renderD*", "no GPU driver on this host: OpenGL is done in software")
+
+
+def qemu(root: HostRoot) -> Capability:
+    """The root's QEMU and whether its virtio-gpu has what Venus and blobs need."""
+    argv = root.enter(("qemu-system-x86_64", "-device", "virtio-gpu-gl-pci,help"))
+    done = finish(argv, deadline=Deadline.after(PROBE_S))
+    lacking = [word for word in QEMU_WANTED if not re.search(rf"^\s*{word}=", done.output, re.MULTILINE)]
+    version = root.version("qemu-system-x86")
+    if done.exit_status == 0 and not lacking:
+        return Capability("qemu", True, f"QEMU {version} in the host root; its virtio-gpu-gl-pci has {', '.join(QEMU_WANTED)}")
+    seen = f"lacks {', '.join(lacking)}" if done.exit_status == 0 else done.output.strip()[-300:]
+    return Capability("qemu", False, f"QEMU {version} in the host root, virtio-gpu-gl-pci: {seen}", "run `lab setup --refresh`")
+
+
+def virglrenderer(root: HostRoot) -> Capability:
+    """The root's virglrenderer with its render server."""
+    library, server = root.path / VIRGLRENDERER, root.path / "usr/libexec/virgl_render_server"
+    missing = [path.name for path in (library, server) if not path.exists()]
+    probed = f"virglrenderer {root.version('libvirglrenderer1')} in the host root" + (f", without {', '.join(missing)}" if missing else "")
+    return Capability("virglrenderer", not missing, probed, "run `lab setup --refresh`" if missing else None)
+
+
+def apir_built_in(root: HostRoot) -> Capability:
+    """Whether that virglrenderer has the APIR component. A no costs nothing: ours is preloaded then."""
+    found = has_apir(root.path / VIRGLRENDERER)
+    probed = f"looked for {APIR_MARKS[0].decode()} and {APIR_MARKS[1].decode()} in libvirglrenderer.so.1"
+    return Capability("apir-built-in", found, probed, None if found else "nothing to do: our own component is preloaded into QEMU")
+
+
+def has_apir(library: Path) -> bool:
+    """Whether a library names APIR's function or variable."""
+    try:
+        data = library.read_bytes()
+    except OSError:
+        return False
+    return any(mark in data for mark in APIR_MARKS)
+
+
+def vulkan_environment() -> dict[str, str]:
+    """What makes the root's Vulkan loader take lavapipe where there is no GPU."""
+    return {} if usable_render_nodes() else {"VK_DRIVER_FILES": LAVAPIPE}
+
+
+def vulkan(root: HostRoot) -> Capability:
+    """Vulkan devices that the root's loader finds."""
+    argv = root.enter(("vulkaninfo", "--summary"), env={**vulkan_environment(), "HOME": "/tmp", "XDG_RUNTIME_DIR": "/run/user"})
+    done = finish(argv, deadline=Deadline.after(PROBE_S))
+    devices = vulkan_devices(done.output)
+    if not devices:
+        return Capability("vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`")
+    return Capability("vulkan", True, "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices))
+
+
+def vulkan_devices(summary: str) -> tuple[VulkanDevice, ...]:
+    """The devices in the text of ``vulkaninfo --summary``."""
+    names = re.findall(r"^\s*deviceName\s*=\s*(.+?)\s*$", summary, re.MULTILINE)
+    kinds = re.findall(r"^\s*deviceType\s*=\s*(\S+)\s*$", summary, re.MULTILINE)
+    return tuple(VulkanDevice(name, kind.removeprefix("PHYSICAL_DEVICE_TYPE_")) for name, kind in zip(names, kinds, strict=False))
+
+
+def probed_safely(name: str, probe: Callable[[], Capability]) -> Capability:
+    """Run a probe; one that itself fails is a no with its error."""
+    try:
+        return probe()
+    except LabError as error:
+        return Capability(name, False, str(error).splitlines()[0], error.hint)
+
+
+def probe_all(image_name: str) -> tuple[Capability, ...]:
+    """Every capability, in a fixed order. Takes some seconds, the first time up to twenty more for KVM.
+
+    Args:
+        image_name: the guest image whose kernel KVM is tried with.
+    """
+    answers = [probed_safely(probe.__name__, probe) for probe in host_probes()]
+    root = cached_host_root()
+    if root is None:
+        unknown = ("qemu", "virglrenderer", "apir-built-in", "vulkan", "opengl", "kvm")
+        return (*answers, *(Capability(name, False, "not probed: there is no host root yet", SETUP_HINT) for name in unknown))
+    with_root: dict[str, Callable[[], Capability]] = {
+        "qemu": lambda: qemu(root),
+        "virglrenderer": lambda: virglrenderer(root),
+        "apir-built-in": lambda: apir_built_in(root),
+        "vulkan": lambda: vulkan(root),
+        "opengl": lambda: gl_path(root, usable_render_nodes()).capability,
+        "kvm": lambda: probed_kvm(root, image_name),
+    }
+    return (*answers, *(probed_safely(name, probe) for name, probe in with_root.items()))
+
+
+def probed_kvm(root: HostRoot, image_name: str) -> Capability:
+    """Whether KVM runs the image's kernel; a no when the image is not built yet."""
+    image = cached_guest_image(image_name)
+    if image is None:
+        return Capability("kvm", False, f"not probed: the image {image_name} is not built yet", SETUP_HINT)
+    return kvm(root, image)

@@ -1,0 +1,129 @@
+"""Two capabilities that only QEMU itself can tell: whether KVM really runs a kernel, and which way it gets OpenGL.
+
+``/dev/kvm`` can exist, open, and make a virtual machine, and still never get a stock kernel past its first instructions.
+So KVM is believed when a guest kernel with our initramfs has reached its first program, within a short deadline. The answer
+holds for this boot of the host, this user, this QEMU and this kernel, and is kept in the cache under just these.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import GuestError
+from lab.host.capability import Capability
+from lab.host.progress import SilentProgress
+from lab.host.root import Bind, HostRoot
+from lab.host.store import content_key, stored
+from lab.image import GuestImage
+from lab.process import finish, spawn
+from lab.qemu.command import QEMU, Accel, Display, display_environment
+from lab.qemu.qmp import qmp_session
+
+KVM_DEVICE = Path("/dev/kvm")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+ALIVE = "LAB-ALIVE"
+TRIAL_S = 15.0
+GL_S = 15.0
+TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Whether a kernel came up, and what was seen."""
+
+    alive: bool
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class GlPath:
+    """The display that gave QEMU an OpenGL context, on which render node, or why none did."""
+
+    display: Display
+    render_node: Path | None
+    capability: Capability
+
+
+def kvm(root: HostRoot, image: GuestImage) -> Capability:
+    """Whether KVM runs this image's kernel, proved by doing so (once per boot of the host)."""
+    if not KVM_DEVICE.exists():
+        return Capability("kvm", False, f"there is no {KVM_DEVICE}", "load kvm_intel or kvm_amd; in a virtual machine, allow nesting")
+    if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
+        return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
+    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.key, os.geteuid(), TRIAL_ARGUMENTS)
+
+    def build(folder: Path) -> None:
+        trial = trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
+        (folder / "trial.json").write_text(json.dumps({"alive": trial.alive, "seen": trial.seen}), encoding="utf-8")
+
+    entry = stored(paths.cache() / "kvm-trials", key, build, SilentProgress(), Deadline.after(TRIAL_S * 3))
+    answer = json.loads((entry / "trial.json").read_text(encoding="utf-8"))
+    if answer["alive"]:
+        return Capability("kvm", True, f"booted {image.release} under KVM to its first program")
+    hint = "guests run under TCG, only slower; on a real machine, look at the host's kernel log"
+    return Capability("kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {answer['seen']}", hint)
+
+
+def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadline) -> Trial:
+    """Boot no more than kernel and initramfs, which says that it lives and reboots, which ends QEMU."""
+    argv = (
+        QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+        "-machine", "q35", "-accel", accel.options(), "-cpu", "max", "-m", "512M",
+        "-bios", "qboot.rom", "-kernel", image.kernel, "-initrd", image.initramfs, "-append", TRIAL_ARGUMENTS,
+        "-serial", "stdio",
+    )  # fmt: skip
+    inside = root.enter(argv, binds=(Bind(image.kernel.parent), Bind(image.initramfs.parent)), env={"HOME": "/tmp"})
+    try:
+        done = finish(inside, deadline=deadline)
+    except GuestError as error:
+        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})")
+    if ALIVE in done.output:
+        return Trial(True, ALIVE)
+    return Trial(False, f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}")
+
+
+@functools.cache
+def gl_path(root: HostRoot, nodes: tuple[Path, ...]) -> GlPath:
+    """The first way to OpenGL that QEMU accepts: each render node, then software in an SDL window nobody sees."""
+    refused = []
+    for display, node in (*((Display.EGL_HEADLESS, node) for node in nodes), (Display.SDL_OFFSCREEN, None)):
+        problem = _gl_problem(root, display, node)
+        if problem is None:
+            where = f" on {node}" if node else " with software rendering"
+            probed = "; ".join((*refused, f"QEMU started with virtio-gpu-gl-pci and {display}{where}"))
+            return GlPath(display, node, Capability("opengl", True, probed))
+        refused.append(f"{display}{f' on {node}' if node else ''}: {problem}")
+    return GlPath(Display.NONE, None, Capability("opengl", False, "; ".join(refused), "run `lab setup --refresh`"))
+
+
+def _gl_problem(root: HostRoot, display: Display, node: Path | None) -> str | None:
+    """Start QEMU, its CPUs stopped, with a GL device; None when it greets on QMP."""
+    screens = {Display.EGL_HEADLESS: f"egl-headless,rendernode={node}", Display.SDL_OFFSCREEN: "sdl,gl=on"}
+    with ExitStack() as stack:
+        ours, theirs = socket.socketpair()
+        stack.callback(ours.close)
+        stack.callback(theirs.close)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="virtgpu-lab-gl-")))
+        argv = (
+            QEMU, "-nodefaults", "-no-user-config", "-S", "-machine", "q35", "-accel", "tcg", "-m", "128M",
+            "-display", screens[display], "-device", "virtio-gpu-gl-pci,blob=true,hostmem=256M,venus=true",
+            "-chardev", f"socket,id=qmp,fd={theirs.fileno()}", "-qmp", "chardev:qmp",
+        )  # fmt: skip
+        inside = root.enter(argv, env=dict(display_environment(display)))
+        child = stack.enter_context(spawn(inside, log=folder / "log", pass_fds=(theirs.fileno(),)))
+        theirs.close()
+        try:
+            with qmp_session(ours, folder / "qmp", Deadline.after(GL_S)) as session:
+                session.execute("quit", deadline=Deadline.after(GL_S))
+        except GuestError:
+            return child.log_tail().strip()[-300:] or "QEMU did not greet"
+        return None
