@@ -30,8 +30,9 @@ template <typename Function> Function symbol(void *library, const char *name) {
 
 } // namespace
 
+// The library stays mapped (NODELETE): a sanitizer's report of what it left behind needs its names.
 LibraryHost::LibraryHost(const char *library, const char *ggml_library)
-    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL)), config_{{"ggml.library.path", ggml_library}, {"ggml.threads", "2"}} {
+    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), config_{{"ggml.library.path", ggml_library}, {"ggml.threads", "2"}} {
     expect(library_ != nullptr, std::string("the host library does not load: ") + (library_ == nullptr ? dlerror() : ""));
     instance = this;
 }
