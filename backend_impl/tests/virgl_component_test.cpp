@@ -1,0 +1,411 @@
+// The component without QEMU: the preload in front of a fake virglrenderer, workers with a fake host library.
+#include <cerrno>
+#include <csignal>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+
+#include "virgl_qemu.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+extern "C" int fake_passed();
+
+namespace {
+
+void environment() {
+    setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
+    setenv("VIRGL_APIR_WORKER", APIR_WORKER, 1);
+    setenv("VIRGL_APIR_BACKEND_LIBRARY", FAKE_HOST, 1);
+    setenv("LD_PRELOAD_WITNESS", "kept", 1);
+}
+
+// Until no child is left, or the time is over. Workers are the only children of a case.
+bool no_child_left(int timeout_ms) {
+    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+    siginfo_t info{};
+    // WNOWAIT: the reaping is the component's, this only looks.
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+        if (monotonic_ns() > end) return false;
+        poll(nullptr, 0, 5);
+    }
+    return errno == ECHILD;
+}
+
+bool gone(pid_t pid, int timeout_ms) {
+    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+    while (kill(pid, 0) == 0 && monotonic_ns() < end) poll(nullptr, 0, 5);
+    return kill(pid, 0) != 0;
+}
+
+void commands() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    expect_equal(guest.forward(0), static_cast<int64_t>(ReturnCode::no_dispatch), "Forward before LoadLibrary");
+    guest.start();
+    uint32_t version[2];
+    expect_equal(guest.handshake(0, 1), static_cast<int64_t>(handshake_magic), "another minor");
+    std::memcpy(version, guest.reply(), sizeof version);
+    expect(version[0] == protocol_major && version[1] == protocol_minor, "the component's version");
+    expect_equal(guest.load(), static_cast<int64_t>(LoadCode::already_loaded), "a second LoadLibrary");
+    expect(guest.ask(FakeCall::echo, "hello") == "hello", "echo");
+    expect_equal(guest.forward(5), static_cast<int64_t>(ReturnCode::unknown_call), "an unknown call");
+    // Both forms of the type, on either capset.
+    guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, 30);
+    expect_equal(guest.wait(), static_cast<int64_t>(ReturnCode::ok), "the plain form of the type");
+    for (uint32_t type : {3u, 330u, 334u, UINT32_MAX}) {
+        guest.submit(type, 0, {}, 30);
+        expect_equal(guest.wait(60), int64_t{-1}, "type " + std::to_string(type));
+    }
+    guest.submit(2, 0, {}, 31);
+    expect_equal(guest.wait(60), int64_t{-1}, "an unknown reply resource");
+    for (size_t size : {0, 4, 8}) {
+        guest.submit_raw(std::vector<uint8_t>(size));
+        expect_equal(guest.wait(60), int64_t{-1}, "a command of " + std::to_string(size) + " bytes");
+    }
+    guest.submit_raw(std::vector<uint8_t>(1 << 20, 30));
+    expect(guest.ask(FakeCall::echo, "still") == "still", "the context lives on");
+    std::vector<uint8_t> offer(20);
+    Writer writer(offer.data(), offer.size());
+    write(writer, NegotiateRequest{1, UINT64_MAX, 42});
+    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), offer), static_cast<int64_t>(ReturnCode::ok), "negotiation with a 0.2 host library");
+    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), {}), static_cast<int64_t>(ReturnCode::call_failed), "a negotiation without an offer");
+}
+
+void other_major() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    expect_equal(guest.handshake(1, 0), static_cast<int64_t>(handshake_magic), "the handshake is answered");
+    expect_equal(guest.load(), static_cast<int64_t>(LoadCode::not_sent), "another major is refused");
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::no_dispatch), "and served no calls");
+    expect_equal(guest.handshake(), static_cast<int64_t>(handshake_magic), "the right major");
+    expect_equal(guest.load(), static_cast<int64_t>(LoadCode::ok), "is served");
+}
+
+int64_t load_with(const char *library, const char *ggml = nullptr) {
+    static uint32_t context = 10;
+    ++context;
+    GuestContext guest(context, 100 + context);
+    if (library != nullptr) virgl_apir_configure_kv(context, "apir.load_library.path", library);
+    if (ggml != nullptr) virgl_apir_configure_kv(context, "ggml.library.path", ggml);
+    guest.handshake();
+    int64_t first = guest.load();
+    if (first == 14) {
+        expect_equal(guest.load(), static_cast<int64_t>(LoadCode::already_loaded), "LoadLibrary after a failed initialisation");
+        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::call_failed), "Forward after it");
+    }
+    return first;
+}
+
+void load_failures() {
+    environment();
+    unsetenv("VIRGL_APIR_BACKEND_LIBRARY");
+    Qemu qemu;
+    expect_equal(load_with(nullptr), static_cast<int64_t>(LoadCode::variable_missing), "no variable");
+    expect_equal(load_with("/no/such/library.so"), static_cast<int64_t>(LoadCode::cannot_open), "no such file");
+    expect_equal(load_with("/"), static_cast<int64_t>(LoadCode::cannot_open), "a folder");
+    expect_equal(load_with("/dev/null"), static_cast<int64_t>(LoadCode::cannot_open), "no regular file");
+    expect_equal(load_with("/etc/passwd"), static_cast<int64_t>(LoadCode::cannot_open), "no library");
+    expect_equal(load_with(FAKE_RENDERER), static_cast<int64_t>(LoadCode::symbol_missing), "a library without the functions");
+    expect_equal(load_with(FAKE_HOST, "fail"), int64_t{14}, "init error 2");
+    expect_equal(load_with(FAKE_HOST), static_cast<int64_t>(LoadCode::ok), "configured by the hypervisor");
+    expect_equal(virgl_apir_configure_kv(999, "key", "value"), -1, "no such context");
+}
+
+void no_worker_program() {
+    environment();
+    setenv("VIRGL_APIR_WORKER", "/no/such/worker", 1);
+    Qemu qemu;
+    expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+    expect(create_blob(3, 30, 4096) != 0, "no blob without a worker");
+    virgl_renderer_context_destroy(3);
+}
+
+void worker_is_confined() {
+    environment();
+    setenv("LD_PRELOAD", "", 1);
+    int witness = open("/dev/null", O_RDONLY); // inheritable, and must not be inherited
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect(guest.ask(FakeCall::files) == "0 1 2 3 4 ", "open files of a worker: " + guest.ask(FakeCall::files));
+    expect(guest.ask(FakeCall::limits) == "core 0 privileges 1 death 9", guest.ask(FakeCall::limits));
+    expect(guest.ask(FakeCall::environment, "LD_PRELOAD") == "(null)", "the preload is not handed on");
+    expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");
+    expect(guest.ask(FakeCall::config, "apir.load_library.path") == FAKE_HOST, "keys come from the environment");
+    expect(guest.ask(FakeCall::config, "ggml.library.reg") == "(null)", "a key that is not set");
+    expect(guest.ask(FakeCall::config, "apir.log.append") == "(null)", "the first worker truncates the log");
+    GuestContext second(4, 40);
+    second.start();
+    expect(second.ask(FakeCall::config, "apir.log.append") == "1", "the second one appends");
+    virgl_apir_configure_kv(4, "ggml.library.reg", "late");
+    expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
+    close(witness);
+}
+
+void expect_lost(FakeCall how) {
+    Qemu qemu;
+    GuestContext other(4, 40);
+    other.start();
+    pid_t other_worker = other.worker();
+    {
+        GuestContext guest(3, 30);
+        guest.start();
+        guest.submit(CommandType::forward, static_cast<uint32_t>(how));
+        if (how == FakeCall::hang) {
+            poll(nullptr, 0, 50);
+            expect_equal(guest.notify(), 0u, "it hangs");
+        }
+        if (how == FakeCall::hang) {
+            // A test of the ladder is below; here somebody kills the worker in the middle of a call.
+            std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
+            pid_t pid = -1;
+            while (children >> pid)
+                if (pid != other_worker) kill(pid, SIGKILL);
+        }
+        uint64_t start = monotonic_ns();
+        expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command");
+        expect(monotonic_ns() - start < 1'000'000'000, "within a second");
+        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::worker_lost), "a later command");
+        expect(create_blob(3, 31, 4096) != 0, "no blobs for a context that is lost");
+        expect(other.ask(FakeCall::echo, "alive") == "alive", "the other context");
+        expect_equal(other.worker(), other_worker, "has its old worker");
+    }
+    GuestContext again(3, 30);
+    again.start();
+    expect(again.ask(FakeCall::echo, "new") == "new", "a new context works");
+    again.destroy();
+    other.destroy();
+    expect(no_child_left(3000), "a worker is left");
+}
+
+void worker_killed() { environment(), expect_lost(FakeCall::hang); }
+void worker_crashes() { environment(), expect_lost(FakeCall::crash); }
+void worker_exits() { environment(), expect_lost(FakeCall::leave); }
+
+void several_pending() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    pid_t worker = guest.worker();
+    constexpr uint32_t pages = 20;
+    for (uint32_t page = 100; page < 100 + pages; ++page) expect_equal(create_blob(3, page, 4096), 0, "create_blob");
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    for (uint32_t page = 100; page < 100 + pages; ++page) guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, page);
+    kill(worker, SIGKILL);
+    expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the command under way");
+    for (uint32_t page = 100; page < 100 + pages; ++page) {
+        uint32_t notify = 0;
+        std::memcpy(&notify, mapped(page), sizeof notify);
+        expect_equal(notify, static_cast<uint32_t>(ReturnCode::worker_lost) + 1, "a command in the queue");
+        virgl_renderer_resource_unref(page);
+    }
+}
+
+void context_end() {
+    environment();
+    char witness[] = "virgl-component-test-XXXXXX";
+    close(mkstemp(witness));
+    setenv("FAKE_DEINIT_WITNESS", witness, 1);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    pid_t worker = guest.worker();
+    guest.destroy();
+    expect(gone(worker, 1500), "the worker ends with its context");
+    expect(access(witness, F_OK) != 0, "deinit was called");
+    unlink(witness);
+    GuestContext stuck(4, 40);
+    stuck.start();
+    worker = stuck.worker();
+    stuck.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    poll(nullptr, 0, 50);
+    uint64_t start = monotonic_ns();
+    stuck.destroy();
+    expect(monotonic_ns() - start < 50'000'000, "context_destroy does not wait");
+    expect(gone(worker, 5000), "a worker that hangs is killed");
+    expect(no_child_left(100), "and reaped");
+}
+
+void cleanup() {
+    environment();
+    {
+        Qemu qemu;
+        GuestContext hanging(3, 30);
+        hanging.start();
+        hanging.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+        GuestContext idle(4, 40);
+        idle.start();
+        virgl_renderer_reset();
+        expect_equal(create_blob(3, 31, 4096), 0, "passed on"); // the context is nobody's now
+        GuestContext fresh(3, 30); // numbers are given anew after a reset
+        fresh.start();
+        expect(fresh.ask(FakeCall::echo, "fresh") == "fresh", "a context after a reset");
+        uint64_t start = monotonic_ns();
+        virgl_renderer_cleanup(&qemu);
+        expect(monotonic_ns() - start < 3'000'000'000, "cleanup ends in time");
+        expect(no_child_left(0), "cleanup leaves no worker");
+    }
+}
+
+void fences() {
+    environment();
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        expect_equal(virgl_renderer_context_create_fence(3, 0, 5, 77), 0, "create_fence");
+        expect(qemu.fences.empty(), "not within the call: the command is not on QEMU's list yet");
+        virgl_renderer_poll();
+        expect(qemu.fences.size() == 1 && qemu.fences[0].context == 3 && qemu.fences[0].ring == 5 && qemu.fences[0].id == 77, "told when QEMU polls");
+        virgl_renderer_poll();
+        expect(qemu.fences.size() == 1, "told once");
+    }
+    {
+        Qemu qemu(VIRGL_RENDERER_ASYNC_FENCE_CB);
+        GuestContext guest(3, 30);
+        virgl_renderer_context_create_fence(3, 0, 0, 78);
+        expect(qemu.fences.size() == 1, "told at once where QEMU takes them from any thread");
+    }
+}
+
+void old_qemu() {
+    environment();
+    Qemu qemu(0, 2);
+    expect(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test") != 0, "no context for a QEMU that takes no fences of contexts");
+}
+
+void blobs() {
+    environment();
+    setenv("APIR_GPU_SHMEM_WINDOW_BYTES", "1048576", 1);
+    Qemu qemu;
+    GuestContext guest(3, 30); // takes 16 KiB
+    guest.start();
+    expect_equal(create_blob(3, 31, 5000), 0, "create_blob");
+    void *address = nullptr;
+    uint64_t size = 0;
+    expect_equal(virgl_renderer_resource_map(31, &address, &size), 0, "map");
+    expect_equal(size, uint64_t{8192}, "whole pages");
+    expect(guest.ask(FakeCall::fill, "31") == "8192", "the worker sees it, with its size");
+    expect(static_cast<char *>(address)[0] == 'f' && static_cast<char *>(address)[8191] == 'f', "and shares it");
+    void *elsewhere = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    expect_equal(virgl_renderer_resource_map_fixed(31, elsewhere), 0, "map_fixed");
+    expect(static_cast<char *>(elsewhere)[8191] == 'f', "the same memory");
+    munmap(elsewhere, 8192);
+    uint32_t map_info = 0;
+    expect_equal(virgl_renderer_resource_get_map_info(31, &map_info), 0, "map_info");
+    expect_equal(map_info, static_cast<uint32_t>(VIRGL_RENDERER_MAP_CACHE_CACHED), "cached");
+    virgl_renderer_resource_info info{};
+    expect_equal(virgl_renderer_resource_get_info(31, &info), 0, "info");
+    expect_equal(info.fd, -1, "no descriptor");
+    virgl_renderer_resource_info_ext extended{};
+    expect_equal(virgl_renderer_resource_get_info_ext(31, &extended), 0, "info_ext");
+    expect_equal(extended.base.fd, -1, "no descriptor");
+    expect(create_blob(3, 31, 4096) != 0, "a number that is taken");
+    expect(create_blob(3, 32, 0) != 0, "no bytes");
+    expect(create_blob(3, 32, 1 << 20) != 0, "more than the context may have");
+    expect(create_blob(3, 32, UINT64_MAX) != 0, "much more");
+    expect_equal(virgl_renderer_resource_unmap(31), 0, "unmap");
+    virgl_renderer_resource_unref(31);
+    expect(guest.ask(FakeCall::fill, "31") == "(null)", "gone for the worker too");
+    // Memory comes back: far more in all than the context may have at once.
+    for (uint32_t i = 0; i < 400; ++i) {
+        uint32_t resource = 1000 + i;
+        uint64_t wanted = i % 3 == 0 ? 600 << 10 : 64 << 10;
+        expect_equal(create_blob(3, resource, wanted), 0, "blob " + std::to_string(i));
+        if (failures != 0) return;
+        if (i % 10 == 0) expect(guest.ask(FakeCall::fill, std::to_string(resource)) == std::to_string(wanted), "fill");
+        else guest.worker(); // a range is free again when the worker is past its removal
+        virgl_renderer_resource_unref(resource);
+        guest.worker();
+    }
+}
+
+void passed_on() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    fake_passed();
+    virgl_renderer_context_create_with_flags(8, 2, 4, "virg");
+    virgl_renderer_submit_cmd(nullptr, 8, 0);
+    create_blob(8, 80, 4096);
+    virgl_renderer_context_create_fence(8, 0, 0, 1);
+    virgl_renderer_ctx_attach_resource(8, 80);
+    virgl_renderer_resource_unref(80);
+    virgl_renderer_context_destroy(8);
+    expect_equal(fake_passed(), 7, "calls of another context");
+    virgl_renderer_ctx_attach_resource(3, 80);
+    virgl_renderer_ctx_attach_resource(8, 30);
+    virgl_renderer_resource_detach_iov(30, nullptr, nullptr);
+    expect_equal(fake_passed(), 0, "calls of ours");
+}
+
+void too_many_contexts() {
+    environment();
+    Qemu qemu;
+    int made = 0;
+    for (uint32_t context = 1; context <= 100; ++context) made += virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test") == 0 ? 1 : 0;
+    expect_equal(made, 64, "contexts at once");
+    for (uint32_t context = 1; context <= 100; ++context) virgl_renderer_context_destroy(context);
+    expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
+}
+
+void call_records() {
+    environment();
+    char folder[] = "virgl-component-test-XXXXXX";
+    expect(mkdtemp(folder) != nullptr, "mkdtemp");
+    setenv("VIRGL_APIR_CALL_LOG", folder, 1);
+    std::string path;
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        path = std::string(folder) + "/host-3-" + std::to_string(guest.worker()) + ".calls";
+        guest.submit(9, 0, {}, 30); // counted, though not answered
+        guest.ask(FakeCall::echo, "last");
+    }
+    std::ifstream file(path, std::ios::binary);
+    CallLogHeader header{};
+    file.read(reinterpret_cast<char *>(&header), sizeof header);
+    expect(std::string(header.magic, 8) == "APIRCALL" && header.context == 3 && header.capset == venus_capset, "header");
+    expect_equal(header.counted, uint64_t{5}, "counted");
+    expect_equal(header.written, uint64_t{5}, "written");
+    CallRecord records[5];
+    file.read(reinterpret_cast<char *>(records), sizeof records);
+    expect_equal(records[0].status, static_cast<int32_t>(handshake_magic), "handshake's status");
+    expect_equal(records[2].call, static_cast<uint32_t>(FakeCall::pid), "call");
+    expect_equal(records[2].bytes_out, uint64_t{12}, "bytes out");
+    expect_equal(records[2].bytes_in, uint64_t{8}, "bytes in");
+    expect_equal(records[3].status, -1, "no reply");
+    expect(records[4].queue_ns < 1'000'000'000 && records[4].duration_ns < 1'000'000'000, "times");
+    unlink(path.c_str());
+    rmdir(folder);
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"commands", commands},
+                      {"other_major", other_major},
+                      {"load_failures", load_failures},
+                      {"no_worker_program", no_worker_program},
+                      {"worker_is_confined", worker_is_confined},
+                      {"worker_killed", worker_killed},
+                      {"worker_crashes", worker_crashes},
+                      {"worker_exits", worker_exits},
+                      {"several_pending", several_pending},
+                      {"context_end", context_end},
+                      {"cleanup", cleanup},
+                      {"fences", fences},
+                      {"old_qemu", old_qemu},
+                      {"blobs", blobs},
+                      {"passed_on", passed_on},
+                      {"too_many_contexts", too_many_contexts},
+                      {"call_records", call_records}},
+                     count > 1 ? values[1] : nullptr);
+}

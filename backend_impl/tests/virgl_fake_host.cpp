@@ -1,0 +1,103 @@
+// A host library that does what a test asks for: answers, hangs, dies, tells of the process it runs in.
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "virgl_fake_host.hpp"
+
+namespace {
+
+struct Callbacks {
+    const char *(*get_config)(uint32_t context, const char *key);
+    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
+};
+
+bool ready = false;
+
+std::string open_files() {
+    std::string all;
+    DIR *folder = opendir("/proc/self/fd");
+    while (dirent *entry = readdir(folder))
+        if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != dirfd(folder)) all += std::string(entry->d_name) + " ";
+    closedir(folder);
+    return all;
+}
+
+std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const char *dec, const char *dec_end) {
+    std::string argument(dec, static_cast<size_t>(dec_end - dec));
+    argument = argument.c_str();
+    switch (static_cast<FakeCall>(call)) {
+    case FakeCall::echo: return argument;
+    case FakeCall::files: return open_files();
+    case FakeCall::config: {
+        const char *value = callbacks->get_config(context, argument.c_str());
+        return value == nullptr ? "(null)" : value;
+    }
+    case FakeCall::environment: return std::getenv(argument.c_str()) == nullptr ? "(null)" : std::getenv(argument.c_str());
+    case FakeCall::limits: {
+        rlimit core{};
+        getrlimit(RLIMIT_CORE, &core);
+        int death = 0;
+        prctl(PR_GET_PDEATHSIG, &death);
+        return "core " + std::to_string(core.rlim_max) + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) + " death " +
+               std::to_string(death);
+    }
+    case FakeCall::fill: {
+        // u32 resource, in decimal; fills it with 'f'.
+        auto resource = static_cast<uint32_t>(std::atoi(argument.c_str()));
+        std::string key = "apir.resource.size." + argument;
+        const char *size = callbacks->get_config(context, key.c_str());
+        void *at = callbacks->get_shmem_ptr(context, resource);
+        if (size == nullptr || at == nullptr) return "(null)";
+        std::memset(at, 'f', std::strtoull(size, nullptr, 10));
+        return size;
+    }
+    default: return {};
+    }
+}
+
+} // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT uint32_t apir_backend_initialize(uint32_t context, Callbacks *callbacks) {
+    const char *wanted = callbacks->get_config(context, "ggml.library.path");
+    if (wanted != nullptr && std::strcmp(wanted, "fail") == 0) return 8;
+    ready = true;
+    return 6;
+}
+
+EXPORT void apir_backend_deinit(uint32_t) {
+    const char *witness = std::getenv("FAKE_DEINIT_WITNESS");
+    if (witness != nullptr && ready) unlink(witness);
+}
+
+EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
+                                        const char *enc_end, char **enc_after) {
+    *enc_after = enc;
+    if (!ready) return 1;
+    if (call == static_cast<uint32_t>(FakeCall::pid)) {
+        pid_t pid = getpid();
+        std::memcpy(enc, &pid, sizeof pid);
+        *enc_after = enc + sizeof pid;
+        return 0;
+    }
+    if (call == static_cast<uint32_t>(FakeCall::hang)) {
+        std::signal(SIGTERM, SIG_IGN); // only SIGKILL helps
+        for (;;) pause();
+    }
+    if (call == static_cast<uint32_t>(FakeCall::crash)) std::abort();
+    if (call == static_cast<uint32_t>(FakeCall::leave)) std::_Exit(7);
+    std::string text = text_of(call, context, callbacks, dec, dec_end);
+    if (text.empty()) return 6;
+    if (static_cast<size_t>(enc_end - enc) <= text.size()) return 1;
+    std::memcpy(enc, text.c_str(), text.size() + 1);
+    *enc_after = enc + text.size() + 1;
+    return 0;
+}
