@@ -10,16 +10,19 @@ from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
 from lab.host.native import native_payloads
+from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
-from lab.host.root import Bind, host_root
+from lab.host.root import Bind, HostRoot, host_root
 from lab.image import guest_image
 from lab.ops.upstream import Selection, case_ids, test_argv
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
+from lab.qemu.trial import gl_path
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform
+from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import shipment
 
 GGML_PACKAGE = "libggml0"
@@ -28,7 +31,7 @@ CPU_DEVICE = "CPU"
 
 def real_platform() -> Platform:
     """The machine we are on."""
-    return Platform(capabilities, prepared, booted, native_cases, process_facts)
+    return Platform(abilities, prepared, booted, native_cases, process_facts)
 
 
 def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:
@@ -51,6 +54,7 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         memory_mib=guest.memory_mib,
         hostmem_mib=guest.window_mib,
         display=Display(plan.display),
+        render_node=plan.render_node,
         environment=plan.variables,
         binds=tuple(Bind(folder) for folder in payload_folders(plan.ingredients)),
     )
@@ -78,6 +82,14 @@ def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadl
     return case_ids(finish(argv, deadline=deadline).output.splitlines())
 
 
-def capabilities(_progress: Progress, _deadline: Deadline) -> Sequence[CapabilityRecord]:
-    """What the host can do."""
-    return ()
+def abilities(root: HostRoot, image: str) -> HostAbilities:
+    """What this host can do, and the way to OpenGL that QEMU accepts here."""
+    path = gl_path(root, usable_render_nodes())
+    return HostAbilities(capability_records(image), path.display, path.render_node)
+
+
+def capability_records(image: str) -> tuple[CapabilityRecord, ...]:
+    """Every capability as probed."""
+    return tuple(
+        CapabilityRecord(name=one.name, ok=one.ok, probed=one.probed, hint=one.hint) for one in probe_all(image)
+    )  # fmt: skip

@@ -149,6 +149,11 @@ class StateCheck(Section):
     kind: Literal["state"]
     deadline_s: Seconds = 60.0
 
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return "state of guest and host"
+
 
 class OpsCheck(Section):
     """Ops computed on the remote device and compared with the guest's own CPU backend."""
@@ -175,6 +180,11 @@ class OpsCheck(Section):
                     "no_regex", "{pattern} is no regular expression: {why}", {"pattern": repr(pattern), "why": str(error)}
                 ) from error
         return patterns
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return f"{self.program}: at least {self.min_cases} cases of {', '.join(self.ops)}"
 
     @property
     def selection(self) -> Selection:

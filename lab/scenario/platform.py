@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts
 from lab.host.progress import Progress
@@ -19,6 +18,7 @@ from lab.host.root import HostRoot
 from lab.image import GuestImage
 from lab.ops.upstream import Selection
 from lab.scenario.model import Scenario
+from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import Shipment
 
 
@@ -70,6 +70,9 @@ class Guest(Protocol):
     def serial_tail(self) -> str:
         """The end of the serial console."""
 
+    def collect_dmesg(self, path: Path, deadline: Deadline) -> None:
+        """Write the guest kernel's log to a file."""
+
     def testinfra(self) -> Any:
         """A testinfra host on the same guest."""
 
@@ -96,6 +99,7 @@ class BootPlan:
     ingredients: Ingredients
     accel: str
     display: str
+    render_node: Path | None
     variables: tuple[tuple[str, str], ...]
     logs: Path
     deadline: Deadline
@@ -106,14 +110,14 @@ class Platform:
     """The doors to the machine below.
 
     Attributes:
-        capabilities: what the host can do, probed.
+        abilities: what the host can do, probed with a host root and the name of a guest image.
         prepare: builds everything that a boot of the scenario is made from, or finds it in the cache.
         boot: the booted guest of a plan.
         native_cases: the cases of a selection, from the host root's own ggml; None when the guest's is another one.
         process: facts of a process on the host.
     """
 
-    capabilities: Callable[[Progress, Deadline], Sequence[CapabilityRecord]]
+    abilities: Callable[[HostRoot, str], HostAbilities]
     prepare: Callable[[Scenario, Progress, Deadline], Ingredients]
     boot: Callable[[BootPlan], AbstractContextManager[Guest]]
     native_cases: Callable[[Selection, Ingredients, Deadline], Sequence[str] | None]

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from lab.bundle.schema import CapabilityRecord
 from lab.scenario.model import Accel, Display, Scenario
 
+ALWAYS = ("sandbox", "memory", "qemu", "virglrenderer", "opengl")
 KVM = "kvm"
 RENDER_NODE = "render-node"
 VULKAN = "vulkan"
+
+
+@dataclass(frozen=True, slots=True)
+class HostAbilities:
+    """What was probed, and the way to OpenGL that QEMU accepted."""
+
+    capabilities: tuple[CapabilityRecord, ...] = ()
+    display: str = Display.SDL_OFFSCREEN
+    render_node: Path | None = None
+
+    def able(self, name: str) -> bool:
+        """Whether the host has a capability."""
+        return any(capability.ok for capability in self.capabilities if capability.name == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,23 +34,30 @@ class Decision:
 
     accel: str
     display: str
+    render_node: Path | None
     software_vulkan: bool
     unmet: str = ""
 
 
-def decided(scenario: Scenario, capabilities: Sequence[CapabilityRecord]) -> Decision:
+def decided(scenario: Scenario, host: HostAbilities) -> Decision:
     """Choose accelerator and display where the scenario leaves it to the lab, and see what is missing."""
-    able = {capability.name for capability in capabilities if capability.ok}
     accel = scenario.host.accel
     if accel is Accel.AUTO:
-        accel = Accel.KVM if KVM in able else Accel.TCG
-    display = scenario.host.display
-    if display is Display.AUTO:
-        display = Display.EGL_HEADLESS if RENDER_NODE in able else Display.SDL_OFFSCREEN
-    needed = {
-        KVM: accel is Accel.KVM,
-        RENDER_NODE: display is Display.EGL_HEADLESS,
-    }
-    missing = [capability for capability in capabilities if needed.get(capability.name) and not capability.ok]
+        accel = Accel.KVM if host.able(KVM) else Accel.TCG
+    display = host.display if scenario.host.display is Display.AUTO else scenario.host.display
+    needed = set(needs(scenario, accel, display))
+    missing = [one for one in host.capabilities if one.name in needed and not one.ok]
     reasons = "; ".join(f"this host has no {one.name}: {one.probed}" for one in missing)
-    return Decision(accel, display, RENDER_NODE not in able, reasons)
+    node = host.render_node if display == Display.EGL_HEADLESS else None
+    return Decision(accel, display, node, not host.able(RENDER_NODE), reasons)
+
+
+def needs(scenario: Scenario, accel: str, display: str) -> Iterator[str]:
+    """Names of the capabilities without which the scenario cannot be run."""
+    yield from ALWAYS
+    if accel == Accel.KVM:
+        yield KVM
+    if display == Display.EGL_HEADLESS:
+        yield RENDER_NODE
+    if scenario.host.ggml_library == "vulkan":
+        yield VULKAN

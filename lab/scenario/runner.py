@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.bundle.outcome import Blame, Finding, FindingKind
-from lab.bundle.schema import BootRecord, CapabilityRecord, PackagesRecord, RunRecord, Status, VariantRecord
+from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import HostError, LabError
@@ -26,12 +26,11 @@ from lab.scenario.listener import RunListener
 from lab.scenario.model import Capset
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
-from lab.scenario.requirements import Decision, decided
+from lab.scenario.requirements import Decision, HostAbilities, decided
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.variant_run import BootedVariant, VariantRun
 
 SETUP_S = 3600.0
-PROBE_S = 180.0
 SHIP_S = 60.0
 
 
@@ -71,13 +70,10 @@ class Runner:
     listener: RunListener
     platform: Platform
     alone: bool
-    capabilities: Sequence[CapabilityRecord] = ()
+    host: HostAbilities | None = None
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
         """Run all scenarios, one boot after the other."""
-        with self.listener.step("looking at what this host can do"):
-            self.capabilities = self.platform.capabilities(self.listener, Deadline.after(PROBE_S))
-        self.book.know_capabilities(self.capabilities)
         for entry in plan:
             for group in entry.boots:
                 self.group(group)
@@ -85,10 +81,6 @@ class Runner:
     def group(self, variants: Sequence[Variant]) -> None:
         """Run the variants that one boot can serve."""
         scenario = variants[0].scenario
-        decision = decided(scenario, self.capabilities)
-        if decision.unmet:
-            self.skip(variants, decision.unmet)
-            return
         try:
             with self.listener.step(f"setting up {scenario.name}"):
                 ingredients = self.platform.prepare(scenario, self.listener, Deadline.after(SETUP_S))
@@ -98,16 +90,34 @@ class Runner:
         except LabError as error:
             self.give_up(variants, error)
             return
-        root, image = ingredients.root, ingredients.image
-        self.book.built(PackagesRecord(role="host root", name="host-root", key=root.key, packages=root.packages))
-        self.book.built(PackagesRecord(role="guest image", name=image.name, key=image.key, packages=image.packages))
+        self.know_built(ingredients)
+        decision = decided(scenario, self.abilities(ingredients))
+        if decision.unmet:
+            self.skip(variants, decision.unmet)
+            return
         left = tuple(variants)
         while left:
             left = self.boot(left, ingredients, decision)
 
+    def know_built(self, ingredients: Ingredients) -> None:
+        """Write down what the boot is made of."""
+        root, image = ingredients.root, ingredients.image
+        self.book.built(PackagesRecord(role="host root", name="host-root", key=root.key, packages=root.packages))
+        self.book.built(PackagesRecord(role="guest image", name=image.name, key=image.key, packages=image.packages))
+
+    def abilities(self, ingredients: Ingredients) -> HostAbilities:
+        """What this host can do; probed once in a run, and after the set-up, which some probes need."""
+        if self.host is None:
+            with self.listener.step("looking at what this host can do"):
+                self.host = self.platform.abilities(ingredients.root, ingredients.image.name)
+            self.book.know_capabilities(self.host.capabilities)
+        return self.host
+
     def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """Boot once and serve as many variants as the guest lives for. Returns those that are left."""
-        plan = self.boot_plan(variants, ingredients, decision)
+        logs = self.logs(variants[0])
+        (logs / FOLDER).mkdir(exist_ok=True)
+        plan = boot_plan(variants, ingredients, decision, logs)
         number = self.book.boot(boot_record(variants, plan))
         started = time.monotonic()
         served: list[VariantRun] = []
@@ -146,21 +156,6 @@ class Runner:
             served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, str(error)))
             self.book.variant(served[-1].record())
 
-    def boot_plan(self, variants: Sequence[Variant], ingredients: Ingredients, decision: Decision) -> BootPlan:
-        """The machine for these variants. The first of them owns the logs."""
-        scenario = variants[0].scenario
-        logs = self.logs(variants[0])
-        (logs / FOLDER).mkdir(exist_ok=True)
-        variables = host_environment(
-            scenario,
-            ingredients.shipment,
-            logs,
-            advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
-            software_vulkan=decision.software_vulkan,
-        )
-        deadline = Deadline.after(scenario.timeout_s)
-        return BootPlan(scenario, ingredients, decision.accel, decision.display, tuple(sorted(variables.items())), logs, deadline)
-
     def booted(self, variant: Variant, plan: BootPlan, guest: Guest, number: int, begun: float) -> BootedVariant:
         """The variant in its guest. The boot's time is the first variant's."""
         first = plan.logs == self.logs(variant)
@@ -185,6 +180,28 @@ class Runner:
             writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
             writer.finding(Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error)))
             self.book.variant(ended_record(variant, Status.ERROR, str(error)))
+
+
+def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: Decision, logs: Path) -> BootPlan:
+    """The machine for variants that share a boot. The first of them owns the logs."""
+    scenario = variants[0].scenario
+    variables = host_environment(
+        scenario,
+        ingredients.shipment,
+        logs,
+        advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
+        software_vulkan=decision.software_vulkan,
+    )
+    return BootPlan(
+        scenario=scenario,
+        ingredients=ingredients,
+        accel=decision.accel,
+        display=decision.display,
+        render_node=decision.render_node,
+        variables=tuple(sorted(variables.items())),
+        logs=logs,
+        deadline=Deadline.after(scenario.timeout_s),
+    )
 
 
 def ship(guest: Guest, ingredients: Ingredients, deadline: Deadline) -> None:

@@ -16,8 +16,9 @@ from pathlib import Path
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, MappedRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
+from lab.deadline import Deadline
 from lab.elf import ProcessFacts
-from lab.errors import CommandFailed, GuestLost, LabError, WaitTimeout
+from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
 from lab.ggml.registry import Device
 from lab.ops.upstream import reference_device, remote_device
 from lab.scenario import calls
@@ -33,6 +34,7 @@ from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.stage import Stage
 
+DMESG_S = 20.0
 TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
 """Parts of file names that a report tells of; a process maps a hundred more."""
 
@@ -160,6 +162,9 @@ class VariantRun:
     def _conclude(self, collector: CallCollector) -> None:
         """Calls of both sides, the case that was running when it all ended, and what is wrong with each check."""
         alive = self.here.guest.alive()
+        if alive:
+            with contextlib.suppress(GuestError):
+                self.here.guest.collect_dmesg(self.here.logs / "dmesg.log", Deadline.after(DMESG_S))
         joined = collector.joined(self.here.guest if alive else None, self.here.guest_calls)
         self.calls = calls.calls_record(joined)
         for run, writer in self.ops_runs:

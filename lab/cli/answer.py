@@ -1,0 +1,178 @@
+"""What a command leaves behind: tables for people, one line of JSON for programs, errors with their hint and no traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lab.bundle.schema import CapabilityRecord, RunRecord, Status, VariantRecord
+from lab.cli.interruption import interruptible
+from lab.errors import LabError
+from lab.scenario.dry_run import ShownBoot
+
+INTERRUPTED_EXIT = 2
+STYLES = {
+    Status.PASSED: "green",
+    Status.FAILED: "red",
+    Status.ERROR: "yellow",
+    Status.INTERRUPTED: "yellow",
+    Status.SKIPPED: "dim",
+    Status.RUNNING: "yellow",
+}
+RUN_KEYS = ("name", "variant", "status", "cases", "accel", "capset", "boot_s", "wall_s")
+MAX_FINDINGS = 12
+EMPTY: dict[str, Any] = {"run": None, "dir": None, "scenarios": []}
+"""The line of a ``lab run`` that ran nothing."""
+
+
+@contextlib.contextmanager
+def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator[None]:
+    """Run a command: errors of the lab become a message and the exit status they stand for.
+
+    With ``as_json`` an error still ends with a line of JSON: ``empty``, with the exit status and the message in it.
+
+    Raises:
+        typer.Exit: with the exit status, after an error.
+    """
+    try:
+        with interruptible():
+            yield
+    except LabError as error:
+        tell_error(error)
+        status = error.exit_status
+        message = str(error)
+    except KeyboardInterrupt:
+        Console(stderr=True).print(Text("interrupted", style="yellow"))
+        status, message = INTERRUPTED_EXIT, "interrupted"
+    else:
+        return
+    if as_json:
+        print_json({**(empty or {}), "exit": status, "error": message})
+    raise typer.Exit(status)
+
+
+def tell_error(error: LabError) -> None:
+    """Message and hint, on standard error."""
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), error.message))
+    for note in getattr(error, "__notes__", ()):
+        console.print(Text(note, style="yellow"))
+    if error.hint:
+        console.print(Text.assemble(("hint: ", "bold cyan"), error.hint))
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """One line of JSON, the last of the output."""
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def run_answer(folder: Path, record: RunRecord) -> dict[str, Any]:
+    """The line of ``lab run --json``."""
+    return {
+        "run": record.run,
+        "dir": str(folder),
+        "exit": record.exit,
+        "scenarios": [variant_answer(variant) for variant in record.variants],
+    }
+
+
+def variant_answer(variant: VariantRecord) -> dict[str, Any]:
+    """One variant in that line."""
+    whole = variant.model_dump(mode="json")
+    answer = {key: whole[key] for key in RUN_KEYS}
+    answer["device"] = variant.device.model_dump(include={"registry", "name", "type"}) if variant.device else None
+    answer["reference"] = variant.reference.model_dump(include={"registry", "name"}) if variant.reference else None
+    answer["calls"] = variant.calls.model_dump(include={"count", "p50_us", "p99_us"})
+    return answer
+
+
+def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Sequence[tuple[str, str, str]]) -> None:
+    """The verdict, a table of variants, the findings, and where the report is."""
+    console = Console(soft_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("scenario", "variant", "status"):
+        table.add_column(column)
+    for column in ("ok", "fail", "unsupported", "error", "calls", "p50", "p99", "boot", "wall"):
+        table.add_column(column, justify="right")
+    for variant in record.variants:
+        table.add_row(*_row(variant))
+    console.print(table)
+    for name, kind, text in findings[:MAX_FINDINGS]:
+        console.print(Text.assemble((f"{kind}: ", "bold"), f"{text} ", (f"({name})", "dim")))
+    if len(findings) > MAX_FINDINGS:
+        console.print(Text(f"and {len(findings) - MAX_FINDINGS} findings more", style="dim"))
+    for variant in record.variants:
+        if variant.reason and variant.status is Status.SKIPPED:
+            console.print(Text.assemble((f"{variant.name}/{variant.variant} skipped: ", "bold"), variant.reason))
+    console.print(
+        Text.assemble((record.status, f"bold {STYLES[record.status]}"), f" · exit {record.exit} · {record.wall_s or 0:.1f} s")
+    )
+    console.print(Text(f"report: {page or folder}", style="bold"))
+
+
+def _row(variant: VariantRecord) -> tuple[Text | str, ...]:
+    calls = variant.calls
+    return (
+        variant.name,
+        variant.variant,
+        Text(variant.status, style=STYLES[variant.status]),
+        str(variant.cases.ok),
+        str(variant.cases.fail),
+        str(variant.cases.unsupported),
+        str(variant.cases.error),
+        str(calls.count),
+        f"{calls.p50_us:.0f} µs" if calls.p50_us is not None else "",
+        f"{calls.p99_us:.0f} µs" if calls.p99_us is not None else "",
+        f"{variant.boot_s:.1f} s",
+        f"{variant.wall_s:.1f} s",
+    )
+
+
+def tell_capabilities(capabilities: Sequence[CapabilityRecord]) -> None:
+    """One line each: yes or no, how it was probed, what to do about a no."""
+    console = Console(soft_wrap=True)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("", "capability", "how it was probed, and what to do about a no"):
+        table.add_column(column, overflow="fold")
+    for capability in capabilities:
+        mark = Text("yes", style="green") if capability.ok else Text("no", style="yellow")
+        told = capability.probed + (f"\n→ {capability.hint}" if capability.hint and not capability.ok else "")
+        table.add_row(mark, capability.name, told)
+    console.print(table)
+
+
+def tell_setup(made: Mapping[str, str]) -> None:
+    """Where everything is."""
+    console = Console(soft_wrap=True)
+    for name, path in made.items():
+        console.print(Text.assemble((f"{name.replace('_', ' '):14}", "dim"), path))
+
+
+def tell_dry_run(boots: Sequence[ShownBoot], *, as_json: bool) -> None:
+    """The plan: environments and command lines that can be copied, and what would be checked."""
+    for boot in boots:
+        for variant in boot.variants:
+            print(f"# {variant.name}/{variant.variant}")  # noqa: T201 - the answer
+            for name, value in variant.guest_environment:
+                print(f"#   in the guest: {name}={value}")  # noqa: T201 - the answer
+            for check in variant.checks:
+                print(f"#   check: {check}")  # noqa: T201 - the answer
+        if boot.unmet:
+            print(f"# cannot run here: {boot.unmet}")  # noqa: T201 - the answer
+        for name, value in boot.environment:
+            print(f"# QEMU's environment: {name}={shlex.quote(value)}")  # noqa: T201 - the answer
+        print(shlex.join(boot.argv))  # noqa: T201 - the answer
+    if as_json:
+        print_json({**EMPTY, "exit": 0, "boots": [asdict(boot) for boot in boots]})

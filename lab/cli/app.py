@@ -1,0 +1,166 @@
+"""The commands of ``lab``. Each reads its options, calls the rooms below, and answers; nothing is decided here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab import __version__, paths
+from lab.bundle import Bundle, read_bundle
+from lab.cli.answer import EMPTY, answering, print_json, run_answer, tell_capabilities, tell_dry_run, tell_run, tell_setup
+from lab.cli.display import progress_display
+from lab.cli.setup import set_up
+from lab.cli.shell import guest_shell
+from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.dry_run import dry_run
+from lab.scenario.machine import capability_records, real_platform
+from lab.scenario.model import Guest
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import RunOutcome, run
+from reports import newest_bundle, rendered_report
+
+DEFAULT_IMAGE = str(Guest.model_fields["image"].default)
+
+app = typer.Typer(
+    name="lab",
+    help="Boots guests with virtio-gpu, remotes real ggml ops to the host, and judges what comes back.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.", show_default=False)]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]
+Keyword = Annotated[str, typer.Option("-k", metavar="EXPR", help="Only matching scenario/variant: words, and, or, not.")]
+Variants = Annotated[list[str] | None, typer.Option("--variant", metavar="ID", help="Only this variant; may be repeated.")]
+Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+Image = Annotated[str, typer.Option("--image", metavar="NAME", help="Guest image, by the name of its recipe in images/.")]
+
+
+@app.command()
+def doctor(*, json: Json = False, image: Image = DEFAULT_IMAGE) -> None:
+    """What this host can do: yes or no, how it was probed, what to do about a no."""
+    with answering(as_json=json, empty={"capabilities": []}):
+        with progress_display() as progress, progress.step("looking at what this host can do"):
+            capabilities = capability_records(image)
+        if json:
+            print_json({"capabilities": [one.model_dump() for one in capabilities]})
+        else:
+            tell_capabilities(capabilities)
+
+
+@app.command()
+def setup(
+    *,
+    image: Image = DEFAULT_IMAGE,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Build root and image anew from what the mirror has today.")] = False,
+    update_lock: Annotated[bool, typer.Option("--update-lock", help="Write the lock files in images/ anew.")] = False,
+    json: Json = False,
+) -> None:
+    """Host root, guest image and native payloads: from the cache, else built."""
+    with answering(as_json=json):
+        with progress_display() as progress:
+            made = set_up(image, progress, refresh=refresh, update_lock=update_lock)
+        if json:
+            print_json(made)
+        else:
+            tell_setup(made)
+
+
+@app.command(name="run")
+def run_command(
+    files: Files,
+    *,
+    keyword: Keyword = "",
+    settings: Settings = None,
+    variants: Variants = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """Run scenarios. Exit status: 0 all as expected, 1 the product failed, 2 the lab failed, 3 nothing could run here."""
+    choice = Choice(tuple(settings or ()), keyword, tuple(variants or ()))
+    with answering(as_json=json, empty=EMPTY):
+        plan = planned(files, choice)
+        if dry:
+            tell_dry_run(dry_run(plan, out), as_json=json)
+            return
+        with progress_display() as progress:
+            outcome = run(plan, choice, out, progress, real_platform())
+            with progress.step("writing the report"):
+                page = rendered_report(outcome.folder)
+    _answer_run(outcome, page, as_json=json)
+    raise typer.Exit(outcome.record.exit or 0)
+
+
+@app.command()
+def shell(
+    file: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    *,
+    settings: Settings = None,
+    variant: Annotated[str, typer.Option("--variant", metavar="ID", help="Which variant; the first if not given.")] = "",
+    command: Annotated[str, typer.Option("--command", "-c", help="Run this in the guest instead of a shell.")] = "",
+    json: Json = False,
+) -> None:
+    """Boot a scenario and give a shell in its guest, with the guest library shipped and its variables set."""
+    choice = Choice(tuple(settings or ()), "", (variant,) if variant else ())
+    with answering(as_json=json):
+        plan = planned([file], choice)
+        status = guest_shell(plan[0].variants[0], command)
+        if json:
+            print_json({"exit": status})
+    raise typer.Exit(status)
+
+
+@app.command()
+def report(
+    bundles: Annotated[list[Path] | None, typer.Argument(help="Run bundles; the newest if none.", show_default=False)] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """Write the report pages of bundles, also of those that were cut off."""
+    with answering(as_json=json, empty={"reports": []}):
+        folders = bundles or [_newest()]
+        pages = [rendered_report(folder) for folder in folders]
+        if json:
+            print_json({"reports": [str(page) for page in pages]})
+        else:
+            for page in pages:
+                typer.echo(page)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
+) -> None:
+    """Options that stand before a command."""
+    if version:
+        typer.echo(f"virtgpu-lab {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The program ``lab``."""
+    app()
+
+
+def _answer_run(outcome: RunOutcome, page: Path, *, as_json: bool) -> None:
+    if as_json:
+        print_json(run_answer(outcome.folder, outcome.record))
+        return
+    tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
+
+
+def _findings(bundle: Bundle) -> list[tuple[str, str, str]]:
+    return [(f"{row.scenario}/{row.variant}", row.finding, row.text) for row in bundle.findings]
+
+
+def _newest() -> Path:
+    found = newest_bundle(paths.RUNS)
+    if found is None:
+        raise ConfigError(paths.RUNS, [ConfigProblem("", "there is no run yet", "lab run scenarios/smoke.toml makes one")])
+    return found

@@ -1,0 +1,34 @@
+"""``lab setup``: everything a first run would build, built now."""
+
+from __future__ import annotations
+
+from lab.deadline import Deadline
+from lab.host.lock import write_lock
+from lab.host.native import native_payloads
+from lab.host.progress import Progress
+from lab.host.recipe import named_recipe
+from lab.host.root import RECIPE, host_root
+from lab.image import guest_image
+from lab.scenario.shipment import ggml_library
+
+SETUP_S = 3600.0
+
+
+def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: bool) -> dict[str, str]:
+    """Build what the cache lacks; paths of what there is then, as ``lab setup --json`` gives them."""
+    deadline = Deadline.after(SETUP_S)
+    root = host_root(progress, deadline, refresh=refresh)
+    image = guest_image(image_name, progress, deadline, refresh=refresh)
+    native = native_payloads(root, progress, deadline)
+    if update_lock:
+        write_lock(named_recipe(RECIPE, "host-root").lock, root.packages)
+        write_lock(named_recipe(image_name, "guest").lock, image.packages)
+    library = ggml_library("cpu", root, deadline)
+    return {
+        "host_root": str(root.path),
+        "image": str(image.rootfs),
+        "guest_library": str(native.guest_library),
+        "host_library": str(native.host_library),
+        "component": str(native.component),
+        "ggml_library": str(library.path),
+    }

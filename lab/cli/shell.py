@@ -1,0 +1,134 @@
+"""``lab shell``: a booted scenario to look around in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+import termios
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+
+import paramiko
+
+from lab.cli.display import progress_display
+from lab.deadline import Deadline
+from lab.errors import GuestError, HostError
+from lab.qemu.machine import Guest, booted_guest
+from lab.scenario.environment import guest_environment
+from lab.scenario.expand import Variant
+from lab.scenario.machine import boot_spec, real_platform
+from lab.scenario.requirements import decided
+from lab.scenario.runner import SETUP_S, boot_plan, ship
+from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+
+CONNECT_S = 60.0
+LOOK_S = 0.5
+CHUNK_BYTES = 32768
+
+
+def guest_shell(variant: Variant, command: str) -> int:
+    """Boot the variant's guest and hand the terminal over to a shell in it; its exit status.
+
+    Raises:
+        HostError: this host cannot run the scenario.
+        GuestError: the guest did not come up, or went away.
+    """
+    platform = real_platform()
+    with contextlib.ExitStack() as stack:
+        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="virtgpu-lab-shell-")))
+        with progress_display() as progress:
+            ingredients = platform.prepare(variant.scenario, progress, Deadline.after(SETUP_S))
+            decision = decided(variant.scenario, platform.abilities(ingredients.root, ingredients.image.name))
+            if decision.unmet:
+                raise HostError("scenario", decision.unmet)
+            plan = boot_plan([variant], ingredients, decision, logs)
+            with progress.step("booting the guest"):
+                guest = stack.enter_context(booted_guest(boot_spec(plan), logs, plan.deadline))
+                ship(guest, ingredients, plan.deadline)
+                calls = f"{GUEST_FOLDER}/calls"
+                guest.ssh.succeed(f"mkdir -p {calls}")
+        variables = guest_environment(variant.scenario, GUEST_LIBRARY, calls)
+        words = " ".join(shlex.quote(f"{name}={value}") for name, value in sorted(variables.items()))
+        program = f"sh -c {shlex.quote(command)}" if command else "sh -i"
+        return _attached(guest, f"cd {GUEST_FOLDER}; exec env {words} {program}")
+
+
+def _attached(guest: Guest, command: str) -> int:
+    """Run a command in the guest with our terminal as its own."""
+    with _second_connection(guest) as transport:
+        channel = transport.open_session(timeout=CONNECT_S)
+        with contextlib.closing(channel), _raw_terminal() as on_terminal:
+            if on_terminal:
+                size = shutil.get_terminal_size()
+                channel.get_pty(os.environ.get("TERM", "dumb"), size.columns, size.lines)
+                previous = signal.signal(signal.SIGWINCH, lambda *_: _resized(channel))
+            channel.exec_command(command)
+            try:
+                _relay(channel, guest)
+            finally:
+                if on_terminal:
+                    signal.signal(signal.SIGWINCH, previous)
+            return max(channel.recv_exit_status(), 0)
+
+
+def _resized(channel: paramiko.Channel) -> None:
+    size = shutil.get_terminal_size()
+    channel.resize_pty(size.columns, size.lines)
+
+
+def _relay(channel: paramiko.Channel, guest: Guest) -> None:
+    """Carry bytes both ways until the command has ended."""
+    channel.set_combine_stderr(True)
+    sources: list[int | paramiko.Channel] = [channel, sys.stdin.fileno()]
+    while True:
+        ready, _, _ = select.select(sources, [], [], LOOK_S)
+        if not guest.alive():
+            raise GuestError("the guest ended while its shell was open")
+        if channel in ready:
+            data = channel.recv(CHUNK_BYTES)
+            if not data:
+                return
+            os.write(sys.stdout.fileno(), data)
+        if sys.stdin.fileno() in ready:
+            typed = os.read(sys.stdin.fileno(), CHUNK_BYTES)
+            if typed:
+                channel.sendall(typed)
+            else:
+                channel.shutdown_write()
+                sources.remove(sys.stdin.fileno())
+
+
+@contextlib.contextmanager
+def _second_connection(guest: Guest) -> Iterator[paramiko.Transport]:
+    """A connection for the terminal alone: the first one goes on watching the guest."""
+    transport = paramiko.Transport(("127.0.0.1", guest.port))
+    with contextlib.closing(transport):
+        try:
+            transport.start_client(timeout=CONNECT_S)
+            if transport.get_remote_server_key() != guest.keys.host_key:
+                raise GuestError("another machine answers on the guest's port")
+            transport.auth_publickey("root", guest.keys.client_key)
+        except paramiko.SSHException as error:
+            raise GuestError(f"no shell in the guest: {error}") from error
+        yield transport
+
+
+@contextlib.contextmanager
+def _raw_terminal() -> Iterator[bool]:
+    """Every key goes to the guest while the context lasts, Ctrl-C included; False where there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield False
+        return
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setraw(sys.stdin.fileno())
+        yield True
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
