@@ -1,6 +1,7 @@
 // Graphs: what is computed, and all that must be refused before ggml sees it.
 #include <ggml.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -54,7 +55,7 @@ struct Example {
     }
 
     uint32_t compute(const std::vector<uint8_t> &bytes, int32_t *status = nullptr) {
-        std::memcpy(host->resource(2).data(), bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), host->resource(2).data());
         std::vector<uint8_t> reply;
         uint32_t code = host->raw(22, Loopback::encoded(BackendGraphComputeRequest{2, bytes.size()}), &reply);
         if (code == ok && status != nullptr) std::memcpy(status, reply.data(), sizeof *status);
@@ -195,7 +196,7 @@ void no_leak() {
     long before = resident_kib();
     constexpr int count = 5000;
     rounds(count);
-    long grown = resident_kib() - before;
+    [[maybe_unused]] long grown = resident_kib() - before;
     // One leaked ggml_context alone would make 8 MiB. A sanitizer keeps freed memory for a while and is not measured.
 #ifndef __SANITIZE_ADDRESS__
     expect(grown < 512, "memory grew by " + std::to_string(grown) + " KiB over " + std::to_string(count) + " graphs and buffers");
