@@ -29,10 +29,11 @@ CONNECT_S = 10.0
 CHUNK_BYTES = 32768
 BLOCK_BYTES = 1 << 20
 LOOK_S = 0.5
+REASON_S = 2.0
 
 
 class Outcome(NamedTuple):
-    """Exit status (255 or more: none came) and standard output and error together."""
+    """Exit status (-1: the shell itself was killed) and standard output and error together."""
 
     status: int
     output: str
@@ -116,8 +117,8 @@ class GuestShell:
     def put(self, local: Path, remote: str, deadline: Deadline | None = None, *, mode: int | None = None) -> str:
         """Copy a file into the guest and prove by its SHA-256, which is returned, that it arrived whole."""
         limit = deadline or Deadline.after(COMMAND_S)
-        with self._files(limit) as sftp:
-            sftp.putfo(_Limited(local, limit), remote, local.stat().st_size, confirm=False)
+        with self._files(limit) as sftp, open(local, "rb") as file:
+            sftp.putfo(file, remote, callback=lambda *_: limit.require("a file copied into the guest"), confirm=False)
             sftp.chmod(remote, local.stat().st_mode & 0o777 if mode is None else mode)
         return self._same(local, remote, limit)
 
@@ -125,7 +126,7 @@ class GuestShell:
         """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole."""
         limit = deadline or Deadline.after(COMMAND_S)
         with self._files(limit) as sftp:
-            sftp.get(remote, str(local))
+            sftp.get(remote, str(local), callback=lambda *_: limit.require("a file copied out of the guest"))
         return self._same(local, remote, limit)
 
     def _same(self, local: Path, remote: str, deadline: Deadline) -> str:
@@ -144,14 +145,15 @@ class GuestShell:
             with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
         except (paramiko.SSHException, EOFError, TimeoutError, socket.error) as error:
-            self._raise_if_lost()
-            if isinstance(error, (FileNotFoundError, PermissionError)):
-                raise GuestError(f"copying a file to or from the guest failed: {error}") from error
+            if not self._transport.is_active():
+                raise self._loss("the SSH connection broke while a file was copied") from error
             deadline.require("a file copied to or from the guest")
             raise GuestError(f"copying a file to or from the guest failed: {error!r}") from error
 
     @contextlib.contextmanager
-    def _running(self, command: str, deadline: Deadline | None, *, merged: bool) -> Iterator[tuple[paramiko.Channel, Deadline, str]]:
+    def _running(
+        self, command: str, deadline: Deadline | None, *, merged: bool
+    ) -> Iterator[tuple[paramiko.Channel, Deadline, str]]:
         limit = deadline or Deadline.after(COMMAND_S)
         with self._counting:
             self._count += 1
@@ -159,17 +161,16 @@ class GuestShell:
         try:
             channel = self._transport.open_session(timeout=max(limit.remaining_s, 0.001))
         except (paramiko.SSHException, EOFError) as error:
-            self._raise_if_lost()
             limit.require(f"a channel for: {command}")
-            raise GuestLost(f"no channel could be opened: {error!r}", self._machine.serial_tail()) from error
+            raise self._loss(f"no channel could be opened: {error!r}") from error
         with contextlib.closing(channel):
             channel.set_combine_stderr(merged)
             channel.settimeout(LOOK_S)
             try:
-                channel.exec_command(f"export {mark}\n{command}")
+                # the last line keeps the shell from being replaced by the command, whose death by a signal would then have no status
+                channel.exec_command(f"export {mark}\n{command}\nexit $?")
             except (paramiko.SSHException, EOFError) as error:
-                self._raise_if_lost()
-                raise GuestLost(f"the connection broke: {error!r}", self._machine.serial_tail()) from error
+                raise self._loss(f"the connection broke: {error!r}") from error
             yield channel, limit, mark
 
     def _received(self, channel: paramiko.Channel, command: str, limit: Deadline, mark: str, before: bytes) -> bytes:
@@ -192,7 +193,7 @@ class GuestShell:
         self._raise_if_lost()
         status = channel.recv_exit_status()
         if status < 0 and not self._transport.is_active():
-            raise GuestLost("the SSH connection broke", self._machine.serial_tail())
+            raise self._loss("the SSH connection broke")
         return status
 
     def _kill_marked(self, mark: str) -> None:
@@ -201,25 +202,16 @@ class GuestShell:
         with contextlib.suppress(GuestError):
             self.execute(script, Deadline.after(KILL_S))
 
+    def _loss(self, symptom: str) -> GuestLost:
+        """The error for a broken connection: why the guest is gone, which may be known a moment later, else the symptom."""
+        with contextlib.suppress(WaitTimeout):
+            poll("the reason of the loss", self._machine.lost, Deadline.after(REASON_S))
+        return GuestLost(self._machine.lost() or symptom, self._machine.serial_tail())
+
     def _raise_if_lost(self) -> None:
         reason = self._machine.lost()
         if reason is not None:
             raise GuestLost(reason, self._machine.serial_tail())
-
-
-class _Limited:
-    """A local file that stops being read when the deadline is over."""
-
-    def __init__(self, path: Path, deadline: Deadline) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115 - closed at its end, or with the object
-        self._deadline = deadline
-
-    def read(self, size: int) -> bytes:
-        self._deadline.require("a file copied into the guest")
-        data = self._file.read(size)
-        if not data:
-            self._file.close()
-        return data
 
 
 def _drained_stderr(channel: paramiko.Channel) -> bytes:
@@ -243,7 +235,9 @@ def sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def connected_shell(port: int, keys: BootKeys, machine: Liveness, deadline: Deadline) -> Iterator[tuple[GuestShell, paramiko.Transport]]:
+def connected_shell(
+    port: int, keys: BootKeys, machine: Liveness, deadline: Deadline
+) -> Iterator[tuple[GuestShell, paramiko.Transport]]:
     """Connect to the guest's sshd on a local port.
 
     Raises:
@@ -292,5 +286,3 @@ def _transport(port: int, keys: BootKeys, deadline: Deadline) -> paramiko.Transp
         transport.close()
         raise
     return transport
-
-

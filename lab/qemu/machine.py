@@ -268,16 +268,26 @@ def taken_down(machine: Machine, qmp: QmpSession) -> Iterator[None]:
 
 def _take_down(machine: Machine, qmp: QmpSession) -> Iterator[str]:
     family = machine.tree()
-    already = machine.child.exit_status() is not None
-    if not already:
-        try:
-            qmp.execute("quit", deadline=Deadline.after(QUIT_S))
-            machine.child.wait(Deadline.after(QUIT_S))
-        except GuestError as error:
-            yield f"QEMU did not quit when asked ({type(error).__name__}: {error}) and was ended by signal"
+    problem = _quit(machine, qmp) if machine.child.exit_status() is None else ""
+    if problem:
+        yield problem
     end_group(machine.child)
     with contextlib.suppress(WaitTimeout):
         poll("the end of QEMU's processes", lambda: not any(process.alive() for process in family), Deadline.after(GONE_S))
     survivors = [f"{process.name} ({process.pid})" for process in family if process.alive()]
     if survivors:
         yield f"processes survived: {', '.join(survivors)}"
+
+
+def _quit(machine: Machine, qmp: QmpSession) -> str:
+    """Ask QEMU to quit and wait for it; what went wrong, or nothing."""
+    try:
+        qmp.execute("quit", deadline=Deadline.after(QUIT_S))
+        machine.child.wait(Deadline.after(QUIT_S))
+    except GuestLost as error:
+        # it hung up before it was asked: that is a loss, told elsewhere, and no disobedience if it is just ending
+        return "" if _exit_status(machine.child) is not None else f"QEMU hung up but runs on, and was ended by signal ({error.reason})"
+    except WaitTimeout as error:
+        return f"QEMU did not quit when asked and was ended by signal ({error.what})"
+    return ""
+
