@@ -80,15 +80,19 @@ class Console:
             except OSError:
                 end = 1
             if end == 0:
-                self._line(self._spawn.before.decode(errors="replace"))
+                self._line(self._before())
             elif end == 1:
-                rest = self._spawn.before
-                if isinstance(rest, bytes) and rest:
-                    self._line(rest.decode(errors="replace"))
+                if self._before():
+                    self._line(self._before())
                 self._lose(self._dying[0] if self._dying else "the serial console was closed, so QEMU has ended")
                 return
             if self._dying and time.monotonic() > self._dying[1]:
                 self._lose(self._dying[0])
+
+    def _before(self) -> str:
+        """What pexpect read before the match; bytes from the guest need not be text."""
+        data = self._spawn.before
+        return data.decode(errors="replace") if isinstance(data, bytes) else ""
 
     def _line(self, line: str) -> None:
         self._log.write(f"[{time.monotonic() - self._started:9.3f}] {line}\n")

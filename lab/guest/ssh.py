@@ -144,7 +144,7 @@ class GuestShell:
             channel.invoke_subsystem("sftp")
             with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
-        except (paramiko.SSHException, EOFError, TimeoutError, socket.error) as error:
+        except (OSError, paramiko.SSHException, EOFError, TimeoutError) as error:
             if not self._transport.is_active():
                 raise self._loss("the SSH connection broke while a file was copied") from error
             deadline.require("a file copied to or from the guest")
@@ -167,7 +167,7 @@ class GuestShell:
             channel.set_combine_stderr(merged)
             channel.settimeout(LOOK_S)
             try:
-                # the last line keeps the shell from being replaced by the command, whose death by a signal would then have no status
+                # the last line keeps the shell from making way for the command, whose death by a signal would have no status then
                 channel.exec_command(f"export {mark}\n{command}\nexit $?")
             except (paramiko.SSHException, EOFError) as error:
                 raise self._loss(f"the connection broke: {error!r}") from error
@@ -278,11 +278,15 @@ def _transport(port: int, keys: BootKeys, deadline: Deadline) -> paramiko.Transp
         transport.banner_timeout = CONNECT_S
         transport.set_keepalive(0)
         transport.start_client(timeout=deadline.narrowed(CONNECT_S * 3).remaining_s)
-        offered = transport.get_remote_server_key()
-        if offered.asbytes() != keys.host_key.asbytes():
-            raise paramiko.BadHostKeyException("127.0.0.1", offered, keys.host_key)
+        _require_host_key(transport, keys)
         transport.auth_publickey(USER, keys.client_key)
     except BaseException:
         transport.close()
         raise
     return transport
+
+
+def _require_host_key(transport: paramiko.Transport, keys: BootKeys) -> None:
+    offered = transport.get_remote_server_key()
+    if offered.asbytes() != keys.host_key.asbytes():
+        raise paramiko.BadHostKeyException("127.0.0.1", offered, keys.host_key)

@@ -164,7 +164,7 @@ def deb822_sources(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def proxy_options() -> tuple[str, ...]:
-    """apt's own proxy settings, as ``Name "value";`` words for another apt."""
+    """Apt's own proxy settings, as ``Name "value";`` words for another apt."""
     if shutil.which("apt-config") is None:
         return ()
     dump = finish(("apt-config", "dump", "--format", '%F "%v";%n', "Acquire"), deadline=Deadline.after(PROBE_S)).output

@@ -23,7 +23,7 @@ from lab.host.store import content_key, remove_tree
 from lab.process import Child, spawn
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-WORK = Path("/var/tmp")  # noqa: S306 - a folder with a random name is made in it
+WORK = Path("/var/tmp")
 CLEANUP_S = 30.0
 WATCH_S = 0.5
 PREFERENCES = "lab-preferences"
@@ -38,7 +38,7 @@ APT_OPTIONS = (
 
 
 def bootstrapped(
-    recipe: Recipe, key: str, tar: Path, log: Path, progress: Progress, deadline: Deadline, *, hooks: tuple[str, ...] = ()
+    recipe: Recipe, key: str, tar: Path, *, log: Path, progress: Progress, deadline: Deadline, hooks: tuple[str, ...] = ()
 ) -> None:
     """Write the recipe's tree to ``tar``.
 

@@ -44,7 +44,7 @@ class NativePayloads:
 
     @property
     def guest_library(self) -> Path:
-        """ggml's backend library for guests."""
+        """Ggml's backend library for guests."""
         return self.folder / GUEST_LIBRARY
 
     @property

@@ -28,6 +28,7 @@ __all__ = ["Capability", "probe_all"]
 GIB = 1 << 30
 MEMORY_NEEDED = 3 * GIB
 DISK_NEEDED = 8 * GIB
+GUEST_CPUS = 2
 PROBE_S = 30.0
 SETUP_HINT = "run `lab setup` first"
 APIR_MARKS = (b"virgl_apir_configure_kv", b"VIRGL_ROUTE_VENUS_TO_APIR")
@@ -103,7 +104,9 @@ def network_namespace() -> Capability:
     """Whether a network namespace of one's own can be made."""
     as_root = ("--map-root-user",) if os.geteuid() != 0 else ()
     argv = ("unshare", *as_root, "--net", "true")
-    return _by_command("network-namespace", argv, f"ran `{' '.join(argv)}`", "needed by no scenario today; allow user namespaces to have it")
+    return _by_command(
+        "network-namespace", argv, f"ran `{' '.join(argv)}`", "needed by no scenario today; allow user namespaces to have it"
+    )
 
 
 def _by_command(name: str, argv: Sequence[str], success: str, hint: str) -> Capability:
@@ -148,7 +151,8 @@ def disk() -> Capability:
 def processor() -> Capability:
     """The CPUs we may use."""
     cpus = len(os.sched_getaffinity(0))
-    return Capability("cpus", cpus >= 2, f"{cpus} usable (sched_getaffinity)", None if cpus >= 2 else "guests have 2 CPUs: expect it to be slow")  # noqa: PLR2004
+    hint = None if cpus >= GUEST_CPUS else f"guests have {GUEST_CPUS} CPUs: expect it to be slow"
+    return Capability("cpus", cpus >= GUEST_CPUS, f"{cpus} usable (sched_getaffinity)", hint)
 
 
 def usable_render_nodes(folder: Path = RENDER_NODES) -> tuple[Path, ...]:
@@ -165,7 +169,9 @@ def render_nodes(folder: Path = RENDER_NODES) -> Capability:
     if there:
         names = ", ".join(map(str, there))
         return Capability("render-node", False, f"{names} there, but not ours to open", "add the user to the group `render`")
-    return Capability("render-node", False, f"nothing at {folder}/renderD*", "no GPU driver on this host: OpenGL is done in software")
+    return Capability(
+        "render-node", False, f"nothing at {folder}/renderD*", "no GPU driver on this host: OpenGL is done in software"
+    )
 
 
 def qemu(root: HostRoot) -> Capability:
@@ -184,7 +190,9 @@ def virglrenderer(root: HostRoot) -> Capability:
     """The root's virglrenderer with its render server."""
     library, server = root.path / VIRGLRENDERER, root.path / "usr/libexec/virgl_render_server"
     missing = [path.name for path in (library, server) if not path.exists()]
-    probed = f"virglrenderer {root.version('libvirglrenderer1')} in the host root" + (f", without {', '.join(missing)}" if missing else "")
+    probed = f"virglrenderer {root.version('libvirglrenderer1')} in the host root" + (
+        f", without {', '.join(missing)}" if missing else ""
+    )
     return Capability("virglrenderer", not missing, probed, "run `lab setup --refresh`" if missing else None)
 
 
@@ -215,7 +223,9 @@ def vulkan(root: HostRoot) -> Capability:
     done = finish(argv, deadline=Deadline.after(PROBE_S))
     devices = vulkan_devices(done.output)
     if not devices:
-        return Capability("vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`")
+        return Capability(
+            "vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`"
+        )
     return Capability("vulkan", True, "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices))
 
 

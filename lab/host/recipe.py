@@ -142,8 +142,8 @@ def _contradictions(path: Path, recipe: Recipe) -> list[ConfigProblem]:
         if pin.suite not in suites:
             key = f"debian.pin[{number}].suite"
             problems.append(ConfigProblem(key, f"{pin.suite} is not among the recipe's suites", "add it to debian.also"))
-    for doubled in sorted({name for name in recipe.packages if recipe.packages.count(name) > 1}):
-        problems.append(ConfigProblem("packages", f"{doubled} is listed twice"))
+    doubled = sorted({name for name in recipe.packages if recipe.packages.count(name) > 1})
+    problems.extend(ConfigProblem("packages", f"{name} is listed twice") for name in doubled)
     return problems
 
 

@@ -137,7 +137,7 @@ def _key(file: RecipeFile) -> str:
 
 def _build(file: RecipeFile, key: str, folder: Path, progress: Progress, deadline: Deadline) -> None:
     tar, log, tree = folder / "root.tar", folder / "build.log", folder / TREE
-    bootstrapped(file.recipe, key, tar, log, progress, deadline)
+    bootstrapped(file.recipe, key, tar, log=log, progress=progress, deadline=deadline)
     tree.mkdir()
     with progress.step("unpacking it"):
         unpacked(tar, tree, log, deadline)

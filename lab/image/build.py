@@ -72,7 +72,7 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
 
     def build_tree(folder: Path) -> None:
         with progress.step(f"building the guest image {name}"):
-            _build_tree(file.recipe, _tree_key(file), folder, root, progress, deadline.narrowed(BUILD_S))
+            _build_tree(file, folder, root, progress, deadline.narrowed(BUILD_S))
 
     tree = stored(paths.cache() / TREES, _tree_key(file), build_tree, progress, deadline, again=refresh)
 
@@ -137,10 +137,11 @@ def _fetch_kernel_hook(kernel: Kernel) -> str:
     return f"KERNEL={kernel.package}/{kernel.suite}\nMODULES='{names}'\n{script}"
 
 
-def _build_tree(recipe: Recipe, key: str, folder: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> None:
+def _build_tree(file: RecipeFile, folder: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> None:
+    recipe, key = file.recipe, _tree_key(file)
     tar, log, kernel_files = folder / "root.tar", folder / "build.log", folder / "files"
     hooks = (_fetch_kernel_hook(_kernel(recipe)), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
-    bootstrapped(recipe, key, tar, log, progress, deadline, hooks=hooks)
+    bootstrapped(recipe, key, tar, log=log, progress=progress, deadline=deadline, hooks=hooks)
     with progress.step("making its root image"):
         argv = root.enter(
             ("mkfs.erofs", "--quiet", "--tar=f", folder / "root.erofs", tar), binds=(Bind(folder, writable=True),)
@@ -149,7 +150,9 @@ def _build_tree(recipe: Recipe, key: str, folder: Path, root: HostRoot, progress
     tar.unlink()
     images = sorted((kernel_files / "boot").glob("vmlinuz-*"))
     if len(images) != 1:
-        raise BuildError(f"{_kernel(recipe).package} of {_kernel(recipe).suite} gave {len(images)} kernel images, where one is expected")
+        raise BuildError(
+            f"{_kernel(recipe).package} of {_kernel(recipe).suite} gave {len(images)} kernel images, where one is expected"
+        )
     image = images[0]
     write_unpacked_kernel(image, folder / "vmlinux", root, deadline)
     extra = [line.split() for line in (kernel_files / "packages").read_text(encoding="utf-8").splitlines()]

@@ -286,8 +286,9 @@ def _quit(machine: Machine, qmp: QmpSession) -> str:
         machine.child.wait(Deadline.after(QUIT_S))
     except GuestLost as error:
         # it hung up before it was asked: that is a loss, told elsewhere, and no disobedience if it is just ending
-        return "" if _exit_status(machine.child) is not None else f"QEMU hung up but runs on, and was ended by signal ({error.reason})"
+        return (
+            "" if _exit_status(machine.child) is not None else f"QEMU hung up but runs on, and was ended by signal ({error.reason})"
+        )
     except WaitTimeout as error:
         return f"QEMU did not quit when asked and was ended by signal ({error.what})"
     return ""
-

@@ -56,7 +56,9 @@ class GlPath:
 def kvm(root: HostRoot, image: GuestImage) -> Capability:
     """Whether KVM runs this image's kernel, proved by doing so (once per boot of the host)."""
     if not KVM_DEVICE.exists():
-        return Capability("kvm", False, f"there is no {KVM_DEVICE}", "load kvm_intel or kvm_amd; in a virtual machine, allow nesting")
+        return Capability(
+            "kvm", False, f"there is no {KVM_DEVICE}", "load kvm_intel or kvm_amd; in a virtual machine, allow nesting"
+        )
     if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
         return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
     key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.key, os.geteuid(), TRIAL_ARGUMENTS)
@@ -70,7 +72,9 @@ def kvm(root: HostRoot, image: GuestImage) -> Capability:
     if answer["alive"]:
         return Capability("kvm", True, f"booted {image.release} under KVM to its first program")
     hint = "guests run under TCG, only slower; on a real machine, look at the host's kernel log"
-    return Capability("kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {answer['seen']}", hint)
+    return Capability(
+        "kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {answer['seen']}", hint
+    )
 
 
 def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadline) -> Trial:
@@ -94,7 +98,7 @@ def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadli
 @functools.cache
 def gl_path(root: HostRoot, nodes: tuple[Path, ...]) -> GlPath:
     """The first way to OpenGL that QEMU accepts: each render node, then software in an SDL window nobody sees."""
-    refused = []
+    refused: list[str] = []
     for display, node in (*((Display.EGL_HEADLESS, node) for node in nodes), (Display.SDL_OFFSCREEN, None)):
         problem = _gl_problem(root, display, node)
         if problem is None:

@@ -1,0 +1,109 @@
+"""The console's words, and its thread over a socket pair that stands for QEMU."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.errors import GuestLost, WaitTimeout
+from lab.guest.console import Console, Ready, kernel_death, parsed_ready, watched_console
+
+READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128"
+
+
+class Pair:
+    """QEMU's end, and how often the loss was told."""
+
+    def __init__(self, log: Path) -> None:
+        self.ours, self.theirs = socket.socketpair()
+        self.losses = 0
+        self.log = log
+
+    def lose(self) -> None:
+        self.losses += 1
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(tmp_path / "serial.log")
+    yield made
+    made.theirs.close()
+
+
+@pytest.fixture
+def console(pair: Pair) -> Iterator[Console]:
+    with watched_console(pair.ours, pair.log, pair.lose) as watched:
+        yield watched
+
+
+def test_marker() -> None:
+    assert parsed_ready(READY) == Ready("6.12.1", (1, 2, 4), ("renderD128",))
+    assert parsed_ready("LAB-READY release=6.1 capsets= render=") == Ready("6.1", (), ())
+
+
+@pytest.mark.parametrize(
+    "line", ["LAB-READY", " " + READY, READY + " more", READY.replace("1,2,4", "1,x"), "[drm] cap set 0: id 1"]
+)
+def test_other_lines_are_no_marker(line: str) -> None:
+    assert parsed_ready(line) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "death"),
+    [
+        ("[    1.0] Kernel panic - not syncing: Fatal exception", "kernel panic: Fatal exception"),
+        ("Kernel panic - not syncing", "kernel panic"),
+        (
+            "[ 2.0] BUG: kernel NULL pointer dereference, address: 0",
+            "kernel oops: [ 2.0] BUG: kernel NULL pointer dereference, address: 0",
+        ),
+        ("[ 2.0] Oops: Oops: 0002 [#1] PREEMPT SMP", "kernel oops: [ 2.0] Oops: Oops: 0002 [#1] PREEMPT SMP"),
+        ("watchdog: BUG: soft lockup - CPU#0 stuck for 22s!", None),
+        ("DEBUG: all is well", None),
+    ],
+)
+def test_kernel_death(line: str, death: str | None) -> None:
+    assert kernel_death(line) == death
+
+
+def test_readiness_wakes_the_waiter_and_lines_are_logged_with_times(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"noise\r\n\xff\xfe\r\nLAB-TROUBLE module x did not load\r\n" + READY.encode() + b"\r\n")
+    assert console.wait_ready(Deadline.after(5)).capsets == (1, 2, 4)
+    assert console.troubles == ("module x did not load",)
+    assert console.tail().splitlines()[0] == "noise"
+    assert pair.log.read_text().splitlines()[0].startswith("[    0.0")
+    assert pair.losses == 0
+
+
+def test_panic_ends_the_wait_with_the_tail(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"before\r\nKernel panic - not syncing: dead\r\n")
+    with pytest.raises(GuestLost, match="kernel panic: dead") as lost:
+        console.wait_ready(Deadline.after(5))
+    assert "before" in lost.value.serial_tail
+    assert pair.losses == 1
+
+
+def test_oops_without_panic_ends_the_wait_too(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"Oops: 0002 [#1]\r\ntrace\r\n")
+    with pytest.raises(GuestLost, match="kernel oops") as lost:
+        console.wait_ready(Deadline.after(10))
+    assert "trace" in lost.value.serial_tail
+
+
+def test_hang_up_ends_the_wait(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"last words without an end")
+    pair.theirs.close()
+    with pytest.raises(GuestLost, match="closed") as lost:
+        console.wait_ready(Deadline.after(5))
+    assert "last words" in lost.value.serial_tail
+    assert pair.losses == 1
+
+
+def test_silence_ends_with_the_deadline(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"only this\r\n")
+    with pytest.raises(WaitTimeout, match="only this"):
+        console.wait_ready(Deadline.after(0.7))

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ConfigError
+from lab.host import apt
+from lab.host.apt import HostPackage, deb822_sources, debian_mirror, missing_packages, one_line_sources
+
+DEB822 = """\
+Types: deb
+# a comment within
+URIs: http://mirror.example/debian/
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+
+Enabled: no
+Types: deb
+URIs: http://disabled.example/debian
+Suites: trixie
+Components: main
+
+Types: deb-src
+URIs: http://source.example/debian
+Suites: trixie
+Components: main
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_override(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(apt.MIRROR_VARIABLE, raising=False)
+
+
+def apt_folder(tmp_path: Path, **files: str) -> Path:
+    (tmp_path / "sources.list.d").mkdir()
+    for name, text in files.items():
+        target = tmp_path / "sources.list" if name == "sources_list" else tmp_path / "sources.list.d" / name.replace("__", ".")
+        target.write_text(text)
+    return tmp_path
+
+
+def test_one_line_sources() -> None:
+    text = (
+        "# deb http://off.example x main\n"
+        "deb [arch=amd64 signed-by=/k] http://a.example/debian trixie main contrib # why\n"
+        "deb-src http://b x main\n"
+    )
+    assert list(one_line_sources(text)) == [("http://a.example/debian", "trixie", ("main", "contrib"))]
+
+
+def test_deb822_sources_leave_out_disabled_and_source_only() -> None:
+    assert list(deb822_sources(DEB822)) == [
+        ("http://mirror.example/debian/", "bookworm", ("main",)),
+        ("http://mirror.example/debian/", "bookworm-updates", ("main",)),
+    ]
+
+
+def test_mirror_is_taken_from_a_debian_suite(tmp_path: Path) -> None:
+    folder = apt_folder(
+        tmp_path,
+        sources_list="deb http://other.example/ubuntu noble main\ndeb http://security.example/debian-security bookworm-security main\n",
+        debian__sources=DEB822,
+    )
+    assert debian_mirror(folder) == "http://mirror.example/debian"
+
+
+def test_mirror_list_file_is_followed(tmp_path: Path) -> None:
+    listing = tmp_path / "mirrors"
+    listing.write_text("ftp://no.example\nhttps://yes.example/debian/\n")
+    (tmp_path / "apt").mkdir()
+    folder = apt_folder(tmp_path / "apt", sources_list=f"deb mirror+file://{listing} trixie main
+")
+    assert debian_mirror(folder) == "https://yes.example/debian"
+
+
+def test_override_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(apt.MIRROR_VARIABLE, "http://mine.example/debian/")
+    assert debian_mirror(apt_folder(tmp_path, debian__sources=DEB822)) == "http://mine.example/debian"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "deb http://other.example/ubuntu noble main",
+        "deb http://security.example/debian-security trixie-security main",
+        "deb http://vendor.example/apt trixie stable",
+        "deb cdrom:[Debian]/ trixie main",
+    ],
+)
+def test_host_without_a_debian_mirror_is_told_the_variable(tmp_path: Path, line: str) -> None:
+    with pytest.raises(ConfigError, match=apt.MIRROR_VARIABLE):
+        debian_mirror(apt_folder(tmp_path, sources_list=line + "\n"))
+
+
+def test_proxies_of_apt_are_passed_on() -> None:
+    lines = [
+        'Acquire::http::Proxy "http://p:1";',
+        'Acquire::https::Proxy "";',
+        'Acquire::http::Proxy::host "DIRECT";',
+        'Acquire::Languages "";',
+    ]
+    assert list(apt._proxies(lines)) == ['Acquire::http::Proxy "http://p:1";']
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = (
+        HostPackage("there", "sh"),
+        HostPackage("not-there", "/no/such/file"),
+        HostPackage("for-users", "no-such-program", ordinary_user_only=True),
+    )
+    monkeypatch.setattr(apt, "NEEDED", needed)
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
+    assert missing_packages() == ("not-there",)
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
+    assert missing_packages() == ("not-there", "for-users")

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.host.lock import Drift, dpkg_packages, drift, read_lock, write_lock
+
+STATUS = """\
+Package: zlib1g
+Status: install ok installed
+Version: 1:1.3-1
+Description: x
+ Version: not this
+
+Package: gone
+Status: deinstall ok config-files
+Version: 9
+
+Package: apt
+Status: install ok installed
+Version: 3.0
+"""
+
+
+def test_installed_packages_of_a_status_file() -> None:
+    assert dpkg_packages(STATUS) == (("apt", "3.0"), ("zlib1g", "1:1.3-1"))
+
+
+def test_lock_round_trip(tmp_path: Path) -> None:
+    lock = tmp_path / "x.lock"
+    assert read_lock(lock) == ()
+    write_lock(lock, (("b", "2"), ("a", "1:1~rc")))
+    assert read_lock(lock) == (("a", "1:1~rc"), ("b", "2"))
+    assert drift(read_lock(lock), (("a", "1:1~rc"), ("b", "2"))) == ()
+
+
+def test_every_kind_of_drift_is_found() -> None:
+    found = drift((("changed", "1"), ("removed", "1"), ("same", "1")), (("added", "1"), ("changed", "2"), ("same", "1")))
+    assert found == (Drift("added", None, "1"), Drift("changed", "1", "2"), Drift("removed", "1", None))
+    assert str(found[1]) == "changed: locked 1, installed 2"

@@ -1,0 +1,50 @@
+"""What counts as source, and that an edit of a toy project is built anew (which needs the host root)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.errors import BuildError
+from lab.host.native import native_payloads, source_files
+from lab.host.progress import SilentProgress
+from lab.host.root import host_root
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.25)
+project(toy LANGUAGES CXX)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+add_library(toy SHARED toy.cpp)
+target_link_options(toy PRIVATE -Wl,--build-id=sha1)
+"""
+
+
+def test_sources_are_what_can_change_the_build(tmp_path: Path) -> None:
+    for name in ("CMakeLists.txt", "a.cpp", "a.map", "gen.py", "notes.md"):
+        (tmp_path / name).touch()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "x.bin").touch()
+    assert [path.name for path in source_files(tmp_path)] == ["CMakeLists.txt", "a.cpp", "a.map"]
+
+
+@pytest.mark.scenario
+def test_toy_is_built_and_an_edit_gives_another_build_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadline = Deadline.after(1500)
+    root = host_root(SilentProgress(), deadline)
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / "cache"))
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "CMakeLists.txt").write_text(CMAKE)
+    (sources / "toy.cpp").write_text("extern int toy() { return 1; }\n")
+    first = native_payloads(root, SilentProgress(), deadline, sources=sources)
+    assert native_payloads(root, SilentProgress(), deadline, sources=sources) == first
+    (sources / "toy.cpp").write_text("extern int toy() { return 2; }\n")
+    second = native_payloads(root, SilentProgress(), deadline, sources=sources)
+    assert [path.name for path, _ in second.build_ids] == ["libtoy.so"]
+    assert second.build_ids[0][1] != first.build_ids[0][1]
+    (sources / "toy.cpp").write_text("not C++\n")
+    with pytest.raises(BuildError, match=r"toy\.cpp"):
+        native_payloads(root, SilentProgress(), deadline, sources=sources)
+    assert len([path for path in (tmp_path / "cache/native").iterdir() if path.is_dir()]) == 2

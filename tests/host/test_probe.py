@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import HostError
+from lab.host import probe
+from lab.host.capability import Capability
+
+VULKANINFO = """\
+Devices:
+========
+GPU0:
+\tapiVersion         = 1.4.305
+\tdeviceType         = PHYSICAL_DEVICE_TYPE_DISCRETE_GPU
+\tdeviceName         = Some GPU (RADV)
+GPU1:
+\tdeviceType         = PHYSICAL_DEVICE_TYPE_CPU
+\tdeviceName         = llvmpipe (LLVM 19.1.7, 256 bits)
+"""
+
+
+def test_vulkan_devices() -> None:
+    devices = probe.vulkan_devices(VULKANINFO)
+    assert [(device.name, device.kind, device.hardware) for device in devices] == [
+        ("Some GPU (RADV)", "DISCRETE_GPU", True),
+        ("llvmpipe (LLVM 19.1.7, 256 bits)", "CPU", False),
+    ]
+    assert probe.vulkan_devices("ERROR: no devices") == ()
+
+
+def test_memory() -> None:
+    assert probe.memory_in("MemTotal: 9 kB\nMemAvailable:   16777216 kB\n").ok
+    little = probe.memory_in("MemAvailable:   1048576 kB\n")
+    assert not little.ok
+    assert "1.0 GiB" in little.probed
+    assert not probe.memory_in("").ok
+
+
+def test_render_nodes(tmp_path: Path) -> None:
+    assert not probe.render_nodes(tmp_path).ok
+    node = tmp_path / "renderD128"
+    node.touch()
+    assert probe.render_nodes(tmp_path).ok
+    assert probe.usable_render_nodes(tmp_path) == (node,)
+
+
+def test_foreign_render_node_is_a_no_with_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "renderD128").touch()
+    monkeypatch.setattr(probe.os, "access", lambda *_: False)
+    answer = probe.render_nodes(tmp_path)
+    assert not answer.ok
+    assert "render" in (answer.hint or "")
+
+
+@pytest.mark.parametrize(("content", "expected"), [(b"..virgl_apir_configure_kv..", True), (b"virgl_renderer_init", False)])
+def test_apir_is_looked_for_in_the_library(tmp_path: Path, content: bytes, expected: bool) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(content)
+    assert probe.has_apir(library) is expected
+    assert not probe.has_apir(tmp_path / "none")
+
+
+def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> None:
+    ranges = tmp_path / "subuid"
+    assert not probe._has_range(ranges, 4242)
+    ranges.write_text("other:100000:65536\n")
+    assert not probe._has_range(ranges, 4242)
+    ranges.write_text("other:100000:65536\n4242:165536:65536\n")
+    assert probe._has_range(ranges, 4242)
+
+
+def test_failing_probe_is_a_no() -> None:
+    def fail() -> Capability:
+        raise HostError("x", "broken", hint="mend it")
+
+    answer = probe.probed_safely("x", fail)
+    assert answer == Capability("x", False, "this host has no x: broken", "mend it")
+
+
+def test_command_that_fails_is_a_no_with_its_output() -> None:
+    answer = probe._by_command("x", ("sh", "-c", "echo because; exit 3"), "fine", "hint")
+    assert not answer.ok
+    assert "ended with 3: because" in answer.probed
+    assert probe._by_command("x", ("true",), "fine", "hint") == Capability("x", True, "fine")
+    assert "not installed" in probe._by_command("x", ("no-such-program",), "fine", "hint").probed
+
+
+def test_without_a_root_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "cached_host_root", lambda: None)
+    answers = {answer.name: answer for answer in probe.probe_all("guest-6.12")}
+    assert not answers["kvm"].ok
+    assert "lab setup" in (answers["kvm"].hint or "")
+    assert all(answer.hint for answer in answers.values() if not answer.ok)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ConfigError
+from lab.host.debian import apt_preferences, mmdebstrap_argv
+from lab.host.recipe import load_recipe, named_recipe, recipe_names
+from lab.paths import IMAGES
+
+GOOD = """\
+name = "{name}"
+kind = "guest"
+packages = ["python3", "libggml0"]
+
+[debian]
+suite = "trixie"
+also = ["trixie-backports"]
+
+[[debian.pin]]
+packages = ["libggml0*"]
+suite = "trixie-backports"
+
+[kernel]
+suite = "trixie"
+package = "linux-image-amd64"
+modules = ["virtio_blk", "virtio-gpu"]
+"""
+
+
+def written(folder: Path, text: str, name: str = "good") -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(text.format(name=name))
+    return path
+
+
+def problems(folder: Path, text: str) -> dict[str, str]:
+    with pytest.raises(ConfigError) as wrong:
+        load_recipe(written(folder, text))
+    return {problem.key: problem.message for problem in wrong.value.problems}
+
+
+def test_good_recipe(tmp_path: Path) -> None:
+    recipe = load_recipe(written(tmp_path, GOOD)).recipe
+    assert recipe.debian.pin[0].priority == 990
+    assert recipe.kernel is not None
+    assert recipe.kernel.modules == ("virtio_blk", "virtio-gpu")
+
+
+@pytest.mark.parametrize("path", sorted(IMAGES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_recipe_of_the_project_is_good_and_locked(path: Path) -> None:
+    assert load_recipe(path).lock.is_file()
+
+
+def test_all_errors_are_told_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace('"python3"', '"Python 3"').replace("suite = ", "siute = ", 1).replace('kind = "guest"', 'kind = "toaster"')
+    found = problems(tmp_path, text + "extra = 1\n")
+    assert set(found) == {"kind", "debian.suite", "debian.siute", "packages[0]", "kernel.extra"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('also = ["trixie-backports"]', "also = []", "debian.pin[0].suite"),
+        ("{name}", "other", "name"),
+        ('"libggml0"]', '"python3"]', "packages"),
+        ('[kernel]\nsuite = "trixie"', '[kernel]\nsuite = "bookworm"', "kernel.suite"),
+        ('kind = "guest"', 'kind = "host-root"', "kernel"),
+        ("packages = [", "packages = [[", ""),
+    ],
+)
+def test_contradiction_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:
+    assert old in GOOD
+    assert key in problems(tmp_path, GOOD.replace(old, new))
+
+
+def test_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
+    written(tmp_path, GOOD, "guest-a")
+    written(tmp_path, GOOD, "guest-b")
+    assert recipe_names("guest", tmp_path) == ("guest-a", "guest-b")
+    with pytest.raises(ConfigError, match="guest-a, guest-b"):
+        named_recipe("guest-c", "guest", tmp_path)
+    with pytest.raises(ConfigError, match="host-root is wanted"):
+        named_recipe("guest-a", "host-root", tmp_path)
+
+
+def test_pins_become_apt_preferences(tmp_path: Path) -> None:
+    recipe = load_recipe(written(tmp_path, GOOD)).recipe
+    assert apt_preferences(recipe) == "Package: libggml0*\nPin: release n=trixie-backports\nPin-Priority: 990\n"
+
+
+def test_mmdebstrap_command(tmp_path: Path) -> None:
+    recipe = load_recipe(written(tmp_path, GOOD)).recipe
+    argv = mmdebstrap_argv(recipe, "http://m.example/debian", Path("/w/p"), Path("/t.tar"), hooks=("echo",), options=("A=1",))
+    assert argv[-4:] == (
+        "trixie",
+        "/t.tar",
+        "deb http://m.example/debian trixie main",
+        "deb http://m.example/debian trixie-backports main",
+    )
+    assert "--include=python3,libggml0" in argv
+    assert "--customize-hook=echo" in argv
+    assert "--aptopt=A=1" in argv

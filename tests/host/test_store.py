@@ -1,0 +1,137 @@
+"""The cache: whole entries or none, one builder at a time, nothing left by those that failed or were killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline, poll
+from lab.errors import BuildError, WaitTimeout
+from lab.host.progress import SilentProgress
+from lab.host.store import content_key, files_key, stored, turn
+
+QUIET = SilentProgress()
+
+
+def soon() -> Deadline:
+    return Deadline.after(20)
+
+
+def entries(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_dir())
+
+
+def test_entry_is_built_once(tmp_path: Path) -> None:
+    built: list[Path] = []
+
+    def build(folder: Path) -> None:
+        built.append(folder)
+        (folder / "f").write_text("x")
+
+    first = stored(tmp_path, "k", build, QUIET, soon())
+    assert stored(tmp_path, "k", build, QUIET, soon()) == first
+    assert len(built) == 1
+    assert (first / "f").read_text() == "x"
+    assert built[0] != first
+
+
+def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "half").write_text("x")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stored(tmp_path, "k", build, QUIET, soon())
+    assert entries(tmp_path) == []
+
+
+def test_failed_rebuild_keeps_what_was_there(tmp_path: Path) -> None:
+    entry = stored(tmp_path, "k", lambda folder: (folder / "old").touch(), QUIET, soon())
+
+    def fail(_folder: Path) -> None:
+        raise BuildError("no")
+
+    with pytest.raises(BuildError, match="no"):
+        stored(tmp_path, "k", fail, QUIET, soon(), again=True)
+    assert (entry / "old").exists()
+    stored(tmp_path, "k", lambda folder: (folder / "new").touch(), QUIET, soon(), again=True)
+    assert [path.name for path in entry.iterdir()] == ["new"]
+    assert entries(tmp_path) == ["k"]
+
+
+def test_two_runs_build_once(tmp_path: Path) -> None:
+    built: list[int] = []
+    inside = threading.Event()
+
+    def build(folder: Path) -> None:
+        built.append(1)
+        inside.set()
+        (folder / "f").touch()
+
+    # flock is per open file, so two threads stand for two processes
+    threads = [threading.Thread(target=stored, args=(tmp_path, "k", build, QUIET, soon())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert built == [1]
+    assert entries(tmp_path) == ["k"]
+
+
+def test_waiting_for_a_turn_has_an_end(tmp_path: Path) -> None:
+    lock = tmp_path / "k.lock"
+    with turn(lock, QUIET, soon()), pytest.raises(WaitTimeout), turn(lock, QUIET, Deadline.after(0.3)):
+        pass
+
+
+def test_killed_builder_leaves_no_entry_and_the_next_one_cleans_up(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path\n"
+        "from lab.host.store import *; from lab.host.progress import *; from lab.deadline import *\n"
+        "def build(folder):\n (folder / 'half').touch(); print('in', flush=True); time.sleep(600)\n"
+        "stored(Path(sys.argv[1]), 'k', build, SilentProgress(), Deadline.after(9))\n"
+    )
+    with subprocess.Popen((sys.executable, "-c", program, os.fspath(tmp_path)), stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "in\n"
+        child.send_signal(signal.SIGKILL)
+    left = entries(tmp_path)
+    assert len(left) == 1
+    assert left[0].startswith("k.building-")
+    entry = stored(tmp_path, "k", lambda folder: (folder / "whole").touch(), QUIET, soon())
+    assert entries(tmp_path) == ["k"]
+    assert [path.name for path in entry.iterdir()] == ["whole"]
+
+
+def test_keys_follow_content(tmp_path: Path) -> None:
+    assert content_key(1, "a") != content_key(1, "b")
+    assert content_key({"x": 1, "y": 2}) == content_key({"y": 2, "x": 1})
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("1")
+    two.write_text("2")
+    before = files_key(tmp_path, (one, two))
+    assert files_key(tmp_path, (two, one)) == before
+    two.write_text("3")
+    assert files_key(tmp_path, (one, two)) != before
+
+
+def test_other_turns_are_told(tmp_path: Path) -> None:
+    notes: list[str] = []
+
+    class Listener(SilentProgress):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    lock = tmp_path / "k.lock"
+    with turn(lock, QUIET, soon()):
+        waiter = threading.Thread(target=lambda: turn(lock, Listener(), soon()).__enter__())
+        waiter.start()
+        poll("the note", lambda: notes, soon())
+    waiter.join()
+    assert "waiting" in notes[0]

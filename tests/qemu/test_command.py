@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from lab.host.root import HostRoot
+from lab.image import GuestImage
+from lab.qemu.boot import BootSpec, hostname, launch_plan
+from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
+
+SPEC = MachineSpec(
+    kernel=Path("/i/vmlinux"),
+    initramfs=Path("/i/initramfs"),
+    rootfs=Path("/i/root,1.erofs"),
+    host_key=Path("/k/host-key"),
+    authorized_key=Path("/k/authorized-key"),
+    hostname="guest",
+    qmp_fd=7,
+    serial_fd=8,
+)
+IMAGE = GuestImage("g", "k", Path("/i/vmlinux"), Path("/j/initramfs"), Path("/i/root.erofs"), "6.12", (), ())
+BOOT = BootSpec(HostRoot(Path("/r"), "k", (), ()), IMAGE, environment=(("LD_PRELOAD", "/p.so"),))
+
+
+def value_of(argv: tuple[str, ...], option: str) -> list[str]:
+    return [argv[at + 1] for at, word in enumerate(argv) if word == option]
+
+
+def test_venus_with_software_opengl() -> None:
+    argv = qemu_argv(SPEC)
+    assert argv[0] == "qemu-system-x86_64"
+    assert value_of(argv, "-display") == ["sdl,gl=on"]
+    assert "virtio-gpu-gl-pci,blob=true,hostmem=1024M,venus=true" in value_of(argv, "-device")
+    assert value_of(argv, "-accel") == ["tcg,thread=multi,tb-size=512"]
+    assert "socket,id=qmp,fd=7" in value_of(argv, "-chardev")
+    assert "socket,id=serial,fd=8" in value_of(argv, "-chardev")
+
+
+def test_commas_in_paths_are_doubled() -> None:
+    assert value_of(qemu_argv(SPEC), "-drive")[0].startswith("file=/i/root,,1.erofs,format=raw")
+
+
+def test_guest_is_on_the_loopback_only_and_reaches_nothing() -> None:
+    assert value_of(qemu_argv(SPEC), "-netdev") == ["user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"]
+
+
+def test_root_image_is_shared_read_only() -> None:
+    assert "readonly=on,file.locking=off" in value_of(qemu_argv(SPEC), "-drive")[0]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "device", "display"),
+    [
+        (Gpu.NONE, None, "none"),
+        (Gpu.FLAT, "virtio-gpu-pci", "none"),
+        (Gpu.VIRGL, "virtio-gpu-gl-pci", "egl-headless,rendernode=/dev/dri/renderD128"),
+    ],
+)
+def test_lesser_gpus(gpu: Gpu, device: str | None, display: str) -> None:
+    spec = dataclasses.replace(
+        SPEC, gpu=gpu, display=Display.EGL_HEADLESS, render_node=Path("/dev/dri/renderD128"), accel=Accel.KVM
+    )
+    argv = qemu_argv(spec)
+    assert [word for word in value_of(argv, "-device") if "gpu" in word] == ([device] if device else [])
+    assert value_of(argv, "-display") == [display]
+    assert value_of(argv, "-accel") == ["kvm"]
+
+
+def test_no_window_means_no_hostmem_word() -> None:
+    assert "virtio-gpu-gl-pci,blob=true,venus=true" in value_of(qemu_argv(dataclasses.replace(SPEC, hostmem_mib=0)), "-device")
+
+
+def test_kernel_arguments_and_extra_words_come_last() -> None:
+    argv = qemu_argv(dataclasses.replace(SPEC, kernel_arguments=("quiet",), extra=("-S",)))
+    assert value_of(argv, "-append")[0].endswith(" quiet")
+    assert argv[-1] == "-S"
+
+
+def test_capsets_follow_gpu_and_environment() -> None:
+    apir = (("VIRGL_APIR_ADVERTISE_CAPSET", "1"),)
+    assert expected_capsets(Gpu.VENUS, ()) == (1, 2, 4)
+    assert expected_capsets(Gpu.VENUS, apir) == (1, 2, 4, 10)
+    assert expected_capsets(Gpu.VIRGL, ()) == (1, 2)
+    assert expected_capsets(Gpu.NONE, apir) == ()
+    assert dataclasses.replace(BOOT, capsets=(1,)).expected_capsets() == (1,)
+
+
+def test_software_rendering_is_asked_for_offscreen_only() -> None:
+    assert ("LIBGL_ALWAYS_SOFTWARE", "1") in display_environment(Display.SDL_OFFSCREEN)
+    assert "LIBGL_ALWAYS_SOFTWARE" not in dict(display_environment(Display.EGL_HEADLESS))
+
+
+def test_plan_is_pure_and_complete() -> None:
+    plan = launch_plan(BOOT, Path("/logs"), Path("/keys"))
+    assert plan == launch_plan(BOOT, Path("/logs"), Path("/keys"))
+    text = " ".join(plan.argv)
+    assert "--setenv LD_PRELOAD /p.so" in text
+    assert "--bind /logs /logs" in text
+    assert "--ro-bind /i /i --ro-bind /j /j --ro-bind /keys /keys" in text
+    assert text.endswith(" ".join(plan.qemu))
+    assert dict(plan.environment)["SDL_VIDEODRIVER"] == "offscreen"
+
+
+@pytest.mark.parametrize(("name", "host"), [("smoke", "smoke"), ("a b_c,d", "a-b-c-d"), ("---", "guest"), ("x" * 99, "x" * 63)])
+def test_host_names(name: str, host: str) -> None:
+    assert hostname(name) == host

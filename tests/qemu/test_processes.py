@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from lab.errors import GuestError
+from lab.qemu.machine import forwarded_port
+from lab.qemu.processes import Process, descendants, parsed_stat
+
+USERNET = """\
+Hub -1 (net):\r
+  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ\r
+  TCP[HOST_FORWARD]  13       127.0.0.1 40347       10.0.2.15    22     0     0\r
+"""
+
+
+def test_stat_of_a_name_with_parentheses() -> None:
+    text = "42 (a (b) c) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 98765 1 1"
+    assert parsed_stat(text) == (Process(42, 7, "a (b) c", 98765), "S")
+
+
+def test_descendants_come_parents_first_and_go() -> None:
+    with subprocess.Popen(("sh", "-c", "sleep 60 & wait"), start_new_session=True) as shell:
+        family: tuple[Process, ...] = ()
+        while not any(process.name == "sleep" for process in family):
+            family = tuple(process for process in descendants(os.getpid()) if shell.pid in (process.pid, process.parent))
+        assert [process.name for process in family] == ["sh", "sleep"]
+        assert all(process.alive() for process in family)
+        os.killpg(shell.pid, 9)
+    shell.wait()
+    assert not any(process.alive() for process in family)
+
+
+def test_forwarded_port() -> None:
+    assert forwarded_port(USERNET) == 40347
+    with pytest.raises(GuestError, match="no port"):
+        forwarded_port(USERNET.replace("HOST_FORWARD", "ESTABLISHED"))
