@@ -61,7 +61,9 @@ def test_deb822_sources_leave_out_disabled_and_source_only() -> None:
 def test_mirror_is_taken_from_a_debian_suite(tmp_path: Path) -> None:
     folder = apt_folder(
         tmp_path,
-        sources_list="deb http://other.example/ubuntu noble main\ndeb http://security.example/debian-security bookworm-security main\n",
+        sources_list=(
+            "deb http://other.example/ubuntu noble main\ndeb http://security.example/debian-security bookworm-security main\n"
+        ),
         debian__sources=DEB822,
     )
     assert debian_mirror(folder) == "http://mirror.example/debian"
@@ -71,8 +73,7 @@ def test_mirror_list_file_is_followed(tmp_path: Path) -> None:
     listing = tmp_path / "mirrors"
     listing.write_text("ftp://no.example\nhttps://yes.example/debian/\n")
     (tmp_path / "apt").mkdir()
-    folder = apt_folder(tmp_path / "apt", sources_list=f"deb mirror+file://{listing} trixie main
-")
+    folder = apt_folder(tmp_path / "apt", sources_list=f"deb mirror+file://{listing} trixie main\n")
     assert debian_mirror(folder) == "https://yes.example/debian"
 
 
