@@ -50,6 +50,10 @@ uint32_t forward_code(uint32_t result) { return static_cast<uint32_t>(ReturnCode
 } // namespace
 
 void Commands::complain(const char *what, uint32_t number) {
+    // A guest that goes on with the same thing is told of once.
+    if (what == last_complaint_ && number == last_number_) return;
+    last_complaint_ = what;
+    last_number_ = number;
     if (++complaints_ <= max_complaints) log(Level::warn, "context %u: %s %" PRIu32 "; no reply", world_.context, what, number);
 }
 

@@ -40,6 +40,8 @@ class Commands {
     HostLibrary library_;
     bool other_major_ = false;
     int complaints_ = 0;
+    const char *last_complaint_ = nullptr; // one of our own texts
+    uint32_t last_number_ = 0;
 };
 
 } // namespace apir::virgl
