@@ -44,6 +44,11 @@ std::string CallResult::text() const {
     return "the host refused it with code " + std::to_string(code);
 }
 
+void CallResult::report(const char *what) const {
+    if (ok()) return;
+    log(outcome == Outcome::lost ? LogLevel::debug : LogLevel::error, "%s: %s", what, text().c_str());
+}
+
 Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log, Deadlines deadlines, bool venus_types)
     : transport_(transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
       type_offset_(venus_types ? venus_command_offset : 0) {}

@@ -31,6 +31,8 @@ struct CallResult {
     bool timed_out() const { return outcome == Outcome::timed_out; }
     // What went wrong, in words.
     std::string text() const;
+    // Logs a failure of `what`; says nothing of a call that went well, and of a lost device only once per session.
+    void report(const char *what) const;
 };
 
 // How long a call may take. A graph may run long; while one does, other calls, which the host serves after it, wait.

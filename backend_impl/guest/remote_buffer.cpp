@@ -11,7 +11,7 @@ namespace apir::guest {
 namespace {
 
 bool report(const char *what, const CallResult &result) {
-    if (!result.ok()) log(LogLevel::error, "%s: %s", what, result.text().c_str());
+    result.report(what);
     return result.ok();
 }
 
@@ -143,10 +143,9 @@ class CopiedBuffer : public RemoteBuffer {
 bool RemoteBuffer::free_on_host() {
     BufferFreeBufferReply reply;
     CallResult result = session_.channel().call(Call::buffer_free_buffer, BufferFreeBufferRequest{handle_}, reply);
-    // A lost device has no worker that could touch anything, and has been reported once.
-    if (result.outcome == Outcome::lost) return true;
-    report("free_buffer", result);
-    return result.outcome == Outcome::answered;
+    result.report("free_buffer");
+    // A lost device has no worker that could touch anything.
+    return result.outcome == Outcome::answered || result.outcome == Outcome::lost;
 }
 
 bool RemoteBuffer::clear(uint8_t value) {
@@ -193,7 +192,7 @@ std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, s
     result = session.channel().call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base);
     // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around.
     bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base;
-    if (!usable) log(LogLevel::error, "get_base: %s", result.ok() ? "no usable base" : result.text().c_str());
+    if (report("get_base", result) && !usable) log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
     auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size);
     return usable ? std::move(copied) : nullptr;
 }

@@ -132,6 +132,7 @@ Status RemoteDevice::ask_buffer_type() {
 void RemoteDevice::memory(size_t &free, size_t &total) {
     DeviceGetMemoryReply reply;
     CallResult result = channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
+    result.report("get_memory");
     free = result.ok() ? reply.free : 0;
     total = result.ok() ? reply.total : 0;
 }
@@ -148,7 +149,7 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
     DeviceSupportsOpReply reply;
     CallResult result = channel().call(Call::device_supports_op, request, reply);
     if (!result.ok()) {
-        log(LogLevel::error, "supports_op of %s: %s", ggml_op_name(op->op), result.text().c_str());
+        result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
         return false;
     }
     supported_.keep(signature, reply.supported);
@@ -164,7 +165,7 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
         BufferTypeGetAllocSizeReply reply;
         CallResult result = channel().call(Call::buffer_type_get_alloc_size, request, reply);
         if (!result.ok()) {
-            log(LogLevel::error, "get_alloc_size of '%s': %s", tensor->name, result.text().c_str());
+            result.report("get_alloc_size");
             return bytes;
         }
         size = reply.size;
@@ -216,9 +217,8 @@ ggml_status RemoteDevice::send_graph(const Graph &graph) {
     CallResult result =
         channel().call(Call::backend_graph_compute, BackendGraphComputeRequest{slot->resource, size}, reply, traits);
     if (result.timed_out()) slot.retire();
-    if (result.ok()) return ggml_status_of(reply.status);
-    log(LogLevel::error, "graph_compute: %s", result.text().c_str());
-    return GGML_STATUS_FAILED;
+    result.report("graph_compute");
+    return result.ok() ? ggml_status_of(reply.status) : GGML_STATUS_FAILED;
 }
 
 } // namespace apir::guest
