@@ -48,7 +48,7 @@ class Selection:
         return (*chosen, "-p", f"^({'|'.join(self.patterns)})") if self.patterns else chosen
 
 
-def test_argv(device: str, selection: Selection) -> tuple[str, ...]:
+def program_argv(device: str, selection: Selection) -> tuple[str, ...]:
     """Command that tests ``device`` and prints each row when its case has ended."""
     return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *selection.arguments())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -90,18 +91,17 @@ class CallCollector:
         return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status})"
 
 
-def fetched_logs(guest: Guest, remote: str, folder: Path) -> Iterator[CallLog]:
-    """The guest's files, copied into ``folder``. A guest that was lost gives those that came over before."""
+def fetched_logs(guest: Guest, remote: str, folder: Path) -> list[CallLog]:
+    """The guest's files, copied into ``folder``. A guest that is lost meanwhile gives those that came over before."""
     deadline = Deadline.after(FETCH_S)
-    try:
+    fetched = []
+    with contextlib.suppress(GuestError):
         status, listing = guest.ssh.execute(f"ls {remote}", deadline)
         names = [name for name in listing.split() if name.endswith(".calls")] if status == 0 else []
         for name in names:
             guest.ssh.get(f"{remote}/{name}", folder / name)
-    except GuestError:
-        pass
-    for path in sorted(folder.glob(SUFFIX)):
-        yield read_call_log(path)
+            fetched.append(read_call_log(folder / name))
+    return fetched
 
 
 def findings_of(joined: Joined, results: int) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
 from lab.image import guest_image
-from lab.ops.upstream import Selection, case_ids, test_argv
+from lab.ops.upstream import Selection, case_ids, program_argv
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
@@ -78,7 +78,7 @@ def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadl
     versions = {dict(packages).get(GGML_PACKAGE) for packages in (ingredients.root.packages, ingredients.image.packages)}
     if len(versions) != 1 or None in versions:
         return None
-    argv = ingredients.root.enter(test_argv(CPU_DEVICE, selection))
+    argv = ingredients.root.enter(program_argv(CPU_DEVICE, selection))
     return case_ids(finish(argv, deadline=deadline).output.splitlines())
 
 

@@ -194,9 +194,9 @@ def _run(bundle: BundleWriter, variants: tuple[VariantRecord, ...]) -> RunRecord
         argv=("lab", "run", "scenarios/smoke.toml"),
         host=HostRecord(
             kernel="6.1.0-30-amd64", distribution="Debian GNU/Linux 12 (bookworm)", processor="AMD EPYC", cores=2, memory_mib=7950
-        ),  # fmt: skip
+        ),
         capabilities=(
-            CapabilityRecord(name="kvm", ok=False, probed="a guest booted with -accel kvm said nothing for 4 s", hint="needs nested virtualisation"),
+            CapabilityRecord(name="kvm", ok=False, probed="a guest under KVM said nothing for 4 s", hint="needs nesting"),
             CapabilityRecord(name="qemu", ok=True, probed="QEMU emulator version 11.1.3"),
         ),
         scenarios=(
@@ -213,7 +213,11 @@ def _run(bundle: BundleWriter, variants: tuple[VariantRecord, ...]) -> RunRecord
                 role="host root",
                 name="host-root",
                 key="0123456789abcdef",
-                packages=(("libggml0", "0.27.0-1~bpo13+1"), ("libvirglrenderer1", "1.1.0-2"), ("qemu-system-x86", "1:11.1.3+ds-1~bpo13+1")),
+                packages=(
+                    ("libggml0", "0.27.0-1~bpo13+1"),
+                    ("libvirglrenderer1", "1.1.0-2"),
+                    ("qemu-system-x86", "1:11.1.3+ds-1~bpo13+1"),
+                ),
             ),
         ),
         boots=(
@@ -225,7 +229,7 @@ def _run(bundle: BundleWriter, variants: tuple[VariantRecord, ...]) -> RunRecord
                 boot_s=9.8,
                 capsets=(1, 2, 4, 10),
                 kernel="6.12.57+deb13-amd64",
-                payloads=(PayloadRecord(role="guest library", path="/cache/native/libggml-virtgpu.so", sha256="5f" * 32, build_id=BUILD_ID),),
+                payloads=(PayloadRecord(role="guest library", path="/cache/libggml-virtgpu.so", sha256="5f" * 32, build_id=BUILD_ID),),
             ),
         ),
         variants=variants,

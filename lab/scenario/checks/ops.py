@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab.bundle.outcome import CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WaitTimeout
@@ -20,9 +20,9 @@ from lab.ops.upstream import (
     op_of,
     refused_devices,
     remote_device,
-    test_argv,
+    program_argv,
 )
-from lab.scenario.checks.state import mapped_facts, tell
+from lab.scenario.checks.state import mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.guest_programs import Observation
@@ -31,6 +31,7 @@ from lab.scenario.stage import Stage
 
 LOG = "test-backend-ops.log"
 KILL_S = 10.0
+LIBRARY_WORD = "virtgpu"
 INTERRUPTED = Ending(None, Outcome.ERROR, "the lab was interrupted")
 """How every run has ended that was not told another end."""
 SIGNALLED = 128
@@ -70,10 +71,22 @@ def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadl
     refusals = refused_devices(stage.listing.devices)
     device = remote_device(stage.listing.devices)
     for finding in refusals:
-        writer.finding(finding)
+        writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
     return OpsRun(check, expected_cases(stage, check, deadline), RowStream(device.name, writer.case))
+
+
+def explained(finding: Finding, stage: Stage) -> Finding:
+    """The finding with what is known of its cause: variables that the run does not set, and the guest library's own words."""
+    missing = missing_variables(stage)
+    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line]
+    text = finding.text
+    if said:
+        text += f"; the guest library said: {' / '.join(said[-3:])}"
+    if missing:
+        text += f"; QEMU's environment lacks {', '.join(missing)}, without which there can be no remote device"
+    return Finding(finding.kind, Blame.LAB if missing else finding.blame, text, finding.case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +106,7 @@ def expected_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> tuple[s
     if native is not None:
         return tuple(native)
     lines: list[str] = []
-    stage.guest.ssh.stream(guest_command(test_argv("CPU", check.selection), {}), lines.append, deadline)
+    stage.guest.ssh.stream(guest_command(program_argv("CPU", check.selection), {}), lines.append, deadline)
     return case_ids(lines)
 
 
@@ -132,7 +145,7 @@ def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], de
         with contextlib.suppress(GuestError):
             _kill(stage, run.stream.pid)
 
-    command = guest_command(test_argv(run.stream.device, run.check.selection), stage.guest_variables)
+    command = guest_command(program_argv(run.stream.device, run.check.selection), stage.guest_variables)
     with watched(run.check.case_deadline_s, on_silence) as watch:
         try:
             status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)

@@ -64,8 +64,8 @@ def guest_facts(stage: Stage) -> Iterator[Fact]:
     loaded = guest.file("/sys/module/virtio_gpu").is_directory
     yield Fact("guest module virtio_gpu", "loaded", "loaded" if loaded else "not loaded")
     nodes = [name for name in sorted(guest.file(RENDER_NODES).listdir()) if name.startswith("renderD")]
-    drivers = {node: driver_of(guest, node) for node in nodes}
-    yield Fact("render nodes of driver virtio_gpu", "1", str(sum(driver == "virtio_gpu" for driver in drivers.values())))
+    drivers = [driver_of(guest, node) for node in nodes]
+    yield Fact(f"driver of {', '.join(nodes) or 'the render node'}", "virtio_gpu", ", ".join(drivers) or "there is no render node")
     capset = stage.variant.scenario.guest.capset
     there = "listed" if capset.id in stage.guest.capsets else f"not among {list(stage.guest.capsets)}"
     yield Fact(f"capset {capset.id} ({capset})", "listed", there)
@@ -74,21 +74,21 @@ def guest_facts(stage: Stage) -> Iterator[Fact]:
 
 
 def driver_of(guest: Any, node: str) -> str:
-    """Name of the kernel driver behind a render node."""
-    return str(guest.file(f"/sys/class/drm/{node}/device/driver").linked_to).rpartition("/")[2]
+    """Name of the DRM driver behind a render node, as the kernel's debugfs has it: ``virtio_gpu dev=0000:00:04.0 unique=…``."""
+    name = guest.file(f"/sys/kernel/debug/dri/{node.removeprefix('renderD')}/name")
+    return name.content_string.split()[0] if name.exists else f"unknown: there is no {name.path}"
 
 
 def device_facts(stage: Stage) -> Iterator[Fact]:
-    """Whose the remote device and the reference are."""
+    """Whose the remote device and the reference are. Without a variable that the host needs, a lack is not the product's."""
     remote, reference = remote_device(stage.listing.devices), reference_device(stage.listing.devices)
-    kind = FindingKind.NO_SUCH_DEVICE
-    yield Fact(
-        "registry of the remote device", "ggml-virtgpu", remote.registry if remote else "no such device", kind, Blame.PRODUCT
-    )
+    blame = Blame.LAB if missing_variables(stage) else Blame.PRODUCT
+    seen = remote.registry if remote else "no such device"
+    yield Fact("registry of the remote device", "ggml-virtgpu", seen, FindingKind.NO_SUCH_DEVICE, blame)
     if remote is not None:
         yield Fact("type of the remote device", "not CPU", "CPU" if remote.type == "CPU" else "not CPU", blame=Blame.PRODUCT)
     seen = reference.registry if reference else "no such device"
-    yield Fact("registry of the reference", "CPU", seen, FindingKind.WRONG_REFERENCE, Blame.PRODUCT)
+    yield Fact("registry of the reference", "CPU", seen, FindingKind.WRONG_REFERENCE, blame)
 
 
 def process_facts(stage: Stage) -> Iterator[Fact]:

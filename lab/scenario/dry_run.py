@@ -1,0 +1,82 @@
+"""What a run would start: the command lines, the environments, the plan. Nothing is started and nothing is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from lab.deadline import Deadline
+from lab.errors import ConfigError, ConfigProblem
+from lab.host.progress import SilentProgress
+from lab.qemu.boot import launch_plan
+from lab.scenario.environment import guest_environment
+from lab.scenario.expand import Variant
+from lab.scenario.machine import boot_spec, real_platform
+from lab.scenario.plan import PlannedScenario
+from lab.scenario.requirements import decided
+from lab.scenario.runner import boot_plan
+from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+
+DRY_S = 300.0
+RUN_STAND_IN = "RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVariant:
+    """A variant as it would be checked."""
+
+    name: str
+    variant: str
+    guest_environment: tuple[tuple[str, str], ...]
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBoot:
+    """A machine as it would be started. ``unmet`` says why it would not."""
+
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    variants: tuple[ShownVariant, ...]
+    unmet: str = ""
+
+
+class NothingBuilt(SilentProgress):
+    """Refuses every step: whatever has to be built first keeps the command lines unknown."""
+
+    def __init__(self, scenario: str) -> None:
+        self._scenario = scenario
+
+    def step(self, name: str) -> NoReturn:
+        """Refuse it. Raises ``ConfigError``."""
+        text = f"{name} comes first, and a dry run starts nothing"
+        raise ConfigError(self._scenario, [ConfigProblem("--dry-run", text, "run lab setup, then the command lines are known")])
+
+
+def dry_run(plan: Sequence[PlannedScenario], out: Path) -> tuple[ShownBoot, ...]:
+    """Everything the run would start.
+
+    Raises:
+        ConfigError: root, image or payloads are not built yet, so the command lines are not known.
+    """
+    return tuple(_shown_boot(group, out) for entry in plan for group in entry.boots)
+
+
+def _shown_boot(group: Sequence[Variant], out: Path) -> ShownBoot:
+    scenario = group[0].scenario
+    platform = real_platform()
+    ingredients = platform.prepare(scenario, NothingBuilt(scenario.name), Deadline.after(DRY_S))
+    decision = decided(scenario, platform.abilities(ingredients.root, ingredients.image.name))
+    logs = out / f"{RUN_STAND_IN}-{scenario.name}" / "logs" / group[0].id
+    boot = boot_plan(group, ingredients, decision, logs)
+    launch = launch_plan(boot_spec(boot), logs)
+    return ShownBoot(launch.argv, launch.environment, tuple(_shown_variant(variant) for variant in group), decision.unmet)
+
+
+def _shown_variant(variant: Variant) -> ShownVariant:
+    scenario = variant.scenario
+    environment = guest_environment(scenario, GUEST_LIBRARY, f"{GUEST_FOLDER}/calls/{variant.id}")
+    checks = tuple(check.summary for check in scenario.checks)
+    return ShownVariant(scenario.name, variant.id, tuple(sorted(environment.items())), checks)

@@ -1,0 +1,283 @@
+"""A platform without a machine: it implements the runner's interfaces, and what happens in its guest is written as a script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from lab.bundle.schema import CapabilityRecord
+from lab.deadline import Deadline
+from lab.elf import MappedFile, ProcessFacts
+from lab.errors import GuestLost, LabError
+from lab.ggml.registry import Device
+from lab.host.progress import Progress
+from lab.host.root import HostRoot
+from lab.image import GuestImage
+from lab.metrics.calls import HEADER, RECORD
+from lab.ops.upstream import Selection
+from lab.scenario.model import Scenario
+from lab.scenario.platform import BootPlan, Ingredients, Platform
+from lab.scenario.requirements import HostAbilities
+from lab.scenario.shipment import GUEST_LIBRARY, Payload, Shipment
+
+KERNEL = "6.12.0-fake"
+SHA = "ab" * 32
+TEXTS = ("ADD(type=f32,ne=[1,1,1,1])", "ADD(type=f32,ne=[2,1,1,1])", "MUL(type=f32,ne=[1,1,1,1])")
+OURS = Device(1, "ggml-virtgpu", "[virtgpu] CPU", "the host's CPU", "GPU")
+REFERENCE = Device(0, "CPU", "CPU", "the guest's CPU", "CPU")
+OPERATIONS = ("ADD", "MUL")
+HEADER_LINE = '"backend_name","op_name","op_params","test_mode","supported","error_message","backend_reg_name"\n'
+QEMU_PID, WORKER_PID = 4000, 4001
+
+SCENARIO = """\
+name = "small"
+timeout_s = 60
+
+[matrix]
+capset = ["venus", "apir"]
+
+[guest]
+image = "guest-6.12"
+
+[[checks]]
+kind = "state"
+
+[[checks]]
+kind = "ops"
+ops = ["ADD", "MUL"]
+min_cases = 3
+deadline_s = 20
+case_deadline_s = 10
+"""
+
+
+def row(text: str, *, supported: str = "1", error: str = "", before: str = "", device: str = OURS.name) -> str:
+    """One line as test-backend-ops prints it."""
+    op, _, params = text.rstrip(")").partition("(")
+    return f'{before}"{device}","{op}","{params}","test","{supported}","{error}",""\n'
+
+
+@dataclass
+class Script:
+    """What happens in the fake guest. Each step of ``ops`` is a line, or something that is called (to raise, to wait)."""
+
+    ops: Sequence[str | Callable[[], None]] = (HEADER_LINE, *(row(text) for text in TEXTS))
+    ops_status: int = 0
+    devices: Sequence[Device] = (REFERENCE, OURS)
+    expected: Sequence[str] | None = TEXTS
+    guest_records: int = 5
+    host_records: int = 5
+    mapped_ids: dict[str, str] = field(default_factory=dict)
+    capabilities: tuple[CapabilityRecord, ...] = ()
+    prepare_error: LabError | None = None
+    boot_error: LabError | None = None
+    exit_error: LabError | None = None
+    boots: int = 0
+    torn_down: int = 0
+    killed: list[str] = field(default_factory=list)
+    alive: bool = True
+
+
+def die(script: Script, reason: str) -> Callable[[], None]:
+    """A step in which QEMU ends."""
+
+    def step() -> None:
+        script.alive = False
+        raise GuestLost(reason, "[ 1.0] the last line of the console")
+
+    return step
+
+
+class FakeShell:
+    """A shell whose commands are known beforehand."""
+
+    def __init__(self, script: Script, plan: BootPlan, folder: Path) -> None:
+        self.script, self.plan, self.folder = script, plan, folder
+        self.shipped: dict[str, str] = {}
+        self._sessions = 0
+
+    def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
+        assert not deadline.expired
+        if not self.script.alive:
+            raise GuestLost("QEMU ended with exit status -9")
+        if command == "uname -r":
+            return 0, f"{KERNEL}\n"
+        if "elf.py" in command:
+            return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
+        if command.startswith("ls "):
+            return 0, "\n".join(path.name for path in sorted(self.folder.glob("*.calls")))
+        if command.startswith("kill "):
+            self.script.killed.append(command)
+        return 0, ""
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+        assert not deadline.expired
+        on_line("pid 7\n")
+        if "registry.py" in command:
+            on_line(json.dumps({"devices": [asdict(device) for device in self.script.devices]}) + "\n")
+            return 0
+        self._calls()
+        for step in self.script.ops:
+            if isinstance(step, str):
+                on_line(step)
+            else:
+                step()
+        return self.script.ops_status
+
+    def _calls(self) -> None:
+        """The records that both sides would have written."""
+        self._sessions += 1
+        session = 100 * self.script.boots + self._sessions
+        for old in self.folder.glob("*.calls"):
+            old.unlink()
+        write_calls(self.folder / f"guest-7-{session}.calls", 0, session, self.script.guest_records)
+        write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, session, self.script.host_records)
+
+    def put(self, local: Path, remote: str) -> str:
+        self.shipped[remote] = local.name
+        return SHA
+
+    def get(self, remote: str, local: Path) -> str:
+        shutil.copyfile(self.folder / Path(remote).name, local)
+        return SHA
+
+
+def write_calls(path: Path, side: int, session: int, count: int) -> None:
+    """A call record file with ``count`` records."""
+    header = np.zeros((), HEADER)
+    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
+    header["session"], header["counted"], header["written"], header["capset"] = session, count, count, 4
+    header["pid"], header["monotonic_ns"] = 9, session
+    records = np.zeros(count, RECORD)
+    for index in range(count):
+        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, 22, 3, 4, 340, 16)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(header.tobytes() + records.tobytes())
+
+
+@dataclass
+class FakeGuest:
+    """A guest that is always the same."""
+
+    script: Script
+    plan: BootPlan
+    ssh: FakeShell
+    argv: tuple[str, ...] = ("qemu-system-x86_64", "-nodefaults")
+    capsets: tuple[int, ...] = (1, 2, 4, 10)
+    boot_s: float = 9.5
+    qemu_pid: int = QEMU_PID
+
+    def worker_pids(self) -> tuple[int, ...]:
+        return (WORKER_PID,)
+
+    def alive(self) -> bool:
+        return self.script.alive
+
+    def serial_tail(self) -> str:
+        return "the console"
+
+    def collect_dmesg(self, path: Path, deadline: Deadline) -> None:
+        assert not deadline.expired
+        path.write_text("dmesg\n")
+
+    def testinfra(self) -> Any:
+        def file(path: str) -> Any:
+            return SimpleNamespace(
+                path=path,
+                exists=True,
+                is_directory=True,
+                sha256sum=SHA,
+                content_string="virtio_gpu dev=0000:00:04.0 unique=0000:00:04.0\n",
+                listdir=lambda: ["card0", "renderD128"],
+            )
+
+        return SimpleNamespace(check_output=lambda _command: KERNEL, file=file)
+
+
+def payload(role: str, path: str, inside: str | None = None) -> Payload:
+    return Payload(role, Path(path), inside or path, SHA, f"id of {role}")
+
+
+SHIPMENT = Shipment(
+    guest_library=payload("guest library", "/native/libggml-virtgpu.so", GUEST_LIBRARY),
+    host_library=payload("host library", "/native/libggml-virtgpu-backend.so"),
+    component=payload("component", "/native/libapir-preload.so"),
+    worker=payload("worker", "/native/apir-worker"),
+    ggml_library=payload("ggml library", "/root/usr/lib/libggml-cpu-fake.so", "/usr/lib/libggml-cpu-fake.so"),
+    registration="ggml_backend_init",
+)
+
+
+def mapped(script: Script, one: Payload) -> MappedFile:
+    return MappedFile(one.inside, script.mapped_ids.get(one.role, one.build_id))
+
+
+def guest_program(script: Script, plan: BootPlan, pid: int) -> ProcessFacts:
+    variables: dict[str, str] = {"GGML_BACKEND_PATH": GUEST_LIBRARY, "GGML_REMOTING_USE_APIR_CAPSET": "1"}
+    assert plan.variables
+    return ProcessFacts(pid, "/usr/bin/python3", ("python3",), tuple(variables.items()), (mapped(script, SHIPMENT.guest_library),))
+
+
+class FakePlatform:
+    """Implements ``Platform`` by a script."""
+
+    def __init__(self, script: Script, folder: Path) -> None:
+        self.script, self.folder = script, folder
+        self.plans: list[BootPlan] = []
+        self.guests: list[FakeGuest] = []
+
+    def platform(self) -> Platform:
+        return Platform(self.abilities, self.prepare, self.boot, self.native_cases, self.process)
+
+    def abilities(self, _root: HostRoot, _image: str) -> HostAbilities:
+        return HostAbilities(self.script.capabilities)
+
+    def prepare(self, scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:
+        assert not deadline.expired
+        progress.note(f"preparing {scenario.name}")
+        if self.script.prepare_error is not None:
+            raise self.script.prepare_error
+        root = HostRoot(Path("/root"), "rootkey", (("libggml0", "0.27.0"), ("qemu-system-x86", "11.1")), ())
+        nowhere = Path("/nowhere")
+        image = GuestImage("guest-6.12", "imagekey", nowhere, nowhere, nowhere, KERNEL, (("libggml0", "0.27.0"),), ())
+        return Ingredients(root, image, SHIPMENT)
+
+    @contextlib.contextmanager
+    def boot(self, plan: BootPlan) -> Iterator[FakeGuest]:
+        self.plans.append(plan)
+        self.script.boots += 1
+        self.script.alive = True
+        if self.script.boot_error is not None:
+            raise self.script.boot_error
+        (plan.logs / "serial.log").write_text("[ 0.1] hello\n[ 1.0] the last line of the console\n")
+        folder = self.folder / f"guest-{self.script.boots}"
+        folder.mkdir()
+        guest = FakeGuest(self.script, plan, FakeShell(self.script, plan, folder))
+        self.guests.append(guest)
+        try:
+            yield guest
+        finally:
+            self.script.torn_down += 1
+        if self.script.exit_error is not None:
+            raise self.script.exit_error
+        if not self.script.alive:
+            raise GuestLost("QEMU ended with exit status -9")
+
+    def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> Sequence[str] | None:
+        assert not deadline.expired
+        return self.script.expected
+
+    def process(self, pid: int) -> ProcessFacts:
+        plan = self.plans[-1]
+        if pid == QEMU_PID:
+            return ProcessFacts(pid, "/usr/bin/qemu", ("qemu",), plan.variables, (mapped(self.script, SHIPMENT.component),))
+        files = (SHIPMENT.worker, SHIPMENT.host_library, SHIPMENT.ggml_library)
+        return ProcessFacts(pid, "/native/apir-worker", ("apir-worker",), (), tuple(mapped(self.script, one) for one in files))

@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.bundle import Bundle, read_bundle
+from lab.bundle.schema import CapabilityRecord, Status, VariantRecord
+from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
+from lab.ggml.registry import Device
+from lab.scenario.listener import SilentListener
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import run
+from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, Script, die, row
+
+Running = Callable[..., Bundle]
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    def run_script(script: Script, text: str = SCENARIO, **choice: tuple[str, ...]) -> Bundle:
+        path = tmp_path / "small.toml"
+        path.write_text(text)
+        chosen = Choice(**choice)
+        outcome = run(
+            planned([path], chosen), chosen, tmp_path / "runs", SilentListener(), FakePlatform(script, tmp_path).platform()
+        )
+        bundle = read_bundle(outcome.folder)
+        assert bundle.run == outcome.record, "run.json on disk is what the run says"
+        assert bundle.cut_lines == 0
+        return bundle
+
+    return run_script
+
+
+def variant(bundle: Bundle, name: str = "venus") -> VariantRecord:
+    return next(one for one in bundle.run.variants if one.variant == name)
+
+
+def texts(bundle: Bundle) -> str:
+    return "\n".join(f"{row.finding} [{row.blame}] {row.text}" for row in bundle.findings)
+
+
+def test_run_passes_and_says_what_ran(running: Running) -> None:
+    script = Script()
+    bundle = running(script)
+    assert bundle.run.status is Status.PASSED
+    assert bundle.run.exit == 0
+    assert texts(bundle) == ""
+    for record in bundle.run.variants:
+        assert record.cases.ok == 3
+        assert record.device is not None
+        assert record.reference is not None
+        assert (record.device.registry, record.reference.registry) == ("ggml-virtgpu", "CPU")
+        assert record.calls.count == record.calls.guest_counted == record.calls.host_counted == 5
+        assert record.expected_cases == 3
+    assert len(bundle.cases) == 6
+    assert all(fact.ok for fact in bundle.facts)
+    assert len(bundle.facts) > 40
+
+
+def test_one_boot_serves_both_variants_and_counts_in_the_first(running: Running) -> None:
+    script = Script()
+    bundle = running(script)
+    assert (script.boots, script.torn_down) == (1, 1)
+    assert variant(bundle).boot_s == 9.5
+    assert variant(bundle, "apir").boot_s == 0.0
+    assert bundle.run.boots[0].variants == ("venus", "apir")
+    assert dict(bundle.run.boots[0].environment)["VIRGL_APIR_ADVERTISE_CAPSET"] == "1"
+
+
+def test_capset_10_is_not_advertised_to_a_run_without_it(running: Running) -> None:
+    bundle = running(Script(), variants=("venus",))
+    assert [one.variant for one in bundle.run.variants] == ["venus"]
+    assert "VIRGL_APIR_ADVERTISE_CAPSET" not in dict(bundle.run.boots[0].environment)
+
+
+def test_every_variant_has_all_logs(running: Running) -> None:
+    bundle = running(Script())
+    for name in ("venus", "apir"):
+        logs = {path.name for path in (bundle.folder / "logs" / name).iterdir()}
+        assert {"serial.log", "test-backend-ops.log", "dmesg.log", "calls"} <= logs
+
+
+def test_wrong_result_fails_the_run(running: Running) -> None:
+    lines = (HEADER_LINE, row(TEXTS[0]), row(TEXTS[1], error="test failed", before="[ADD] ERR = 0.5 > 0.0000001 "), row(TEXTS[2]))
+    bundle = running(Script(ops=lines, ops_status=1))
+    assert bundle.run.exit == 1
+    assert variant(bundle).cases.fail == 1
+    assert "case failed [product] ADD(type=f32,ne=[2,1,1,1]): [ADD] ERR = 0.5 > 0.0000001 test failed" in texts(bundle)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(Script(ops=(HEADER_LINE,)), "no cases [product]", id="nothing tested, status 0"),
+        pytest.param(
+            Script(ops=(HEADER_LINE, *(row(text, supported="0", error="not supported") for text in TEXTS))),
+            "all unsupported [product]",
+            id="everything unsupported, status 0",
+        ),
+        pytest.param(Script(ops=(HEADER_LINE, *(row(text) for text in TEXTS[:2]))), "missing case [product]", id="a case missing"),
+        pytest.param(
+            Script(ops=(HEADER_LINE, *(row(text) for text in (*TEXTS, TEXTS[0])))), "surplus case [lab]", id="a case repeated"
+        ),
+        pytest.param(Script(ops_status=1), "program failed [product]", id="status without a failed row"),
+        pytest.param(Script(devices=(REFERENCE,)), "no such device [product]", id="no device of ours"),
+        pytest.param(
+            Script(devices=(Device(0, "ggml-virtgpu", "[virtgpu] CPU", "", "CPU"), REFERENCE)),
+            "wrong reference [product]",
+            id="compared with itself",
+        ),
+        pytest.param(
+            Script(devices=(OURS,)), "wrong reference [lab] no device of type CPU to compare with", id="nothing to compare with"
+        ),
+        pytest.param(
+            Script(ops=(HEADER_LINE, *(row(text, device="CPU") for text in TEXTS))),
+            "no such device [product] 3 rows",
+            id="rows of another",
+        ),
+        pytest.param(Script(host_records=4), "calls differ [product] guest pid 9 sent 5 commands", id="a record dropped"),
+        pytest.param(Script(guest_records=0, host_records=0), "no calls [product] 3 cases have results", id="no remote call"),
+        pytest.param(
+            Script(mapped_ids={"host library": "another"}),
+            "wrong library [lab] build id of the host library mapped in worker",
+            id="a swapped library",
+        ),
+    ],
+)
+def test_run_that_proves_nothing_does_not_pass(running: Running, script: Script, expected: str) -> None:
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit in {1, 2}
+    assert variant(bundle).status is not Status.PASSED
+    assert expected in texts(bundle)
+
+
+def test_missing_variable_is_the_configurations_fault_and_named(running: Running) -> None:
+    text = SCENARIO + "\n[host.environment]\nAPIR_LLAMA_CPP_GGML_LIBRARY_PATH = false\n"
+    bundle = running(Script(devices=(REFERENCE,)), text, variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in texts(bundle)
+
+
+def test_killed_qemu_keeps_results_and_names_the_first_case_without_one(running: Running) -> None:
+    script = Script()
+    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 137"))
+    bundle = running(script, variants=("venus",))
+    assert [(case.case, case.outcome) for case in bundle.cases] == [(TEXTS[0], "pass"), (TEXTS[1], "host crash")]
+    assert variant(bundle).cases.error == 1
+    assert bundle.run.exit == 2, "somebody killed it from outside"
+    assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
+    assert "the last call record is backend_graph_compute (number 4 of worker 9" in texts(bundle)
+
+
+def test_crashed_qemu_is_the_products_failure(running: Running) -> None:
+    script = Script()
+    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 139"))
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+
+
+def test_lost_guest_is_followed_by_a_boot_for_the_other_variants(running: Running) -> None:
+    script = Script()
+    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "kernel panic: fatal exception"))
+    bundle = running(script)
+    assert script.boots == script.torn_down == 2
+    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.FAILED]
+    assert {case.outcome for case in bundle.cases} == {"pass", "guest crash"}
+
+
+def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), "double free or corruption\n"), ops_status=134)
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert bundle.cases[-1].outcome == "guest crash"
+    assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
+
+
+def test_silence_is_a_hang_and_the_program_is_killed(running: Running) -> None:
+    script = Script()
+
+    def wait_for_the_kill() -> None:
+        from lab.deadline import Deadline, poll  # noqa: PLC0415 - for this step alone
+
+        poll("the kill", lambda: len(script.killed) == 2, Deadline.after(5))
+
+    script.ops = (HEADER_LINE, row(TEXTS[0]), wait_for_the_kill)
+    script.ops_status = 137
+    bundle = running(script, SCENARIO.replace("case_deadline_s = 10", "case_deadline_s = 0.2"), variants=("venus",))
+    assert script.killed == ["kill -TERM 7", "kill -KILL 7"]
+    assert bundle.cases[-1].outcome == "hang"
+    assert bundle.run.exit == 1
+
+
+def test_check_past_its_deadline_is_a_hang(running: Running) -> None:
+    script = Script()
+
+    def time_is_over() -> None:
+        raise WaitTimeout("the guest command", 20.0)
+
+    script.ops = (HEADER_LINE, row(TEXTS[0]), time_is_over)
+    bundle = running(script, variants=("venus",))
+    assert bundle.cases[-1].outcome == "hang"
+    assert bundle.run.exit == 1
+
+
+def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> None:
+    script = Script()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    script.ops = (HEADER_LINE, row(TEXTS[0]), interrupt)
+    bundle = running(script)
+    assert script.torn_down == 1
+    assert bundle.run.status is Status.INTERRUPTED
+    assert bundle.run.exit == 2
+    assert [case.case for case in bundle.cases] == [TEXTS[0]]
+    assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
+    assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED]
+
+
+def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
+    bundle = running(Script(boot_error=LaunchError(("qemu",), 1, "no such device")))
+    assert bundle.run.exit == 2
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert "QEMU did not start" in texts(bundle)
+
+
+def test_wrong_configuration_is_told_before_any_boot(running: Running) -> None:
+    script = Script(prepare_error=ConfigError("scenario", [ConfigProblem("host.ggml_library", "has no registration symbol")]))
+    bundle = running(script)
+    assert (bundle.run.exit, script.boots) == (2, 0)
+    assert "has no registration symbol" in texts(bundle)
+
+
+def test_unclean_shutdown_spoils_a_pass(running: Running) -> None:
+    bundle = running(Script(exit_error=AbnormalShutdown("a worker survived")), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "a worker survived" in texts(bundle)
+
+
+def test_host_that_cannot_skips_with_the_probes_reason(running: Running) -> None:
+    script = Script(capabilities=(CapabilityRecord(name="opengl", ok=False, probed="QEMU found no OpenGL"),))
+    bundle = running(script)
+    assert (bundle.run.exit, script.boots) == (3, 0)
+    assert [one.status for one in bundle.run.variants] == [Status.SKIPPED, Status.SKIPPED]
+    assert "QEMU found no OpenGL" in variant(bundle).reason
+
+
+def test_missing_packages_skip(running: Running) -> None:
+    bundle = running(Script(prepare_error=HostError("packages", "missing: bubblewrap")))
+    assert bundle.run.exit == 3
+
+
+def test_kvm_where_there_is_none_is_a_skip(running: Running) -> None:
+    script = Script(capabilities=(CapabilityRecord(name="kvm", ok=False, probed="no /dev/kvm"),))
+    text = SCENARIO + '\n[host]\naccel = "kvm"\n'
+    assert running(script, text).run.exit == 3
+
+
+def test_calls_are_on_disk_before_the_end(running: Running) -> None:
+    bundle = running(Script(), variants=("venus",))
+    sides = [json.loads(line)["side"] for line in (bundle.folder / "calls.jsonl").read_text().splitlines()]
+    assert sides.count("host") == 5
+    assert sides.count("both") == 5
+    assert len(bundle.calls_of("small", "venus")) == 5
+
+
+def test_expected_cases_come_from_the_guest_when_its_ggml_is_another_one(running: Running) -> None:
+    bundle = running(Script(expected=None), variants=("venus",))
+    assert variant(bundle).expected_cases == 3

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab import elf
+from lab.deadline import Deadline
+from lab.elf import NotElf, build_id, exported_symbols, facts_from_json, mapped_paths, process_facts, sha256
+from lab.process import check
+
+MAPS = """\
+5581c8a00000-5581c8a02000 r--p 00000000 fe:01 1 /usr/bin/sleep
+5581c8a02000-5581c8a06000 r-xp 00002000 fe:01 1 /usr/bin/sleep
+7f00c0000000-7f00c0001000 r-xp 00000000 00:00 0 [vdso]
+7f00c0010000-7f00c0020000 r-xp 00000000 fe:01 2 /usr/lib/a name with spaces.so
+7f00c0020000-7f00c0030000 r-xp 00000000 fe:01 3 /usr/lib/replaced.so (deleted)
+7f00c0030000-7f00c0040000 rw-p 00000000 00:00 0
+"""
+
+
+def library() -> Path:
+    """A shared library that this very process has mapped."""
+    return next(Path(file.path) for file in process_facts(os.getpid()).mapped if "libc.so" in file.path)
+
+
+def test_only_executable_files_count_as_mapped_each_once() -> None:
+    assert mapped_paths(MAPS) == ("/usr/bin/sleep", "/usr/lib/a name with spaces.so", "/usr/lib/replaced.so (deleted)")
+
+
+def test_build_id_and_symbols_are_what_binutils_says(tmp_path: Path) -> None:
+    path = library()
+    found = build_id(path)
+    assert found is not None
+    notes = check(("readelf", "-n", path), what="readelf", deadline=Deadline.after(20))
+    assert f"Build ID: {found}" in notes
+    symbols = exported_symbols(path)
+    assert {"malloc", "printf"} <= symbols
+    assert "ggml_backend_init" not in symbols
+    copy = tmp_path / "copy"
+    copy.write_bytes(path.read_bytes())
+    assert sha256(copy) == sha256(path)
+
+
+@pytest.mark.parametrize("size", [0, 10, 63, 64, 100, 500])
+def test_cut_off_file_is_refused(tmp_path: Path, size: int) -> None:
+    cut = tmp_path / "cut"
+    cut.write_bytes(library().read_bytes()[:size])
+    with pytest.raises(NotElf):
+        build_id(cut)
+
+
+def test_text_is_no_elf(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("#!/bin/sh\n" * 50)
+    with pytest.raises(NotElf):
+        exported_symbols(tmp_path / "text")
+
+
+def test_own_process_is_described_and_the_program_says_the_same() -> None:
+    facts = process_facts(os.getpid())
+    assert facts.variable("PATH") == os.environ["PATH"]
+    assert facts.variable("NO_SUCH_VARIABLE") is None
+    output = check((sys.executable, elf.__file__, str(os.getpid())), what="elf.py", deadline=Deadline.after(20))
+    told = facts_from_json(output.splitlines()[-1])
+    assert (told.pid, told.argv) == (facts.pid, facts.argv)
+    assert {file.path: file.build_id for file in facts.mapped}.items() <= {file.path: file.build_id for file in told.mapped}.items()
+    assert json.loads(output.splitlines()[-1])["pid"] == os.getpid()
+
+
+def test_process_that_is_gone_is_an_error() -> None:
+    with pytest.raises(OSError, match="No such file"):
+        process_facts(4_000_000)
