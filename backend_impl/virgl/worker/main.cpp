@@ -67,6 +67,8 @@ int run(int count, char **values) {
         std::fprintf(stderr, "apir-worker is started by the APIR component in QEMU\n");
         return 2;
     }
+    // An assertion of ggml's would otherwise start a debugger and wait for it, while the guest waits for its answer.
+    setenv("GGML_NO_BACKTRACE", "1", 0);
     const char *cpus = std::getenv("VIRGL_APIR_WORKER_CPUS");
     std::string warning;
     if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warning)) return 1;
