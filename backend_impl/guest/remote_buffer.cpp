@@ -36,9 +36,9 @@ class SharedBuffer : public RemoteBuffer {
     SharedBuffer(Session &session, uint64_t handle, Blob blob, size_t size)
         : RemoteBuffer(session, handle, blob.memory, size), blob_(blob) {}
 
-    // Without an answer the blob stays open: the host may still use it.
+    // Without an answer the blob is neither closed nor used again: the host may still use it.
     ~SharedBuffer() override {
-        if (free_on_host()) session().device().close_blob(blob_);
+        if (free_on_host()) session().buffer_blobs().give_back(blob_);
     }
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
@@ -65,7 +65,7 @@ class SharedBuffer : public RemoteBuffer {
         return range_in(*this, tensor, offset, size, at) ? blob_.memory + at : nullptr;
     }
 
-    Blob blob_;
+    const Blob blob_;
 };
 
 class CopiedBuffer : public RemoteBuffer {
@@ -167,7 +167,7 @@ bool RemoteBuffer::copy(const ggml_tensor *source, const ggml_tensor *destinatio
 
 std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size) {
     Blob blob;
-    Status status = session.device().create_blob(size, blob);
+    Status status = session.buffer_blobs().take(size, blob);
     if (!status.ok()) {
         log(LogLevel::debug, "%s; the buffer is copied instead", status.text().c_str());
         return nullptr;
@@ -178,7 +178,7 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size) {
     if (result.ok() && reply.buffer != 0) return std::make_unique<SharedBuffer>(session, reply.buffer, blob, size);
     log(LogLevel::debug, "buffer_from_ptr: %s", result.ok() ? "refused" : result.text().c_str());
     // As with a buffer: without an answer the host may still come to use the blob.
-    if (!result.timed_out()) session.device().close_blob(blob);
+    if (!result.timed_out()) session.buffer_blobs().give_back(blob);
     return nullptr;
 }
 

@@ -118,7 +118,7 @@ std::unique_ptr<Session> Session::start(std::unique_ptr<Device> device, const Co
 Session::Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset)
     : config_(config), capset_(capset), device_(std::move(device)),
       reply_slots_(*device_, reply_page_size, reply_page_size, reply_slot_limit),
-      data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit),
+      data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit), buffer_blobs_(*device_),
       transport_(std::make_unique<ExecbufferTransport>(*device_)),
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline}, capset == venus_capset),
       id_(random_id()) {}

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "blob_reserve.hpp"
 #include "channel.hpp"
 #include "config.hpp"
 
@@ -21,8 +22,9 @@ class Session {
     Session &operator=(const Session &) = delete;
 
     Channel &channel() { return channel_; }
-    Device &device() { return *device_; }
     BlobPool &data_slots() { return data_slots_; }
+    // Blobs for buffers.
+    BlobReserve &buffer_blobs() { return buffer_blobs_; }
     const Config &config() const { return config_; }
     // Bits of the extensions that both sides have.
     uint64_t extensions() const { return extensions_; }
@@ -40,6 +42,7 @@ class Session {
     std::unique_ptr<Device> device_;
     BlobPool reply_slots_;
     BlobPool data_slots_;
+    BlobReserve buffer_blobs_;
     CallLog call_log_;
     std::unique_ptr<Transport> transport_;
     Channel channel_;
