@@ -131,8 +131,8 @@ class ScenarioItem(pytest.Item):
         """Run this variant, with all others of the file that are to be run, and judge this one."""
         outcome = self._outcome()
         record = next(variant for variant in outcome.record.variants if variant.variant == self.name)
-        if record.status is Status.SKIPPED:
-            raise HostError("scenario", record.reason)
+        if record.status is Status.SKIPPED and not any(self.get_closest_marker(name) for name in required(self.config)):
+            pytest.skip(record.reason)
         if record.status is not Status.PASSED:
             raise VariantFailed(record, read_bundle(outcome.folder))
 
@@ -168,7 +168,7 @@ class VariantFailed(AssertionError):
         self.record = record
         place = (record.name, record.variant)
         findings = [row for row in bundle.findings if (row.scenario, row.variant) == place]
-        lines = [f"{record.name}/{record.variant}: {record.status}"]
+        lines = [f"{record.name}/{record.variant}: {record.status}" + ("" if findings else f": {record.reason}")]
         lines += [f"  {row.finding} ({row.blame}): {row.text}" for row in findings[:MAX_FINDINGS]]
         if len(findings) > MAX_FINDINGS:
             lines.append(f"  and {len(findings) - MAX_FINDINGS} findings more")

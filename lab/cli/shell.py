@@ -46,8 +46,8 @@ def guest_shell(variant: Variant, command: str) -> int:
         with progress_display() as progress:
             ingredients = platform.prepare(variant.scenario, progress, Deadline.after(SETUP_S))
             decision = decided(variant.scenario, platform.abilities(ingredients.root, ingredients.image.name))
-            if decision.unmet:
-                raise HostError("scenario", decision.unmet)
+            for lack in decision.missing:
+                raise HostError(lack.name, lack.probed, hint=lack.hint)
             plan = boot_plan([variant], ingredients, decision, logs)
             with progress.step("booting the guest"):
                 guest = stack.enter_context(booted_guest(boot_spec(plan), logs, plan.deadline))

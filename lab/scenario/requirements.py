@@ -30,13 +30,18 @@ class HostAbilities:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How to run a scenario here. ``unmet`` says why it cannot be; empty when it can."""
+    """How to run a scenario here. It cannot be run where a capability is ``missing``."""
 
     accel: str
     display: str
     render_node: Path | None
     software_vulkan: bool
-    unmet: str = ""
+    missing: tuple[CapabilityRecord, ...] = ()
+
+    @property
+    def unmet(self) -> str:
+        """Why it cannot be run; empty when it can."""
+        return "; ".join(f"this host has no {one.name}: {one.probed}" for one in self.missing)
 
 
 def decided(scenario: Scenario, host: HostAbilities) -> Decision:
@@ -46,10 +51,9 @@ def decided(scenario: Scenario, host: HostAbilities) -> Decision:
         accel = Accel.KVM if host.able(KVM) else Accel.TCG
     display = host.display if scenario.host.display is Display.AUTO else scenario.host.display
     needed = set(needs(scenario, accel, display))
-    missing = [one for one in host.capabilities if one.name in needed and not one.ok]
-    reasons = "; ".join(f"this host has no {one.name}: {one.probed}" for one in missing)
+    missing = tuple(one for one in host.capabilities if one.name in needed and not one.ok)
     node = host.render_node if display == Display.EGL_HEADLESS else None
-    return Decision(accel, display, node, not host.able(RENDER_NODE), reasons)
+    return Decision(accel, display, node, not host.able(RENDER_NODE), missing)
 
 
 def needs(scenario: Scenario, accel: str, display: str) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _results(
             Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, "ADD(type=f16,…): [ADD] ERR = 1.0 > 0.0000001 test failed", "ADD(…)")
         )
         text = (
-            "host crash: QEMU ended with signal 11; the first case without a result is FLASH_ATTN_EXT(hsk=64,hsv=64,nh=4,kv=113,nb=3);"
+            "host crash: QEMU ended with signal 11; the first case without a result is FLASH_ATTN_EXT(hsk=64,nh=4,kv=113,nb=3);"
             " the last call record is backend_graph_compute (number 4711 of worker 4242, 391 µs, status 4)"
         )
         ops.finding(Finding(FindingKind.INTERRUPTED, Blame.PRODUCT, text))
@@ -143,7 +143,7 @@ def _calls(bundle: BundleWriter, variant: str, random: np.random.Generator) -> i
             status = {"handshake": 0xAB1E, "load_library": 0}.get(command, 4)
             bundle.call(
                 CallRow(
-                    "smoke", variant, "both", 77, seq, command, at, duration, duration // 40, duration // 12, compute, status, 340, 64
+                    "smoke", variant, "both", 77, seq, command, at, duration, duration // 40, duration // 12, compute, status, 9, 6
                 ),
                 flush=False,
             )  # fmt: skip
@@ -229,7 +229,7 @@ def _run(bundle: BundleWriter, variants: tuple[VariantRecord, ...]) -> RunRecord
                 boot_s=9.8,
                 capsets=(1, 2, 4, 10),
                 kernel="6.12.57+deb13-amd64",
-                payloads=(PayloadRecord(role="guest library", path="/cache/libggml-virtgpu.so", sha256="5f" * 32, build_id=BUILD_ID),),
+                payloads=(PayloadRecord(role="guest library", path="/cache/ours.so", sha256="5f" * 32, build_id=BUILD_ID),),
             ),
         ),
         variants=variants,

@@ -18,9 +18,9 @@ from lab.ops.upstream import (
     guest_command,
     judge,
     op_of,
+    program_argv,
     refused_devices,
     remote_device,
-    program_argv,
 )
 from lab.scenario.checks.state import mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched

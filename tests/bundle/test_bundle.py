@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lab.bundle import Bundle, read_bundle
+from lab.bundle.junit import clean, junit_xml
+from lab.bundle.outcome import Blame, CaseResult, Outcome
+from lab.bundle.schema import RunRecord, Status
+from lab.bundle.writer import CheckWriter, new_bundle, write_whole
+from lab.errors import ConfigError
+from tests.reports.realistic import OPS, write_bundle
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("runs"), failing=True)
+
+
+def copied(bundle: Path, target: Path) -> Path:
+    return Path(shutil.copytree(bundle, target / "copy"))
+
+
+def test_bundle_is_read_as_it_was_written(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    assert bundle.run.status is Status.FAILED
+    assert len(bundle.cases) == 2 * sum(OPS.values()) - 2
+    assert len(bundle.findings) == 3
+    assert {row.blame for row in bundle.findings} == {Blame.PRODUCT, Blame.LAB}
+    assert bundle.cut_lines == 0
+    assert len(bundle.calls_of("smoke", "venus")) == bundle.run.variants[0].calls.count
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "calls.jsonl"])
+def test_rows_cut_off_at_any_byte_cost_one_line_at_most(whole: Path, tmp_path: Path, name: str) -> None:
+    folder = copied(whole, tmp_path)
+    text = (folder / name).read_bytes()
+    before = text[:4000].count(b"\n")
+    for size in range(3997, 4003):
+        (folder / name).write_bytes(text[:size])
+        bundle = read_bundle(folder)
+        rows = len(bundle.calls) if name == "calls.jsonl" else len(bundle.cases) + len(bundle.facts) + len(bundle.findings)
+        assert rows in {before, before + 1}
+        assert bundle.cut_lines <= 1
+
+
+def test_missing_row_files_are_empty(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    (folder / "results.jsonl").unlink()
+    (folder / "calls.jsonl").unlink()
+    bundle = read_bundle(folder)
+    assert (bundle.cases, bundle.calls) == ((), ())
+
+
+def test_folder_without_run_json_is_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is no run bundle"):
+        read_bundle(tmp_path)
+
+
+def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    record = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**record, "a_later_key": 1}))
+    with open(folder / "results.jsonl", "a", encoding="utf-8") as results:
+        results.write('{"kind":"a later kind"}\n')
+    assert read_bundle(folder).run.name == "smoke"
+    (folder / "run.json").write_text(json.dumps({**record, "schema_version": 99}))
+    with pytest.raises(ConfigError, match="is of schema 99"):
+        read_bundle(folder)
+
+
+def test_two_bundles_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:
+    with new_bundle(tmp_path, "x") as one, new_bundle(tmp_path, "x") as other:
+        assert one.folder != other.folder
+        assert one.run == one.folder.name
+        assert other.run == other.folder.name
+
+
+def test_rows_of_several_threads_stay_whole(tmp_path: Path) -> None:
+    with new_bundle(tmp_path, "x") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "ops")
+
+        def write() -> None:
+            for number in range(200):
+                writer.case(CaseResult(f"ADD({'p' * number})", "ADD", "p", Outcome.PASS))
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        lines = (bundle.folder / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 800
+    assert all(json.loads(line)["kind"] == "case" for line in lines)
+
+
+def test_whole_file_is_replaced_and_leaves_nothing(tmp_path: Path) -> None:
+    write_whole(tmp_path / "file", "old")
+    write_whole(tmp_path / "file", "new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "new")]
+
+
+def test_junit_counts_are_those_of_its_tests(whole: Path) -> None:
+    root = ET.fromstring((whole / "junit.xml").read_text())  # noqa: S314 - our own file
+    suites = {suite.get("name"): suite for suite in root}
+    venus, apir = suites["smoke.venus"], suites["smoke.apir"]
+    assert (venus.get("failures"), venus.get("errors"), venus.get("skipped")) == ("0", "0", "0")
+    assert (apir.get("failures"), apir.get("errors"), apir.get("skipped")) == ("3", "2", "3")
+    assert root.get("tests") == str(len(root.findall("testsuite/testcase")))
+
+
+def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    skipped = bundle.run.variants[0].model_copy(update={"status": Status.SKIPPED, "reason": "no \x1b[31mGPU\x00"})
+    run = bundle.run.model_copy(update={"variants": (skipped,)})
+    root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
+    assert root.get("skipped") == "1"
+    assert clean("a\x00b\tc") == "ab\tc"
+
+
+def test_reproduce_script_runs_the_scenario_again(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    project = tmp_path / "project"
+    (project / "lab").mkdir(parents=True)
+    (project / "lab" / "__init__.py").touch()
+    program = project / ".venv" / "bin" / "lab"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\npwd\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    script = ["sh", str(folder / "reproduce.sh"), "--dry-run"]
+    environment = {"PATH": "/usr/bin:/bin", "VIRTGPU_LAB_PROJECT": str(project)}
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(project), "run", str(folder / "scenario" / "smoke.toml"), "--dry-run"]
+    assert "using the copy in the bundle" in done.stderr
+
+
+def test_reproduce_script_finds_the_project_around_it_or_says_so(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    script = ["sh", str(folder / "reproduce.sh")]
+    done = subprocess.run(script, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "set VIRTGPU_LAB_PROJECT" in done.stderr
+
+
+def test_outcomes_have_a_column_and_a_blame() -> None:
+    assert {outcome.column for outcome in Outcome} == {"ok", "fail", "unsupported", "error"}
+    assert Outcome.PASS.blame is None
+    assert Outcome.ERROR.blame is Blame.LAB
+    assert Outcome.HANG.blame is Blame.PRODUCT
+
+
+def test_run_record_needs_no_more_than_its_name() -> None:
+    assert RunRecord(run="r", name="n", status=Status.RUNNING, started="").variants == ()

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.bundle import read_bundle
+from lab.cli.answer import run_answer
+from lab.cli.interruption import interruptible
+from lab.deadline import Deadline, poll
+from lab.process import finish, spawn
+from tests.reports.realistic import write_bundle
+
+LAB = (sys.executable, "-c", "from lab.cli import main; main()")
+
+
+def lab(*words: str, cwd: Path | None = None) -> tuple[int, str]:
+    done = finish((*LAB, *words), deadline=Deadline.after(60), cwd=cwd)
+    return done.exit_status, done.output
+
+
+def test_help_names_the_commands() -> None:
+    status, output = lab("--help")
+    assert status == 0
+    for command in ("doctor", "setup", "run", "shell", "report"):
+        assert command in output
+
+
+def test_missing_scenario_is_told_without_a_traceback(tmp_path: Path) -> None:
+    status, output = lab("run", str(tmp_path / "none.toml"), "--json")
+    assert status == 2
+    assert "there is no such scenario file" in output
+    assert "Traceback" not in output
+    answer = json.loads(output.splitlines()[-1])
+    assert (answer["exit"], answer["run"], answer["scenarios"]) == (2, None, [])
+
+
+def test_wrong_scenario_tells_all_problems(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text('name = "wrong"\ntimeout_s = "x"\nfoo = 1\n[[checks]]\nkind = "state"\n')
+    status, output = lab("run", str(tmp_path / "wrong.toml"))
+    assert status == 2
+    assert "line 2: timeout_s: input should be a valid number, not 'x'" in output
+    assert "line 3: foo: unknown key" in output
+
+
+def test_unknown_option_is_a_usage_error() -> None:
+    status, output = lab("run", "--nonsense", "x.toml")
+    assert status == 2
+    assert "nonsense" in output
+
+
+def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    status, output = lab("report", str(folder), "--json")
+    assert status == 0
+    assert json.loads(output.splitlines()[-1]) == {"reports": [str(folder / "index.html")]}
+    assert (folder / "index.html").is_file()
+
+
+def test_report_of_no_bundle_is_told(tmp_path: Path) -> None:
+    status, output = lab("report", str(tmp_path))
+    assert status == 2
+    assert "is no run bundle" in output
+
+
+def test_run_answer_has_the_keys_that_are_promised(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    answer = run_answer(folder, read_bundle(folder).run)
+    assert set(answer) == {"run", "dir", "exit", "scenarios"}
+    venus = answer["scenarios"][0]
+    assert set(venus) == {
+        "name", "variant", "status", "cases", "device", "reference", "accel", "capset", "boot_s", "wall_s", "calls",
+    }  # fmt: skip
+    assert venus["cases"] == {"ok": 368, "fail": 0, "unsupported": 0, "error": 0}
+    assert venus["device"] == {"registry": "ggml-virtgpu", "name": "[virtgpu] CPU", "type": "GPU"}
+    assert venus["reference"] == {"registry": "CPU", "name": "CPU"}
+    assert set(venus["calls"]) == {"count", "p50_us", "p99_us"}
+    json.dumps(answer)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_first_signal_interrupts_and_later_ones_wait(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
+    torn_down = False
+    before = signal.getsignal(number)
+
+    def work() -> None:
+        nonlocal torn_down
+        with interruptible():
+            try:
+                os.kill(os.getpid(), number)
+                time.sleep(5)  # the signal ends it
+            finally:
+                os.kill(os.getpid(), signal.SIGTERM)
+                torn_down = True
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert torn_down
+    assert "already stopping" in capsys.readouterr().err
+    assert signal.getsignal(number) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: signal.Signals) -> None:
+    script = (
+        "import time\nfrom lab.cli.answer import answering\n"
+        "with answering(as_json=True, empty={'run': None}):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+    )
+    log = tmp_path / "log"
+    with spawn((sys.executable, "-c", script), log=log) as child:
+        poll("the program", lambda: "ready" in child.log_tail(), Deadline.after(20))
+        os.kill(child.pid, number)
+        child.wait(Deadline.after(10))
+    assert "interrupted" in child.log_tail()
+    assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reports.render import area_path, bytes_text, duration_text, rendered_report
+from reports.store import bundles, newest_bundle
+from tests.reports.realistic import write_bundle
+
+VOID = {"meta", "br", "link", "img", "input", "hr", "path"}
+MAX_PAGE_BYTES = 1_000_000
+
+
+class Page(HTMLParser):
+    """Checks that tags close, and collects what the page links to and what it is told for those who cannot see it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.images: list[str | None] = []
+        self.sources: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "a":
+            self.links.append(values["href"] or "")
+        if values.get("id"):
+            self.ids.append(values["id"] or "")
+        if values.get("role") == "img":
+            self.images.append(values.get("aria-label"))
+        if values.get("src"):
+            self.sources.append(values["src"] or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bundle(tmp_path_factory.mktemp("failing"), failing=True)
+
+
+@pytest.fixture(scope="module")
+def text(failing: Path) -> str:
+    return rendered_report(failing).read_text(encoding="utf-8")
+
+
+def test_page_works_offline_and_is_small(text: str) -> None:
+    page = Page(text)
+    assert page.sources == []
+    assert "<script" not in text
+    assert not re.search(r"https?://", text)
+    assert len(text.encode()) < MAX_PAGE_BYTES
+
+
+def test_every_link_leads_somewhere(failing: Path, text: str) -> None:
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+        else:
+            assert (failing / link).is_file(), link
+
+
+def test_plots_are_told_in_words_too(text: str) -> None:
+    page = Page(text)
+    assert len(page.images) > 20
+    assert all((label and "venus" in label) or (label and "apir" in label) for label in page.images)
+
+
+def test_findings_stand_before_everything_else(text: str) -> None:
+    assert text.index('id="findings"') < text.index('id="outcomes"') < text.index('id="durations"') < text.index('id="environment"')
+    assert "host crash: QEMU ended with signal 11" in text
+    assert "40 of 41" in text
+
+
+def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, failing=True)
+    rows = (folder / "results.jsonl").read_text().replace("[ADD] ERR", "<script>alert(1)</script>")
+    (folder / "results.jsonl").write_text(rows)
+    text = rendered_report(folder).read_text()
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_summary_has_the_variants_and_the_findings(failing: Path, text: str) -> None:
+    assert text
+    summary = (failing / "summary.md").read_text()
+    assert "| smoke | venus | Passed | 368 | 0 | 0 | 0 |" in summary
+    assert "- **interrupted** (smoke/apir, product): host crash" in summary
+
+
+def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    record = json.loads((folder / "run.json").read_text())
+    record["status"] = "running"
+    record["ended"] = record["wall_s"] = record["exit"] = None
+    record["variants"] = record["variants"][:1]
+    (folder / "run.json").write_text(json.dumps(record))
+    for name in ("results.jsonl", "calls.jsonl"):
+        (folder / name).write_text((folder / name).read_text()[:5000])
+    text = rendered_report(folder).read_text()
+    assert "This run was cut off." in text
+    assert "2 line(s) were cut off" in text
+
+
+def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0] |= {"status": "skipped", "reason": "this host has no opengl: QEMU said no", "calls": {}}
+    (folder / "run.json").write_text(json.dumps(record))
+    (folder / "results.jsonl").write_text("")
+    (folder / "calls.jsonl").write_text("")
+    assert "this host has no opengl: QEMU said no" in rendered_report(folder).read_text()
+    assert "this host has no opengl" in (folder / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "told"),
+    [
+        (None, "\N{EN DASH}"),
+        (0.5, "0.5 µs"),
+        (12.34, "12.3 µs"),
+        (456.7, "457 µs"),
+        (4567, "4.57 ms"),
+        (456_700, "457 ms"),
+        (2_500_000, "2.5 s"),
+    ],
+)
+def test_durations_have_a_fitting_unit(microseconds: float | None, told: str) -> None:
+    assert duration_text(microseconds) == told
+
+
+def test_sizes_have_a_fitting_unit() -> None:
+    assert [bytes_text(size) for size in (0, 1023, 1536, 5 << 20, 3 << 30, 5 << 40)] == [
+        "0 B", "1023 B", "1.5 KiB", "5.0 MiB", "3.0 GiB", "5120.0 GiB",
+    ]  # fmt: skip
+
+
+def test_area_closes_at_the_base() -> None:
+    assert area_path((0.0, 1.0), height=10) == "M0 10 L0 10.0 L1 10.0 L1 0.0 L2 0.0 L2 10 Z"
+
+
+def test_newest_bundle_is_the_last_by_time(tmp_path: Path) -> None:
+    assert newest_bundle(tmp_path) is None
+    for name in ("2026-01-02T00-00-00Z-a", "2026-01-01T00-00-00Z-b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").touch()
+    (tmp_path / "no-bundle").mkdir()
+    assert [path.name[-1] for path in bundles(tmp_path)] == ["b", "a"]
+    assert newest_bundle(tmp_path) == tmp_path / "2026-01-02T00-00-00Z-a"

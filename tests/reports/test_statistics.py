@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from lab.bundle.outcome import Outcome
+from lab.bundle.schema import CallRow, CaseRow
+from reports.statistics import BINS, LogAxis, durations, op_outcomes, succeeded, time_parts
+
+
+def call(
+    duration_us: float, *, command: str = "c", status: int = 4, encode: int | None = 1000, queue: int = 2000, compute: int = 3000
+) -> CallRow:
+    return CallRow("s", "v", "both", 1, 0, command, 0, int(duration_us * 1000), encode, queue, compute, status, 10, 20)
+
+
+def case(op: str, outcome: Outcome) -> CaseRow:
+    return CaseRow("s", "v", "ops", f"{op}()", op, "", outcome, "", 0.0, 0.0)
+
+
+def test_axis_spans_whole_decades_around_all_values() -> None:
+    axis = LogAxis.over((15.0, 2500.0))
+    assert axis.decades == (10.0, 100.0, 1000.0, 10000.0)
+    assert [axis.place(value) for value in (1.0, 10.0, 100.0, 1e9)] == pytest.approx([0.0, 0.0, 1 / 3, 1.0])
+
+
+def test_axis_of_nothing_and_of_one_value_has_a_decade() -> None:
+    assert len(LogAxis.over(()).decades) == 2
+    assert len(LogAxis.over((100.0,)).decades) == 2
+
+
+def test_durations_are_summed_up_by_command() -> None:
+    calls = [*(call(float(value)) for value in range(1, 101)), call(50_000.0, command="slow", status=5)]
+    slow, quick = durations(calls, LogAxis.over((1.0, 50_000.0)))
+    assert (slow.command, slow.count, slow.failed) == ("slow", 1, 1)
+    assert (quick.count, quick.p50_us, quick.max_us, quick.min_us) == (100, 50.5, 100.0, 1.0)
+    assert quick.p99_us == pytest.approx(99.01)
+    assert len(quick.shape) == BINS
+    assert max(quick.shape) == 1.0
+    assert (quick.bytes_out, quick.bytes_in) == (1000, 2000)
+
+
+def test_parts_add_up_to_the_mean_of_typical_calls() -> None:
+    calls = [call(100.0) for _ in range(99)] + [call(1_000_000.0)]
+    (part,) = time_parts(calls)
+    assert part.total_us == pytest.approx(100.0)
+    assert (part.encode_us, part.queue_us, part.compute_us, part.transport_us) == pytest.approx((1.0, 2.0, 3.0, 94.0))
+
+
+def test_parts_of_few_calls_and_of_unjoined_ones() -> None:
+    assert time_parts([call(100.0), call(200.0)])[0].total_us == pytest.approx(150.0)
+    assert time_parts([call(100.0, encode=None)]) == ()
+
+
+def test_outcomes_are_counted_by_op_and_the_worst_decides() -> None:
+    cases = [case("ADD", Outcome.PASS), case("ADD", Outcome.FAIL), case("MUL", Outcome.PASS), case("ADD", Outcome.UNSUPPORTED)]
+    ops = op_outcomes(cases)
+    assert list(ops) == ["ADD", "MUL"]
+    assert (ops["ADD"].total, ops["ADD"].of(Outcome.PASS), ops["ADD"].worst) == (3, 1, Outcome.FAIL)
+    assert ops["MUL"].worst is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "ok"),
+    [("handshake", 0xAB1E, True), ("load_library", 0, True), ("load_library", 4, False), ("x", 4, True), ("x", -1, False)],
+)
+def test_success_is_the_commands_own(command: str, status: int, ok: bool) -> None:
+    assert succeeded(call(1.0, command=command, status=status)) is ok
