@@ -32,6 +32,7 @@ void test_buffer(const std::string &what, bool takes_pointers) {
     ggml_backend_tensor_set(a, in.data(), 0, 1000);
     ggml_backend_tensor_get(a, out.data(), 0, 1000);
     expect(out == in, what + ": set and get");
+    expect(host.held(1, 0, 1000) == in && host.held(1, 1000, 1)[0] == 0x11, what + ": the host has other bytes");
     ggml_backend_tensor_set(a, in.data() + 500, 10, 20);
     ggml_backend_tensor_get(a, out.data(), 10, 20);
     expect(std::equal(out.begin(), out.begin() + 20, in.begin() + 500), what + ": set and get of a part");

@@ -118,6 +118,8 @@ class ScriptedHost : public FakeHost {
     std::vector<std::vector<uint8_t>> sent(Call call);
     std::vector<std::vector<uint8_t>> all();
     size_t open_blobs();
+    // Bytes of a buffer as the host has them; the first buffer's handle is 1.
+    std::vector<uint8_t> held(uint64_t buffer, size_t at, size_t size);
     // Keeps a graph's bytes in data_seen.
     void remember(uint32_t resource, uint64_t size);
     // Order of frees and closed blobs: "free 7", "close 5".

@@ -101,6 +101,12 @@ size_t ScriptedHost::open_blobs() {
     return blobs_.size();
 }
 
+std::vector<uint8_t> ScriptedHost::held(uint64_t buffer, size_t at, size_t size) {
+    std::lock_guard lock(mutex_);
+    const Buffer &found = buffers_.at(buffer);
+    return {found.bytes + at, found.bytes + at + size};
+}
+
 std::vector<std::string> ScriptedHost::events() {
     std::lock_guard lock(mutex_);
     return events_;
