@@ -1,0 +1,169 @@
+"""Runs that are meant to go wrong, each in a real guest or refused before one: message, exit status, bundle, nothing left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.bundle import Bundle, read_bundle
+from lab.deadline import Deadline, poll
+from lab.process import Child, spawn
+
+pytestmark = pytest.mark.scenario
+
+RUN_S = 240.0
+LAB = (sys.executable, "-c", "from lab.cli import main; main()")
+SCENARIO = """\
+name = "endings"
+timeout_s = 180
+
+[[checks]]
+kind = "ops"
+ops = ["ADD", "MUL", "SUB"]
+patterns = ['type=f32,ne=\\[10,5,4,3\\],nr=', 'type=f16,ne=\\[10,5,[14],[13]\\],nr=']
+min_cases = 100
+case_deadline_s = 60
+"""
+
+
+def processes_with(word: str) -> list[tuple[int, str]]:
+    """Processes whose command line or environment holds the word: those of one run, by its folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                told = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+                if word.encode() in told:
+                    found.append((int(entry.name), (entry / "comm").read_text().strip()))
+    return found
+
+
+def newest(out: Path) -> Path | None:
+    return max(out.glob("*-endings"), default=None)
+
+
+def results(out: Path) -> list[dict[str, Any]]:
+    folder = newest(out)
+    if folder is None or not (folder / "results.jsonl").exists():
+        return []
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines() if line.endswith("}")]
+
+
+class Lab:
+    """One ``lab run`` in a process of its own, with its bundle below ``out``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, self.log = folder, folder / "runs", folder / "lab.log"
+        (folder / "endings.toml").write_text(SCENARIO)
+
+    def run(self, *words: str, meanwhile: Callable[[Child], None] = lambda _: None) -> tuple[int, str]:
+        argv = (*LAB, "run", str(self.folder / "endings.toml"), "--out", str(self.out), "--json", *words)
+        with spawn(argv, log=self.log) as child:
+            meanwhile(child)
+            status = child.wait(Deadline.after(RUN_S))
+        assert "Traceback" not in self.log.read_text()
+        assert processes_with(str(self.folder)) == []
+        assert str(self.folder) not in Path("/proc/mounts").read_text()
+        return status, self.log.read_text()
+
+    def bundle(self) -> Bundle:
+        folder = newest(self.out)
+        assert folder is not None
+        assert (folder / "index.html").is_file()
+        assert (folder / "junit.xml").is_file()
+        return read_bundle(folder)
+
+    def answer(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self.log.read_text().splitlines()[-1])
+        return answer
+
+    def await_case(self, child: Child) -> None:
+        def there() -> bool:
+            assert child.exit_status() is None, self.log.read_text()
+            return any(row["kind"] == "case" for row in results(self.out))
+
+        poll("the first case", there, Deadline.after(RUN_S), last_seen=self.log.read_text)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def texts(bundle: Bundle) -> str:
+    return "\n".join(f"{row.finding} [{row.blame}] {row.text}" for row in bundle.findings)
+
+
+def test_interrupted_during_the_boot(lab: Lab) -> None:
+    def interrupt(child: Child) -> None:
+        poll("QEMU", lambda: any(name.startswith("qemu") for _, name in processes_with(str(lab.folder))), Deadline.after(RUN_S))
+        os.kill(child.pid, signal.SIGINT)
+
+    status, _ = lab.run(meanwhile=interrupt)
+    assert status == 2
+    assert lab.bundle().run.status == "interrupted"
+    assert lab.answer()["exit"] == 2
+
+
+def test_terminated_during_ops_keeps_the_results(lab: Lab) -> None:
+    def terminate(child: Child) -> None:
+        lab.await_case(child)
+        os.kill(child.pid, signal.SIGTERM)
+
+    status, _ = lab.run(meanwhile=terminate)
+    assert status == 2
+    bundle = lab.bundle()
+    assert bundle.run.status == "interrupted"
+    assert bundle.cases
+    assert bundle.calls
+    assert "the first case without a result is" in texts(bundle)
+
+
+def test_killed_qemu_during_ops(lab: Lab) -> None:
+    def kill(child: Child) -> None:
+        lab.await_case(child)
+        (qemu,) = (pid for pid, name in processes_with(str(lab.folder)) if name.startswith("qemu-system"))
+        os.kill(qemu, signal.SIGKILL)
+
+    status, _ = lab.run(meanwhile=kill)
+    assert status == 2
+    bundle = lab.bundle()
+    assert bundle.cases[-1].outcome == "host crash"
+    told = texts(bundle)
+    assert f"the first case without a result is {bundle.cases[-1].case}" in told
+    assert "the last call record is" in told
+    assert "none: no worker recorded" not in told
+    assert bundle.calls
+
+
+def test_library_without_the_registration_symbol_is_refused_before_the_boot(lab: Lab) -> None:
+    status, output = lab.run("--set", f"host.ggml_library={library_without_ggml()}")
+    assert status == 2
+    assert "has no registration symbol ggml_backend_init" in output + texts(lab.bundle())
+    assert lab.bundle().run.boots == ()
+
+
+def library_without_ggml() -> Path:
+    return next(path for path in Path("/usr/lib").rglob("libc.so.6") if path.is_file())
+
+
+def test_unset_library_path_is_named(lab: Lab) -> None:
+    status, _ = lab.run("--set", "host.environment.APIR_LLAMA_CPP_GGML_LIBRARY_PATH=false")
+    assert status == 2
+    told = texts(lab.bundle())
+    assert "no device of registry ggml-virtgpu" in told
+    assert "QEMU's environment lacks APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in told
+
+
+def test_pattern_that_matches_nothing_does_not_pass(lab: Lab) -> None:
+    status, _ = lab.run("--set", 'checks.0.patterns=["type=f7"]')
+    assert status != 0
+    assert "no cases" in texts(lab.bundle())
