@@ -64,6 +64,7 @@ class FindingKind(StrEnum):
     WRONG_STATE = "wrong state"
     CASE_FAILED = "case failed"
     INTERRUPTED = "interrupted"
+    NOT_STARTED = "not started"
     PROGRAM_FAILED = "program failed"
     CALLS_DIFFER = "calls differ"
     NO_CALLS = "no calls"

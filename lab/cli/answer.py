@@ -20,6 +20,7 @@ from lab.bundle.schema import CapabilityRecord, RunRecord, Status, VariantRecord
 from lab.cli.interruption import interruptible
 from lab.errors import LabError
 from lab.scenario.dry_run import ShownBoot
+from reports.render import duration_text
 
 INTERRUPTED_EXIT = 2
 STYLES = {
@@ -32,6 +33,7 @@ STYLES = {
 }
 RUN_KEYS = ("name", "variant", "status", "cases", "accel", "capset", "boot_s", "wall_s")
 MAX_FINDINGS = 12
+PIPE_COLUMNS = 132
 EMPTY: dict[str, Any] = {"run": None, "dir": None, "scenarios": []}
 """The line of a ``lab run`` that ran nothing."""
 
@@ -78,6 +80,11 @@ def print_json(answer: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def answer_console() -> Console:
+    """Standard output: as wide as the terminal, and wide enough for its tables where there is none."""
+    return Console(soft_wrap=True) if sys.stdout.isatty() else Console(soft_wrap=True, width=PIPE_COLUMNS)
+
+
 def run_answer(folder: Path, record: RunRecord) -> dict[str, Any]:
     """The line of ``lab run --json``."""
     return {
@@ -100,12 +107,12 @@ def variant_answer(variant: VariantRecord) -> dict[str, Any]:
 
 def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Sequence[tuple[str, str, str]]) -> None:
     """The verdict, a table of variants, the findings, and where the report is."""
-    console = Console(soft_wrap=True)
+    console = answer_console()
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("scenario", "variant", "status"):
-        table.add_column(column)
-    for column in ("ok", "fail", "unsupported", "error", "calls", "p50", "p99", "boot", "wall"):
-        table.add_column(column, justify="right")
+        table.add_column(column, no_wrap=True)
+    for column in ("ok", "fail", "unsup.", "error", "calls", "p50", "p99", "boot", "wall"):
+        table.add_column(column, justify="right", no_wrap=True)
     for variant in record.variants:
         table.add_row(*_row(variant))
     console.print(table)
@@ -133,8 +140,8 @@ def _row(variant: VariantRecord) -> tuple[Text | str, ...]:
         str(variant.cases.unsupported),
         str(variant.cases.error),
         str(calls.count),
-        f"{calls.p50_us:.0f} µs" if calls.p50_us is not None else "",
-        f"{calls.p99_us:.0f} µs" if calls.p99_us is not None else "",
+        duration_text(calls.p50_us),
+        duration_text(calls.p99_us),
         f"{variant.boot_s:.1f} s",
         f"{variant.wall_s:.1f} s",
     )
@@ -142,7 +149,7 @@ def _row(variant: VariantRecord) -> tuple[Text | str, ...]:
 
 def tell_capabilities(capabilities: Sequence[CapabilityRecord]) -> None:
     """One line each: yes or no, how it was probed, what to do about a no."""
-    console = Console(soft_wrap=True)
+    console = answer_console()
     table = Table(box=None, pad_edge=False, header_style="dim")
     for column in ("", "capability", "how it was probed, and what to do about a no"):
         table.add_column(column, overflow="fold")
@@ -155,7 +162,7 @@ def tell_capabilities(capabilities: Sequence[CapabilityRecord]) -> None:
 
 def tell_setup(made: Mapping[str, str]) -> None:
     """Where everything is."""
-    console = Console(soft_wrap=True)
+    console = answer_console()
     for name, path in made.items():
         console.print(Text.assemble((f"{name.replace('_', ' '):14}", "dim"), path))
 

@@ -34,6 +34,7 @@ from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.paths import PROJECT
 from lab.process import finish
+from lab.scenario.expand import Variant
 from lab.scenario.plan import Choice, PlannedScenario
 
 GIT_S = 10.0
@@ -81,6 +82,15 @@ class RunBook:
         self._variants[record.name, record.variant] = record
         self._write()
 
+    def interrupt(self, variants: Sequence[Variant]) -> None:
+        """The run ends here: what was not begun is told so."""
+        for variant in variants:
+            if (variant.scenario.name, variant.id) not in self._variants:
+                self._variants[variant.scenario.name, variant.id] = ended_record(
+                    variant, Status.INTERRUPTED, "interrupted before it began"
+                )
+        self._write()
+
     def close(self, *, interrupted: bool) -> RunRecord:
         """The run is over: judge it, and write the files that others read."""
         status = Status.INTERRUPTED if interrupted else overall(tuple(self._variants.values()))
@@ -112,6 +122,19 @@ def overall(variants: Sequence[VariantRecord]) -> Status:
         if status in statuses:
             return Status.ERROR if status is Status.RUNNING else status
     return Status.SKIPPED if statuses else Status.ERROR
+
+
+def ended_record(variant: Variant, status: Status, reason: str) -> VariantRecord:
+    """A variant that never ran."""
+    scenario = variant.scenario
+    return VariantRecord(
+        name=scenario.name,
+        variant=variant.id,
+        status=status,
+        capset=scenario.guest.capset,
+        settings=scenario.model_dump_json(),
+        reason=reason,
+    )
 
 
 def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice) -> RunRecord:

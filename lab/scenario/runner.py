@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.bundle.outcome import Blame, Finding, FindingKind
-from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status, VariantRecord
+from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import HostError, LabError
-from lab.scenario.book import RunBook
+from lab.scenario.book import RunBook, ended_record
 from lab.scenario.calls import FOLDER
 from lab.scenario.environment import host_environment, recorded
 from lab.scenario.evidence import share_logs
@@ -56,6 +56,8 @@ def run(plan: Sequence[PlannedScenario], choice: Choice, out: Path, listener: Ru
             Runner(bundle, book, listener, platform, alone=len(plan) == 1).run(plan)
         except KeyboardInterrupt:
             interrupted = True
+            for entry in plan:
+                book.interrupt(entry.variants)
         finally:
             record = book.close(interrupted=interrupted)
         return RunOutcome(bundle.folder, record)
@@ -178,7 +180,7 @@ class Runner:
         """Nothing of them could be run, by the lab's fault or the configuration's."""
         for variant in variants:
             writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
-            writer.finding(Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error)))
+            writer.finding(Finding(FindingKind.NOT_STARTED, Blame.LAB, str(error)))
             self.book.variant(ended_record(variant, Status.ERROR, str(error)))
 
 
@@ -210,19 +212,6 @@ def ship(guest: Guest, ingredients: Ingredients, deadline: Deadline) -> None:
     library = ingredients.shipment.guest_library
     guest.ssh.put(library.path, library.inside)
     ship_programs(guest)
-
-
-def ended_record(variant: Variant, status: Status, reason: str) -> VariantRecord:
-    """A variant that never ran."""
-    scenario = variant.scenario
-    return VariantRecord(
-        name=scenario.name,
-        variant=variant.id,
-        status=status,
-        capset=scenario.guest.capset,
-        settings=scenario.model_dump_json(),
-        reason=reason,
-    )
 
 
 def boot_record(variants: Sequence[Variant], plan: BootPlan) -> BootRecord:

@@ -76,7 +76,7 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
     chosen = scenario.implementation
     library = ggml_library(scenario.host.ggml_library, root, deadline)
     registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION
-    require_registration(library, registration, scenario.host.ggml_registration)
+    require_registration(library, registration, scenario)
     return Shipment(
         guest_library=Payload.of("guest library", _builtin_or(chosen.guest, native.guest_library), GUEST_LIBRARY),
         host_library=Payload.of("host library", _builtin_or(chosen.host, native.host_library)),
@@ -113,16 +113,16 @@ def best_cpu_library(root: HostRoot, deadline: Deadline) -> Path:
     return root.path / best.removeprefix("/")
 
 
-def require_registration(library: Payload, symbol: str, asked: str | None) -> None:
+def require_registration(library: Payload, symbol: str, scenario: Scenario) -> None:
     """The library must export the symbol. Raises ``ConfigError`` naming those that it has."""
     symbols = exported_symbols(library.path)
     if symbol in symbols:
         return
     similar = sorted(name for name in symbols if name.startswith("ggml_backend_") and name.endswith(("_reg", "_init")))
-    key = "host.ggml_registration" if asked else "host.ggml_library"
+    key = "host.ggml_registration" if scenario.host.ggml_registration else "host.ggml_library"
     text = f"{library.path} has no registration symbol {symbol}"
     hint = f"it exports {', '.join(similar)}" if similar else "it exports nothing that registers a ggml backend"
-    raise ConfigError("scenario", [ConfigProblem(key, text, hint)])
+    raise ConfigError(f"scenario {scenario.name}", [ConfigProblem(key, text, hint)])
 
 
 def processor_count() -> int:

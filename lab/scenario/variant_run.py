@@ -177,7 +177,7 @@ class VariantRun:
             writer = self._writer("calls")
             for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
                 writer.finding(finding)
-            if not self.facts and not self._results():
+            if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
 
     def _writer(self, check: str) -> CheckWriter:

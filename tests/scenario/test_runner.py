@@ -105,6 +105,7 @@ def test_wrong_result_fails_the_run(running: Running) -> None:
         pytest.param(
             Script(ops=(HEADER_LINE, *(row(text) for text in (*TEXTS, TEXTS[0])))), "surplus case [lab]", id="a case repeated"
         ),
+        pytest.param(Script(expected=()), "no cases [lab] the patterns leave no case", id="nothing chosen"),
         pytest.param(Script(ops_status=1), "program failed [product]", id="status without a failed row"),
         pytest.param(Script(devices=(REFERENCE,)), "no such device [product]", id="no device of ours"),
         pytest.param(
@@ -219,7 +220,7 @@ def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> No
     assert bundle.run.exit == 2
     assert [case.case for case in bundle.cases] == [TEXTS[0]]
     assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
-    assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED]
+    assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED, Status.INTERRUPTED]
 
 
 def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:

@@ -32,6 +32,7 @@ from lab.scenario.stage import Stage
 LOG = "test-backend-ops.log"
 KILL_S = 10.0
 LIBRARY_WORD = "virtgpu"
+LOADER = "load_backend:"
 INTERRUPTED = Ending(None, Outcome.ERROR, "the lab was interrupted")
 """How every run has ended that was not told another end."""
 SIGNALLED = 128
@@ -74,13 +75,18 @@ def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadl
         writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
-    return OpsRun(check, expected_cases(stage, check, deadline), RowStream(device.name, writer.case))
+    expected = expected_cases(stage, check, deadline)
+    if not expected:
+        text = f"the patterns leave no case of {', '.join(check.ops)}"
+        writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
+        return None
+    return OpsRun(check, expected, RowStream(device.name, writer.case))
 
 
 def explained(finding: Finding, stage: Stage) -> Finding:
     """The finding with what is known of its cause: variables that the run does not set, and the guest library's own words."""
     missing = missing_variables(stage)
-    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line]
+    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line and not line.startswith(LOADER)]
     text = finding.text
     if said:
         text += f"; the guest library said: {' / '.join(said[-3:])}"
