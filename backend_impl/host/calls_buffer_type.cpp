@@ -86,7 +86,7 @@ BufferTypeGetAllocSizeReply Session::on_buffer_type_get_alloc_size(const BufferT
     ggml_backend_buffer_type_t type = buffer_type(request.buft);
     OpTensors op(request.op);
     // Some backends look at the sources of some ops: then they have to be there.
-    if (!op.acceptable()) op.forget_op();
+    if (!op.acceptable(library_.device())) op.forget_op();
     return {ggml_backend_buft_get_alloc_size(type, op.tensor())};
 }
 

@@ -43,7 +43,7 @@ DeviceGetMemoryReply Session::on_device_get_memory(const DeviceGetMemoryRequest 
 DeviceSupportsOpReply Session::on_device_supports_op(const DeviceSupportsOpRequest &request) {
     OpTensors op(request.op);
     // What cannot be remoted at all is not an error here: the guest asks in order to know.
-    return {op.acceptable() && ggml_backend_dev_supports_op(library_.device(), op.tensor())};
+    return {op.acceptable(library_.device()) && ggml_backend_dev_supports_op(library_.device(), op.tensor())};
 }
 
 DeviceGetBufferTypeReply Session::on_device_get_buffer_type(const DeviceGetBufferTypeRequest &) {

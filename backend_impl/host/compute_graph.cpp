@@ -109,7 +109,7 @@ void GraphBuilder::link_node(size_t index) {
 
 void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) const {
     const ggml_tensor &node = tensors_[index];
-    check_op(node);
+    check_op(node, device);
     if (is_view_op(node.op)) return;
     if (node.buffer == nullptr) refuse("node '%s' has no memory", node.name);
     for (const ggml_tensor *source : node.src)

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "cpu_layout.hpp"
+#include "op_shapes.hpp"
 #include "refusal.hpp"
 
 namespace apir::host {
@@ -32,7 +34,7 @@ constexpr std::array<Rule, GGML_OP_COUNT - 4> rules{{
     {GGML_OP_SSM_SCAN, 7}, {GGML_OP_WIN_PART, 1}, {GGML_OP_WIN_UNPART, 1}, {GGML_OP_GET_REL_POS, 1}, {GGML_OP_ADD_REL_POS, 3},
     {GGML_OP_RWKV_WKV6, 6}, {GGML_OP_GATED_LINEAR_ATTN, 5}, {GGML_OP_RWKV_WKV7, 7}, {GGML_OP_SOLVE_TRI, 2},
     {GGML_OP_GATED_DELTA_NET, 6}, {GGML_OP_LIGHTNING_INDEXER, 4}, {GGML_OP_DSV4_HC_COMB, 3}, {GGML_OP_DSV4_HC_PRE, 2},
-    {GGML_OP_DSV4_HC_POST, 4}, {GGML_OP_UNARY, 1}, {GGML_OP_CROSS_ENTROPY_LOSS, 2}, {GGML_OP_CROSS_ENTROPY_LOSS_BACK, 3},
+    {GGML_OP_DSV4_HC_POST, 3}, {GGML_OP_UNARY, 1}, {GGML_OP_CROSS_ENTROPY_LOSS, 2}, {GGML_OP_CROSS_ENTROPY_LOSS_BACK, 3},
     {GGML_OP_OPT_STEP_ADAMW, 5}, {GGML_OP_OPT_STEP_SGD, 3}, {GGML_OP_GLU, 1},
 }};
 
@@ -54,6 +56,9 @@ static_assert(count_refused() == 4, "an op of ggml has no rule");
 static_assert(required[GGML_OP_MAP_CUSTOM1] == -1 && required[GGML_OP_MAP_CUSTOM2] == -1 &&
               required[GGML_OP_MAP_CUSTOM3] == -1 && required[GGML_OP_CUSTOM] == -1);
 
+// Ops for which a source without elements is nothing unusual.
+bool takes_nothing(ggml_op op) { return op == GGML_OP_CONCAT || op == GGML_OP_SET_ROWS || op == GGML_OP_CONV_3D; }
+
 bool is_empty(const ggml_tensor &tensor) {
     for (int64_t n : tensor.ne)
         if (n == 0) return true;
@@ -71,14 +76,17 @@ bool is_view_op(ggml_op op) {
     return op == GGML_OP_NONE || op == GGML_OP_RESHAPE || op == GGML_OP_VIEW || op == GGML_OP_PERMUTE || op == GGML_OP_TRANSPOSE;
 }
 
-void check_op(const ggml_tensor &tensor) {
+void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     int sources = required[tensor.op];
     if (sources < 0) refuse("op %s cannot be remoted", ggml_op_name(tensor.op));
     for (int i = 0; i < sources; ++i)
         if (tensor.src[i] == nullptr) refuse("%s lacks source %d", ggml_op_name(tensor.op), i);
     if (tensor.op == GGML_OP_UNARY) check_sub_op(tensor, GGML_UNARY_OP_COUNT);
     if (tensor.op == GGML_OP_GLU) check_sub_op(tensor, GGML_GLU_OP_COUNT);
-    if (is_view_op(tensor.op) || tensor.op == GGML_OP_CONCAT || is_empty(tensor)) return;
+    if (is_view_op(tensor.op)) return;
+    if (has_cpu_kernels(device) && !has_cpu_layout(tensor)) refuse("%s of strides that ggml-cpu does not take", ggml_op_name(tensor.op));
+    if (!has_consistent_shapes(tensor)) refuse("%s of tensors whose shapes or parameters do not fit", ggml_op_name(tensor.op));
+    if (takes_nothing(tensor.op) || is_empty(tensor)) return;
     // Broadcasting takes remainders by the source's dimensions.
     for (const ggml_tensor *source : tensor.src)
         if (source != nullptr && is_empty(*source)) refuse("%s of nothing", ggml_op_name(tensor.op));

@@ -23,9 +23,9 @@ OpTensors::OpTensors(const OpRecord &record) {
     }
 }
 
-bool OpTensors::acceptable() const {
+bool OpTensors::acceptable(ggml_backend_dev_t device) const {
     try {
-        check_op(op_);
+        check_op(op_, device);
     } catch (const Refusal &) {
         return false;
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <apir_gen.hpp>
-#include <ggml.h>
+#include <ggml-backend.h>
 
 namespace apir::host {
 
@@ -14,8 +14,8 @@ class OpTensors {
     OpTensors &operator=(const OpTensors &) = delete;
 
     const ggml_tensor *tensor() const { return &op_; }
-    // Whether a backend may be asked about it: see op_rules.hpp.
-    bool acceptable() const;
+    // Whether the device may be asked about it: see op_rules.hpp.
+    bool acceptable(ggml_backend_dev_t device) const;
     // Leaves a plain tensor of the same shape.
     void forget_op();
 

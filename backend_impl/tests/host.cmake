@@ -17,3 +17,17 @@ foreach(name calls graph)
   add_test(NAME host-${name} COMMAND test-host-${name})
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endforeach()
+
+# The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
+find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml)
+if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
+  set(host_rules op_rules.cpp op_shapes.cpp cpu_layout.cpp tensor_check.cpp)
+  list(TRANSFORM host_rules PREPEND ${CMAKE_SOURCE_DIR}/host/)
+  add_library(test-host-rules-spy MODULE host_rules_spy.cpp ${host_rules})
+  target_include_directories(test-host-rules-spy PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
+  target_link_libraries(test-host-rules-spy PRIVATE apir-wire ${GGML_BASE_LIBRARY} ${CMAKE_DL_LIBS})
+  add_test(NAME host-rules COMMAND ${CMAKE_COMMAND} -E env LD_PRELOAD=$<TARGET_FILE:test-host-rules-spy>
+    ${TEST_BACKEND_OPS} support -b CPU --output csv)
+  set_tests_properties(host-rules PROPERTIES TIMEOUT 120
+    PASS_REGULAR_EXPRESSION "compared [1-9][0-9][0-9][0-9]+ ops, accepted by the device [1-9][0-9]*, refused by the rules 0\n")
+endif()

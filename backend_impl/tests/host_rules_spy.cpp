@@ -1,0 +1,37 @@
+// Preloaded into test-backend-ops: does the host library refuse anything that a real program asks for and the device can do?
+//
+// test-backend-ops asks its backend about every case it has; each that the backend accepts is put to the host library's own
+// rules. At the end, one line with the counts; before it, one per refusal.
+#include <cstdio>
+#include <dlfcn.h>
+#include <exception>
+
+#include "host/op_rules.hpp"
+#include "host/tensor_check.hpp"
+
+namespace {
+
+struct Counts {
+    ~Counts() { std::fprintf(stderr, "compared %ld ops, accepted by the device %ld, refused by the rules %ld\n", asked, accepted, refused); }
+    long asked = 0;
+    long accepted = 0;
+    long refused = 0;
+};
+Counts counts;
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) bool ggml_backend_supports_op(ggml_backend_t backend, const ggml_tensor *op) {
+    static const auto real = reinterpret_cast<bool (*)(ggml_backend_t, const ggml_tensor *)>(dlsym(RTLD_NEXT, "ggml_backend_supports_op"));
+    ++counts.asked;
+    if (!real(backend, op)) return false;
+    ++counts.accepted;
+    try {
+        apir::host::check_op(*op, ggml_backend_get_device(backend));
+        apir::host::extent_of(*op);
+    } catch (const std::exception &refusal) {
+        ++counts.refused;
+        std::fprintf(stderr, "refused: %s (%s)\n", refusal.what(), op->name);
+    }
+    return true;
+}
