@@ -1,7 +1,7 @@
 """Debian trees by mmdebstrap: recipe in, one tar file out, as root or as an ordinary user.
 
-As an ordinary user mmdebstrap works in a user namespace with the user's subordinate ids, which need not be able to enter
-the user's home: it works in a folder below /var/tmp, which is gone afterwards. The tar has the owners right in both cases.
+An ordinary user's tree is made in a user namespace with the user's subordinate ids, which need not be able to enter the
+user's home: it is made in a folder below /var/tmp, which is gone afterwards. The tar has the owners right in both cases.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 WORK = Path("/var/tmp")
 CLEANUP_S = 30.0
 WATCH_S = 0.5
+MILESTONE = "I: "
+TOLD = frozenset(("downloading", "extracting", "installing", "cleaning", "creating", "success"))
 PREFERENCES = "lab-preferences"
 
 APT_OPTIONS = (
@@ -74,8 +76,9 @@ def mmdebstrap_argv(
     suites = (recipe.debian.suite, *recipe.debian.also)
     components = " ".join(recipe.debian.components)
     return (
+        *own_namespace(),
         "mmdebstrap",
-        "--mode=root" if os.geteuid() == 0 else "--mode=unshare",
+        "--mode=root",
         "--variant=minbase",
         "--format=tar",
         "--architectures=amd64",
@@ -89,6 +92,16 @@ def mmdebstrap_argv(
         os.fspath(tar),
         *(f"deb {mirror} {suite} {components}" for suite in suites),
     )
+
+
+def own_namespace() -> tuple[str, ...]:
+    """The words that give a program processes of its own, which end with it, and an ordinary user the rights to make a tree.
+
+    In the user's namespace root is the user, and all other ids are the subordinate ones. mmdebstrap's own unshare mode does
+    about the same, but a killed one leaves processes behind.
+    """
+    identities = () if os.geteuid() == 0 else ("--map-root-user", "--map-auto")
+    return ("unshare", *identities, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
 
 def apt_preferences(recipe: Recipe) -> str:
@@ -114,14 +127,15 @@ def _work_folder(key: str) -> Iterator[Path]:
 
 
 def _watched(child: Child, progress: Progress, deadline: Deadline) -> None:
-    """Wait for the end and pass the milestones (``I: …`` lines) on."""
+    """Wait for the end and pass the milestones on."""
     with open(child.log, encoding="utf-8", errors="replace") as log:
 
         def ended() -> bool:
             over = child.exit_status() is not None
             for line in log:
-                if line.startswith("I: "):
-                    progress.note(line[3:].strip())
+                milestone = line.removeprefix(MILESTONE).strip()
+                if line.startswith(MILESTONE) and milestone.split()[0] in TOLD:
+                    progress.note(milestone)
             return over
 
         poll("mmdebstrap", ended, deadline, interval_s=WATCH_S, last_seen=child.log_tail)

@@ -73,7 +73,9 @@ def user_rights() -> Capability:
     if ranges:
         hint = f"as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {_user_name(user)}"
         return Capability("user-rights", False, f"user {user} has no range in /etc/{' and /etc/'.join(ranges)}", hint)
-    return Capability("user-rights", True, f"user {user} has subordinate user and group ids")
+    hint = "util-linux 2.38 and user namespaces are needed, to build roots without being root"
+    success = f"user {user} has subordinate user and group ids, and `unshare` can use them"
+    return _by_command("user-rights", ("unshare", "--map-root-user", "--map-auto", "true"), success, hint)
 
 
 def _user_name(user: int) -> str:
