@@ -192,7 +192,9 @@ std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, s
     result = session.channel().call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base);
     // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around.
     bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base;
-    if (report("get_base", result) && !usable) log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
+    if (report("get_base", result) && !usable) {
+        log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
+    }
     auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size);
     return usable ? std::move(copied) : nullptr;
 }

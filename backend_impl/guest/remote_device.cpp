@@ -94,6 +94,9 @@ Status RemoteDevice::ask_device() {
     result = channel().call(Call::device_get_props, DeviceGetPropsRequest{}, props_);
     if (!result.ok()) return failed(Call::device_get_props, result);
 
+    if (session_->config().data_path == DataPath::shared && !props_.buffer_from_host_ptr) {
+        log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
+    }
     host_type_ = static_cast<DeviceType>(type.type);
     if (host_type_ == DeviceType::igpu) type_ = GGML_BACKEND_DEVICE_TYPE_IGPU;
     name_ = name_prefix + printable(name.name);
@@ -159,7 +162,8 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
     const size_t bytes = ggml_nbytes(tensor);
     BufferTypeGetAllocSizeRequest request{buft_, op_record_of(tensor)};
-    std::string signature = op_signature(request.op);
+    // A model's weights differ by name only, layer by layer: their sizes do not.
+    std::string signature = op_signature(without_names(request.op));
     uint64_t size = 0;
     if (!alloc_sizes_.find(signature, size)) {
         BufferTypeGetAllocSizeReply reply;
@@ -180,11 +184,7 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
 }
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
-    DataPath path = session_->config().data_path;
-    if (path == DataPath::shared && !props_.buffer_from_host_ptr) {
-        log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
-    }
-    if (path != DataPath::copied && props_.buffer_from_host_ptr) {
+    if (session_->config().data_path != DataPath::copied && props_.buffer_from_host_ptr) {
         if (auto buffer = allocate_shared(*session_, size)) return buffer;
     }
     return allocate_copied(*session_, buft_, size);

@@ -88,6 +88,14 @@ OpRecord op_record_of(const ggml_tensor *op) {
     return record;
 }
 
+OpRecord without_names(OpRecord op) {
+    auto clear = [](RawTensor &raw) { std::memset(raw.name, 0, sizeof raw.name); };
+    clear(op.tensor);
+    clear(op.view_src);
+    for (RawTensor &source : op.src) clear(source);
+    return op;
+}
+
 std::string op_signature(const OpRecord &op) {
     uint8_t bytes[RawTensor::wire_size * (max_sources + 2) + 8];
     Writer writer(bytes, sizeof bytes);

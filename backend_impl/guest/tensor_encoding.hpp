@@ -24,6 +24,9 @@ std::optional<TensorRecord> record_of(const ggml_tensor *tensor);
 // reads them as "there is one", 1. Sources behind the first missing one are left out, as the wire has no place for them.
 OpRecord op_record_of(const ggml_tensor *op);
 
+// The same op with nameless tensors.
+OpRecord without_names(OpRecord op);
+
 // The bytes that an answer to calls 6 and 15 depends on.
 std::string op_signature(const OpRecord &op);
 

@@ -14,6 +14,23 @@ std::vector<uint8_t> counted(size_t size) {
     return bytes;
 }
 
+void test_rows(const std::string &what, ggml_tensor *a) {
+    std::vector<uint8_t> in = counted(1000);
+    std::vector<uint8_t> out(1000);
+    ggml_backend_tensor_memset(a, 0, 0, 1000);
+    ggml_backend_tensor_set_2d(a, in.data(), 8, 4, 3, 16, 10); // 4 bytes each at 8, 24, 40 from 0, 10, 20
+    ggml_backend_tensor_get(a, out.data(), 0, 64);
+    expect(out[8] == in[0] && out[11] == in[3] && out[12] == 0 && out[24] == in[10] && out[43] == in[23] && out[44] == 0,
+           what + ": set in rows");
+    std::fill(out.begin(), out.end(), uint8_t{0xee});
+    ggml_backend_tensor_get_2d(a, out.data(), 8, 4, 3, 16, 10);
+    expect(out[0] == in[0] && out[3] == in[3] && out[4] == 0xee && out[10] == in[10] && out[23] == in[23] && out[24] == 0xee,
+           what + ": get in rows");
+    ggml_backend_tensor_set_2d(a, in.data(), 0, 50, 20, 50, 50);
+    ggml_backend_tensor_get_2d(a, out.data(), 0, 50, 20, 50, 50);
+    expect(out == in, what + ": rows side by side");
+}
+
 // Everything that a buffer can do, whichever way its bytes go.
 void test_buffer(const std::string &what, bool takes_pointers) {
     ScriptedHost host;
@@ -44,18 +61,7 @@ void test_buffer(const std::string &what, bool takes_pointers) {
     ggml_backend_tensor_get(a, out.data(), 99, 52);
     expect(out[0] == in[99] && out[1] == 0x22 && out[50] == 0x22 && out[51] == in[150], what + ": memset of a part");
 
-    ggml_backend_tensor_memset(a, 0, 0, 1000);
-    ggml_backend_tensor_set_2d(a, in.data(), 8, 4, 3, 16, 10); // 4 bytes each at 8, 24, 40 from 0, 10, 20
-    ggml_backend_tensor_get(a, out.data(), 0, 64);
-    expect(out[8] == in[0] && out[11] == in[3] && out[12] == 0 && out[24] == in[10] && out[43] == in[23] && out[44] == 0,
-           what + ": set in rows");
-    std::fill(out.begin(), out.end(), uint8_t{0xee});
-    ggml_backend_tensor_get_2d(a, out.data(), 8, 4, 3, 16, 10);
-    expect(out[0] == in[0] && out[3] == in[3] && out[4] == 0xee && out[10] == in[10] && out[23] == in[23] && out[24] == 0xee,
-           what + ": get in rows");
-    ggml_backend_tensor_set_2d(a, in.data(), 0, 50, 20, 50, 50);
-    ggml_backend_tensor_get_2d(a, out.data(), 0, 50, 20, 50, 50);
-    expect(out == in, what + ": rows side by side");
+    test_rows(what, a);
     ggml_backend_buffer_reset(buffer.get());
     bool shared = host.sent(Call::device_buffer_from_ptr).size() == 1 && host.sent(Call::buffer_set_tensor).empty();
     expect(shared == takes_pointers, what + ": the data went the other way");
@@ -140,6 +146,20 @@ void test_support_is_cached() {
     ggml_tensor *half = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F16, 8, 4);
     ggml_backend_dev_supports_op(device, ggml_add(memory.get(), a, half));
     expect(host.sent(Call::device_supports_op).size() == 4, "another op is not asked for");
+}
+
+// Weights of the same shape are asked for once, whatever their names; the op of a weight with another name anew.
+void test_names() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    for (const char *name : {"blk.0.weight", "blk.1.weight", "blk.2.weight"}) {
+        ggml_tensor *weight = ggml_set_name(ggml_new_tensor_2d(memory.get(), GGML_TYPE_Q4_0, 32, 2), name);
+        expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 36, "alloc size of a weight");
+        ggml_backend_dev_supports_op(&bench.registry->device, ggml_scale(memory.get(), weight, 2.0F));
+    }
+    expect(host.sent(Call::buffer_type_get_alloc_size).size() == 1, "sizes are asked for by name");
+    expect(host.sent(Call::device_supports_op).size() == 3, "support is not asked for by a weight's name");
 }
 
 // No pointer of the guest gets into calls 6 and 15.
@@ -232,6 +252,7 @@ int main() {
     test_data_path_variable();
     test_large_transfer();
     test_support_is_cached();
+    test_names();
     test_op_bytes();
     test_32_bit();
     test_graph_status();
