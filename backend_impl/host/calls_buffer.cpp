@@ -20,8 +20,7 @@ ggml_tensor placed(const TensorRecord &record, const Buffer &buffer) {
 
 void check_range(const ggml_tensor &tensor, uint64_t offset, uint64_t size) {
     uint64_t limit = ggml_nbytes(&tensor);
-    if (!within(offset, size, limit))
-        refuse("%" PRIu64 " bytes at %" PRIu64 " of a tensor that has %" PRIu64, size, offset, limit);
+    if (!within(offset, size, limit)) refuse("%" PRIu64 " bytes at %" PRIu64 " of a tensor that has %" PRIu64, size, offset, limit);
 }
 
 bool same_layout(const ggml_tensor &a, const ggml_tensor &b) {

@@ -76,7 +76,8 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     size_t total = 0;
     ggml_backend_dev_memory(library_.device(), &free, &total);
     // What the device can never hold is not tried: an overcommitting kernel would promise it. Devices may not know their total.
-    bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || (total != 0 && request.size > total);
+    bool impossible =
+        request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || (total != 0 && request.size > total);
     ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
     if (made == nullptr) return {0};
     return {keep(made, request.size)};

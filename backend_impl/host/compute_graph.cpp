@@ -102,7 +102,8 @@ void GraphBuilder::link_node(size_t index) {
         uint32_t source = index_.find(record.src[i]);
         if (source == IdIndex::none) refuse("source %#" PRIx64 " is not among the tensors", record.src[i]);
         // A source that is computed here is computed before: so there is no cycle, whatever else the guest says.
-        if (order_[source] != 0 && order_[source] >= order_[index]) refuse("node '%s' comes before its source", tensors_[index].name);
+        if (order_[source] != 0 && order_[source] >= order_[index])
+            refuse("node '%s' comes before its source", tensors_[index].name);
         tensors_[index].src[i] = &tensors_[source];
     }
 }
@@ -118,7 +119,8 @@ void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) const {
     const TensorRecord &record = graph_.tensors[index];
     uint64_t size = ggml_backend_buffer_get_size(node.buffer);
     if (!within(record.data, extent_of(node).packed, size)) refuse("node '%s' leaves its buffer", node.name);
-    if (!ggml_backend_dev_supports_op(device, &node)) refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
+    if (!ggml_backend_dev_supports_op(device, &node))
+        refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
 }
 
 ggml_cgraph *GraphBuilder::assemble() {

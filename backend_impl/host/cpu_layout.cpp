@@ -8,7 +8,9 @@ namespace {
 // Elements of a row lie side by side.
 bool dense_rows(const ggml_tensor &tensor) { return tensor.nb[0] == ggml_type_size(tensor.type); }
 
-bool ordered(const ggml_tensor &tensor) { return tensor.nb[0] <= tensor.nb[1] && tensor.nb[1] <= tensor.nb[2] && tensor.nb[2] <= tensor.nb[3]; }
+bool ordered(const ggml_tensor &tensor) {
+    return tensor.nb[0] <= tensor.nb[1] && tensor.nb[1] <= tensor.nb[2] && tensor.nb[2] <= tensor.nb[3];
+}
 
 // Ops whose kernels follow all strides of the result, of source 0, of source 1. Seen in test-backend-ops; all others assert.
 bool any_result(ggml_op op) { return op == GGML_OP_CPY || op == GGML_OP_DUP || op == GGML_OP_CONT || op == GGML_OP_CONV_2D_DW; }

@@ -105,8 +105,8 @@ APIR_EXPORT void apir_backend_deinit(uint32_t context) {
     }
 }
 
-APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, apir_callbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
-                                             char *enc, const char *enc_end, char **enc_after) {
+APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, apir_callbacks *callbacks, uint32_t call, char *dec,
+                                             const char *dec_end, char *enc, const char *enc_end, char **enc_after) {
     auto code = apir::DispatchCode::failed;
     size_t written = 0;
     try {

@@ -13,7 +13,8 @@ constexpr const char *default_registration = "ggml_backend_init";
 
 ggml_backend_reg_t registered(const GgmlOptions &options) {
     if (options.path == nullptr || *options.path == '\0')
-        throw InitFailure{InitCode::cannot_open_ggml, "cannot open the GGML library: env var 'APIR_LLAMA_CPP_GGML_LIBRARY_PATH' not defined"};
+        throw InitFailure{InitCode::cannot_open_ggml,
+                          "cannot open the GGML library: env var 'APIR_LLAMA_CPP_GGML_LIBRARY_PATH' not defined"};
     // Never closed: backend libraries leave threads and exit handlers behind (OpenMP, GPU drivers) that must stay mapped.
     void *library = dlopen(options.path, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
@@ -25,12 +26,13 @@ ggml_backend_reg_t registered(const GgmlOptions &options) {
     if (symbol == nullptr || *symbol == '\0') symbol = default_registration;
     auto registration = reinterpret_cast<ggml_backend_reg_t (*)()>(dlsym(library, symbol));
     if (registration == nullptr)
-        throw InitFailure{InitCode::ggml_symbols, std::string("cannot register the GGML library: symbol '") + symbol + "' not found in '" +
-                                                      options.path + "' (env var 'APIR_LLAMA_CPP_GGML_LIBRARY_REG')"};
+        throw InitFailure{InitCode::ggml_symbols, std::string("cannot register the GGML library: symbol '") + symbol +
+                                                      "' not found in '" + options.path +
+                                                      "' (env var 'APIR_LLAMA_CPP_GGML_LIBRARY_REG')"};
     ggml_backend_reg_t registry = registration();
     if (registry == nullptr)
-        throw InitFailure{InitCode::registration_failed,
-                          std::string("cannot register the GGML library: '") + symbol + "' of '" + options.path + "' gave no backend"};
+        throw InitFailure{InitCode::registration_failed, std::string("cannot register the GGML library: '") + symbol + "' of '" +
+                                                             options.path + "' gave no backend"};
     return registry;
 }
 
@@ -59,13 +61,16 @@ GgmlLibrary::GgmlLibrary(const GgmlOptions &options) : registry_(registered(opti
         throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' offers no device"};
     device_ = ggml_backend_reg_dev_get(registry_, 0);
     if (device_ == nullptr)
-        throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' does not give its first device"};
+        throw InitFailure{InitCode::no_device,
+                          std::string("the GGML library '") + options.path + "' does not give its first device"};
     backend_.reset(ggml_backend_dev_init(device_, nullptr));
     if (backend_ == nullptr)
-        throw InitFailure{InitCode::backend_init_failed, std::string("device '") + ggml_backend_dev_name(device_) + "' cannot be initialised"};
+        throw InitFailure{InitCode::backend_init_failed,
+                          std::string("device '") + ggml_backend_dev_name(device_) + "' cannot be initialised"};
     ggml_backend_dev_get_props(device_, &props_);
     // ggml-cpu's own default is 4 threads, which on fewer cores makes small graphs forty times slower.
-    auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_n_threads"));
+    auto set_threads =
+        reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_n_threads"));
     int threads = set_threads == nullptr ? 0 : wished_threads(options.threads);
     if (set_threads != nullptr) set_threads(backend_.get(), threads);
     log(Level::info, "ggml-virtgpu-backend: '%s' is ready: registry %s, device %s (%s), %d threads", options.path,

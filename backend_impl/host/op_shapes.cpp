@@ -25,9 +25,14 @@ bool copy(T t) { return as_many(t) && same(t, b(t)); }
 bool norm(T t) { return like_source(t) && float_parameter(t, 0) >= 0; }
 bool group_norm(T t) { return like_source(t) && t.op_params[0] > 0 && float_parameter(t, 1) >= 0; }
 bool diag_mask(T t) { return like_source(t) && t.op_params[0] >= 0 && ggml_is_contiguous(&t) && ggml_is_contiguous(&a(t)); }
-bool add_id(T t) { return like_source(t) && b(t).ne[0] == a(t).ne[0] && c(t).type == GGML_TYPE_I32 && c(t).ne[0] == a(t).ne[1] && c(t).ne[1] == a(t).ne[2]; }
+bool add_id(T t) {
+    return like_source(t) && b(t).ne[0] == a(t).ne[0] && c(t).type == GGML_TYPE_I32 && c(t).ne[0] == a(t).ne[1] &&
+           c(t).ne[1] == a(t).ne[2];
+}
 bool add_one(T t) { return like_source(t) && elements(b(t)) == 1; }
-bool arg_max(T t) { return is_shape(t, a(t).ne[1], 1, 1, 1) && is_shape(a(t), a(t).ne[0], a(t).ne[1], 1, 1) && t.type == GGML_TYPE_I32; }
+bool arg_max(T t) {
+    return is_shape(t, a(t).ne[1], 1, 1, 1) && is_shape(a(t), a(t).ne[0], a(t).ne[1], 1, 1) && t.type == GGML_TYPE_I32;
+}
 bool count_equal(T t) { return elements(t) == 1 && t.type == GGML_TYPE_I64 && same(a(t), b(t)); }
 bool sum(T t) { return elements(t) == 1; }
 
@@ -56,8 +61,9 @@ bool mul_mat(T t) {
 }
 
 bool mul_mat_id(T t) {
-    return a(t).ne[0] == b(t).ne[0] && a(t).ne[3] == 1 && b(t).ne[3] == 1 && c(t).type == GGML_TYPE_I32 && c(t).ne[2] == 1 && c(t).ne[3] == 1 &&
-           c(t).ne[1] == b(t).ne[2] && divides(b(t).ne[1], c(t).ne[0]) && is_shape(t, a(t).ne[1], c(t).ne[0], b(t).ne[2], 1);
+    return a(t).ne[0] == b(t).ne[0] && a(t).ne[3] == 1 && b(t).ne[3] == 1 && c(t).type == GGML_TYPE_I32 && c(t).ne[2] == 1 &&
+           c(t).ne[3] == 1 && c(t).ne[1] == b(t).ne[2] && divides(b(t).ne[1], c(t).ne[0]) &&
+           is_shape(t, a(t).ne[1], c(t).ne[0], b(t).ne[2], 1);
 }
 
 bool out_prod(T t) {
@@ -74,8 +80,8 @@ bool get_rows_back(T t) { return b(t).type == GGML_TYPE_I32 && t.ne[0] == a(t).n
 
 bool set_rows(T t) {
     bool indices = (b(t).type == GGML_TYPE_I64 || b(t).type == GGML_TYPE_I32) && b(t).ne[0] == a(t).ne[1] && b(t).ne[3] == 1;
-    return indices && divides(b(t).ne[1], a(t).ne[2]) && divides(b(t).ne[2], a(t).ne[3]) && t.ne[0] == a(t).ne[0] && t.ne[2] == a(t).ne[2] &&
-           t.ne[3] == a(t).ne[3];
+    return indices && divides(b(t).ne[1], a(t).ne[2]) && divides(b(t).ne[2], a(t).ne[3]) && t.ne[0] == a(t).ne[0] &&
+           t.ne[2] == a(t).ne[2] && t.ne[3] == a(t).ne[3];
 }
 
 bool diag(T t) { return a(t).ne[1] == 1 && is_shape(t, a(t).ne[0], a(t).ne[0], a(t).ne[2], a(t).ne[3]); }
@@ -83,7 +89,8 @@ bool diag(T t) { return a(t).ne[1] == 1 && is_shape(t, a(t).ne[0], a(t).ne[0], a
 bool soft_max(T t) {
     const ggml_tensor *mask = t.src[1];
     const ggml_tensor *sinks = t.src[2];
-    if (mask != nullptr && (mask->ne[0] != a(t).ne[0] || mask->ne[1] < a(t).ne[1] || !divides(mask->ne[2], a(t).ne[2]) || !divides(mask->ne[3], a(t).ne[3])))
+    if (mask != nullptr && (mask->ne[0] != a(t).ne[0] || mask->ne[1] < a(t).ne[1] || !divides(mask->ne[2], a(t).ne[2]) ||
+                            !divides(mask->ne[3], a(t).ne[3])))
         return false;
     return like_source(t) && (sinks == nullptr || (sinks->ne[0] == a(t).ne[2] && sinks->type == GGML_TYPE_F32));
 }
@@ -138,16 +145,19 @@ bool im2col(T t) {
     if (t.op_params[6] != 1)
         return wide > 0 && a(t).ne[1] == b(t).ne[1] && b(t).ne[3] == 1 && is_shape(t, b(t).ne[1] * a(t).ne[0], wide, b(t).ne[2], 1);
     int64_t high = steps(b(t).ne[1], window(t, 1, a(t).ne[1]));
-    return wide > 0 && high > 0 && a(t).ne[2] == b(t).ne[2] && is_shape(t, b(t).ne[2] * a(t).ne[0] * a(t).ne[1], wide, high, b(t).ne[3]);
+    return wide > 0 && high > 0 && a(t).ne[2] == b(t).ne[2] &&
+           is_shape(t, b(t).ne[2] * a(t).ne[0] * a(t).ne[1], wide, high, b(t).ne[3]);
 }
 
 bool conv_2d(T t) {
-    return a(t).ne[2] == b(t).ne[2] && is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])), steps(b(t).ne[1], window(t, 1, a(t).ne[1])), a(t).ne[3], b(t).ne[3]);
+    return a(t).ne[2] == b(t).ne[2] && is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])),
+                                                steps(b(t).ne[1], window(t, 1, a(t).ne[1])), a(t).ne[3], b(t).ne[3]);
 }
 
 bool conv_2d_depthwise(T t) {
     return a(t).ne[2] == 1 && a(t).ne[3] == b(t).ne[2] &&
-           is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])), steps(b(t).ne[1], window(t, 1, a(t).ne[1])), b(t).ne[2], b(t).ne[3]);
+           is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])), steps(b(t).ne[1], window(t, 1, a(t).ne[1])), b(t).ne[2],
+                    b(t).ne[3]);
 }
 
 bool is_pool(int32_t kind) { return kind >= 0 && kind < GGML_OP_POOL_COUNT; }
@@ -159,7 +169,8 @@ bool pool_1d(T t) {
 
 bool pool_2d(T t) {
     const int32_t *p = t.op_params;
-    return is_pool(p[0]) && is_shape(t, steps(a(t).ne[0], {p[1], p[3], p[5], 1}), steps(a(t).ne[1], {p[2], p[4], p[6], 1}), a(t).ne[2], a(t).ne[3]);
+    return is_pool(p[0]) &&
+           is_shape(t, steps(a(t).ne[0], {p[1], p[3], p[5], 1}), steps(a(t).ne[1], {p[2], p[4], p[6], 1}), a(t).ne[2], a(t).ne[3]);
 }
 
 bool pad(T t) {
@@ -180,19 +191,26 @@ bool pad_reflect(T t) {
 
 bool upscale(T t) { return (t.op_params[0] & 0xff) < GGML_SCALE_MODE_COUNT; }
 bool timestep(T t) { return t.op_params[0] > 0 && is_shape(t, t.op_params[0], a(t).ne[0], 1, 1); }
-bool arg_sort(T t) { return like_source(t) && t.type == GGML_TYPE_I32 && (t.op_params[0] == GGML_SORT_ORDER_ASC || t.op_params[0] == GGML_SORT_ORDER_DESC); }
-bool top_k(T t) { return t.type == GGML_TYPE_I32 && t.ne[0] <= a(t).ne[0] && is_shape(t, t.ne[0], a(t).ne[1], a(t).ne[2], a(t).ne[3]); }
+bool arg_sort(T t) {
+    return like_source(t) && t.type == GGML_TYPE_I32 &&
+           (t.op_params[0] == GGML_SORT_ORDER_ASC || t.op_params[0] == GGML_SORT_ORDER_DESC);
+}
+bool top_k(T t) {
+    return t.type == GGML_TYPE_I32 && t.ne[0] <= a(t).ne[0] && is_shape(t, t.ne[0], a(t).ne[1], a(t).ne[2], a(t).ne[3]);
+}
 bool arange(T t) { return t.type == GGML_TYPE_F32 && is_shape(t, arange_steps(t), 1, 1, 1); }
 bool loss(T t) { return elements(t) == 1 && same(a(t), b(t)); }
 bool loss_back(T t) { return elements(a(t)) == 1 && same(b(t), c(t)) && same(t, b(t)); }
-bool adamw(T t) { return same(a(t), b(t)) && same(a(t), c(t)) && same(a(t), *t.src[3]) && elements(*t.src[4]) == 7 && same(t, a(t)); }
+bool adamw(T t) {
+    return same(a(t), b(t)) && same(a(t), c(t)) && same(a(t), *t.src[3]) && elements(*t.src[4]) == 7 && same(t, a(t));
+}
 bool sgd(T t) { return same(a(t), b(t)) && elements(c(t)) == 2 && same(t, a(t)); }
 bool ssm_conv(T t) { return a(t).ne[1] == b(t).ne[1] && is_shape(t, a(t).ne[1], a(t).ne[0] - b(t).ne[0] + 1, a(t).ne[2], 1); }
 
 constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     std::array<Rule, GGML_OP_COUNT> all{};
-    for (ggml_op op : {GGML_OP_SQR, GGML_OP_SQRT, GGML_OP_LOG, GGML_OP_SIN, GGML_OP_COS, GGML_OP_CUMSUM, GGML_OP_SCALE, GGML_OP_CLAMP, GGML_OP_ROLL, GGML_OP_LEAKY_RELU, GGML_OP_TRI,
-                       GGML_OP_FILL, GGML_OP_UNARY})
+    for (ggml_op op : {GGML_OP_SQR, GGML_OP_SQRT, GGML_OP_LOG, GGML_OP_SIN, GGML_OP_COS, GGML_OP_CUMSUM, GGML_OP_SCALE,
+                       GGML_OP_CLAMP, GGML_OP_ROLL, GGML_OP_LEAKY_RELU, GGML_OP_TRI, GGML_OP_FILL, GGML_OP_UNARY})
         all[op] = like_source;
     for (ggml_op op : {GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV}) all[op] = broadcast;
     for (ggml_op op : {GGML_OP_NORM, GGML_OP_RMS_NORM, GGML_OP_L2_NORM}) all[op] = norm;

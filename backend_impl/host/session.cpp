@@ -33,7 +33,8 @@ void answer(Session &session, Answer (Session::*act)(const Question &), Reader &
 } // namespace
 
 Session::Session(uint32_t context, const apir_callbacks &callbacks)
-    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base) {}
+    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base) {
+}
 
 ggml_backend_buffer_type_t Session::buffer_type(uint64_t handle) {
     ggml_backend_buffer_type_t *found = buffer_types_.find(handle);

@@ -17,22 +17,30 @@ constexpr uint32_t failed = 1;
 
 void device_calls() {
     auto host = cpu_loopback();
-    expect_equal(host->call<DeviceGetDeviceCountReply>(Call::device_get_device_count, DeviceGetDeviceCountRequest{}).count, 1, "device count");
+    expect_equal(host->call<DeviceGetDeviceCountReply>(Call::device_get_device_count, DeviceGetDeviceCountRequest{}).count, 1,
+                 "device count");
     expect_equal(host->call<DeviceGetCountReply>(Call::device_get_count, DeviceGetCountRequest{}).count, 1, "count");
     expect(host->call<DeviceGetNameReply>(Call::device_get_name, DeviceGetNameRequest{}).name == "CPU", "device name");
-    expect(!host->call<DeviceGetDescriptionReply>(Call::device_get_description, DeviceGetDescriptionRequest{}).description.empty(), "description");
-    expect_equal(host->call<DeviceGetTypeReply>(Call::device_get_type, DeviceGetTypeRequest{}).type, static_cast<uint32_t>(DeviceType::cpu), "type");
+    expect(!host->call<DeviceGetDescriptionReply>(Call::device_get_description, DeviceGetDescriptionRequest{}).description.empty(),
+           "description");
+    expect_equal(host->call<DeviceGetTypeReply>(Call::device_get_type, DeviceGetTypeRequest{}).type,
+                 static_cast<uint32_t>(DeviceType::cpu), "type");
     auto memory = host->call<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
     expect(memory.total > 0 && memory.free <= memory.total, "memory");
     auto props = host->call<DeviceGetPropsReply>(Call::device_get_props, DeviceGetPropsRequest{});
     expect(props.buffer_from_host_ptr && !props.events, "props of ggml-cpu");
     uint64_t type = device_buffer_type(*host);
     expect(type != 0 && type == device_buffer_type(*host), "the buffer type's handle does not change");
-    expect(host->call<BufferTypeGetNameReply>(Call::buffer_type_get_name, BufferTypeGetNameRequest{type}).name == "CPU", "buffer type name");
-    uint64_t alignment = host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{type}).alignment;
+    expect(host->call<BufferTypeGetNameReply>(Call::buffer_type_get_name, BufferTypeGetNameRequest{type}).name == "CPU",
+           "buffer type name");
+    uint64_t alignment =
+        host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{type}).alignment;
     expect(alignment >= 16 && (alignment & (alignment - 1)) == 0, "alignment");
-    expect(host->call<BufferTypeGetMaxSizeReply>(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{type}).max_size == UINT64_MAX, "no largest");
-    expect(!host->call<BufferTypeIsHostReply>(Call::buffer_type_is_host, BufferTypeIsHostRequest{12345}).is_host, "is_host is false for any handle");
+    expect(host->call<BufferTypeGetMaxSizeReply>(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{type}).max_size ==
+               UINT64_MAX,
+           "no largest");
+    expect(!host->call<BufferTypeIsHostReply>(Call::buffer_type_is_host, BufferTypeIsHostRequest{12345}).is_host,
+           "is_host is false for any handle");
     expect(host->call<NegotiateReply>(Call::negotiate, NegotiateRequest{1, UINT64_MAX, 7}).accepted == 0, "no extension yet");
     expect_equal(host->code(Call::negotiate, NegotiateRequest{2, 0, 7}), failed, "another negotiation version");
     std::vector<uint8_t> reply;
@@ -50,10 +58,16 @@ void initialize_errors() {
     const Expected all[] = {
         {{}, InitCode::cannot_open_ggml, "cannot open the GGML library: env var 'APIR_LLAMA_CPP_GGML_LIBRARY_PATH' not defined\n"},
         {{{"ggml.library.path", "/no/such.so"}}, InitCode::cannot_open_ggml, "cannot open the GGML library '/no/such.so': "},
-        {{{"ggml.library.path", GGML_CPU_LIBRARY}, {"ggml.library.reg", "nothing"}}, InitCode::ggml_symbols, "symbol 'nothing' not found"},
-        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_no_registry"}}, InitCode::registration_failed, "gave no backend"},
+        {{{"ggml.library.path", GGML_CPU_LIBRARY}, {"ggml.library.reg", "nothing"}},
+         InitCode::ggml_symbols,
+         "symbol 'nothing' not found"},
+        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_no_registry"}},
+         InitCode::registration_failed,
+         "gave no backend"},
         {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_no_device"}}, InitCode::no_device, "offers no device"},
-        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_broken_device"}}, InitCode::backend_init_failed, "cannot be initialised"},
+        {{{"ggml.library.path", FAKE_GGML}, {"ggml.library.reg", "fake_broken_device"}},
+         InitCode::backend_init_failed,
+         "cannot be initialised"},
     };
     std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
     setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
@@ -88,7 +102,8 @@ void handles() {
     auto host = cpu_loopback();
     uint64_t type = device_buffer_type(*host);
     uint64_t buffer = new_buffer(*host, 4096);
-    for (uint64_t forged : {uint64_t{0}, type, buffer + 1, buffer ^ (uint64_t{1} << 56), UINT64_MAX, reinterpret_cast<uint64_t>(&type)}) {
+    for (uint64_t forged :
+         {uint64_t{0}, type, buffer + 1, buffer ^ (uint64_t{1} << 56), UINT64_MAX, reinterpret_cast<uint64_t>(&type)}) {
         std::string what = " with handle " + std::to_string(forged);
         expect_equal(host->code(Call::buffer_get_base, BufferGetBaseRequest{forged}), failed, "get_base" + what);
         expect_equal(host->code(Call::buffer_clear, BufferClearRequest{forged, 0}), failed, "clear" + what);
@@ -101,10 +116,12 @@ void handles() {
     for (uint64_t forged : {uint64_t{0}, buffer, type + 1, UINT64_MAX}) {
         std::string what = " with handle " + std::to_string(forged);
         expect_equal(host->code(Call::buffer_type_get_name, BufferTypeGetNameRequest{forged}), failed, "name" + what);
-        expect_equal(host->code(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{forged}), failed, "alignment" + what);
+        expect_equal(host->code(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{forged}), failed,
+                     "alignment" + what);
         expect_equal(host->code(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{forged}), failed, "max size" + what);
         expect_equal(host->code(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{forged, 16}), failed, "alloc" + what);
-        expect_equal(host->code(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{forged, OpRecord{}}), failed, "alloc size" + what);
+        expect_equal(host->code(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{forged, OpRecord{}}), failed,
+                     "alloc size" + what);
     }
     expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), ok, "free");
     expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), failed, "free twice");
@@ -114,7 +131,9 @@ void handles() {
 void bases() {
     auto host = cpu_loopback();
     uint64_t alignment = 0;
-    alignment = host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{device_buffer_type(*host)}).alignment;
+    alignment = host->call<BufferTypeGetAlignmentReply>(Call::buffer_type_get_alignment,
+                                                        BufferTypeGetAlignmentRequest{device_buffer_type(*host)})
+                    .alignment;
     uint64_t previous_end = 0;
     for (int i = 0; i < 100; ++i) {
         uint64_t base = host->call<BufferGetBaseReply>(Call::buffer_get_base, BufferGetBaseRequest{new_buffer(*host, 5000)}).base;
@@ -133,13 +152,15 @@ void allocation() {
     auto host = cpu_loopback();
     uint64_t type = device_buffer_type(*host);
     for (uint64_t size : {uint64_t{0}, UINT64_MAX, uint64_t{1} << 60}) {
-        auto reply = host->call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, size});
+        auto reply =
+            host->call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, size});
         expect_equal(reply.buffer, uint64_t{0}, "a buffer of " + std::to_string(size) + " bytes");
     }
     std::vector<uint8_t> request = Loopback::encoded(BufferTypeAllocBufferRequest{type, 64});
     expect_equal(host->raw(14, request, nullptr, 4), failed, "a reply that has no room");
     for (size_t size = 0; size < request.size(); ++size)
-        expect_equal(host->raw(14, {request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}), failed, "a truncated request");
+        expect_equal(host->raw(14, {request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}), failed,
+                     "a truncated request");
 }
 
 void set_and_get() {
@@ -162,20 +183,24 @@ void set_and_get() {
         uint64_t offset, size, at;
     };
     const uint64_t huge = UINT64_MAX;
-    for (const Bad &bad : {Bad{"beyond the tensor", 2, 225, 32, 512}, Bad{"offset wraps", 2, huge, 32, 512}, Bad{"size wraps", 2, 16, huge, 512},
-                           Bad{"no such resource", 77, 0, 16, 512}, Bad{"tensor leaves the buffer", 2, 0, 16, 772},
-                           Bad{"data wraps", 2, 0, 16, huge - 8}}) {
+    for (const Bad &bad : {Bad{"beyond the tensor", 2, 225, 32, 512}, Bad{"offset wraps", 2, huge, 32, 512},
+                           Bad{"size wraps", 2, 16, huge, 512}, Bad{"no such resource", 77, 0, 16, 512},
+                           Bad{"tensor leaves the buffer", 2, 0, 16, 772}, Bad{"data wraps", 2, 0, 16, huge - 8}}) {
         TensorRecord moved = tensor;
         moved.data = bad.at;
-        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}), failed, bad.what);
-        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}), failed, bad.what);
+        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}),
+                     failed, bad.what);
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, moved, bad.resource, bad.offset, bad.size}),
+                     failed, bad.what);
     }
     host->add(3, 8);
-    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 3, 0, 9}), failed, "a resource that is too small");
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 3, 0, 9}), failed,
+                 "a resource that is too small");
     for (uint32_t type : {4u, 5u, 31u, 43u, 1000u, UINT32_MAX}) {
         TensorRecord odd = tensor;
         odd.type = type;
-        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, odd, 2, 0, 4}), failed, "type " + std::to_string(type));
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, odd, 2, 0, 4}), failed,
+                     "type " + std::to_string(type));
     }
     TensorRecord partial = tensor;
     partial.type = 2; // q4_0: blocks of 32
@@ -183,7 +208,8 @@ void set_and_get() {
     expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, partial, 2, 0, 4}), failed, "half a block");
     TensorRecord wide = tensor;
     std::fill(std::begin(wide.ne), std::end(wide.ne), UINT32_MAX);
-    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, wide, 2, 0, 4}), failed, "dimensions that overflow");
+    expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, wide, 2, 0, 4}), failed,
+                 "dimensions that overflow");
 }
 
 void copy_between_tensors() {
@@ -218,8 +244,10 @@ void shared_buffers() {
     expect(made.buffer != 0 && made.buft != 0, "a buffer in a resource");
     expect_equal(host->code(Call::buffer_clear, BufferClearRequest{made.buffer, 0x5a}), ok, "clear");
     expect(blob.data()[0] == 0x5a && blob.data()[8191] == 0x5a, "the resource is the buffer");
-    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}), ok, "free of a buffer that owns no memory");
-    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8193, 8193}), failed, "more than the resource has");
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}), ok,
+                 "free of a buffer that owns no memory");
+    expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8193, 8193}), failed,
+                 "more than the resource has");
     expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, UINT64_MAX, 1}), failed, "much more");
     expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{10, 16, 16}), failed, "no such resource");
     expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 0, 0}), failed, "no bytes");
@@ -234,8 +262,10 @@ void mapped_bound() {
     uint64_t buffer = new_buffer(host, 1 << 16);
     host.add(9, 8192);
     TensorRecord tensor = f32_tensor(1, buffer, 0, 1 << 14);
-    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), ok, "up to the end of the mapping");
-    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8193}), failed, "beyond the mapping");
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), ok,
+                 "up to the end of the mapping");
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8193}), failed,
+                 "beyond the mapping");
 }
 
 RawTensor raw_f32(int64_t n) {
@@ -249,7 +279,9 @@ RawTensor raw_f32(int64_t n) {
 
 void ops_in_line() {
     auto host = cpu_loopback();
-    auto supports = [&](const OpRecord &op) { return host->call<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op}).supported; };
+    auto supports = [&](const OpRecord &op) {
+        return host->call<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op}).supported;
+    };
     OpRecord add;
     add.tensor = raw_f32(4);
     add.tensor.op = GGML_OP_ADD;
@@ -280,7 +312,8 @@ void ops_in_line() {
     plain.tensor.nb[0] = 18;
     plain.tensor.nb[1] = plain.tensor.nb[2] = plain.tensor.nb[3] = 18;
     auto size = [&](const OpRecord &op) {
-        return host->call<BufferTypeGetAllocSizeReply>(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{type, op}).size;
+        return host->call<BufferTypeGetAllocSizeReply>(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{type, op})
+            .size;
     };
     expect_equal(size(plain), uint64_t{18}, "alloc size of a q4_0 block");
     expect_equal(size(half), uint64_t{16}, "alloc size of an op without its sources");

@@ -21,7 +21,8 @@ inline void expect(bool holds, const std::string &what) {
 
 template <typename A, typename B> void expect_equal(const A &got, const B &wanted, const std::string &what) {
     if (got == wanted) return;
-    std::fprintf(stderr, "FAILED: %s: %s, expected %s\n", what.c_str(), std::to_string(got).c_str(), std::to_string(wanted).c_str());
+    std::fprintf(stderr, "FAILED: %s: %s, expected %s\n", what.c_str(), std::to_string(got).c_str(),
+                 std::to_string(wanted).c_str());
     ++failures;
 }
 

@@ -25,7 +25,8 @@ struct Example {
     enum { x, y, z, s };
 
     Example() {
-        graph.tensors = {f32_tensor(11, buffer, 0, 8), f32_tensor(12, buffer, 16, 4), f32_tensor(13, buffer, 64, 4), f32_tensor(14, buffer, 128, 4)};
+        graph.tensors = {f32_tensor(11, buffer, 0, 8), f32_tensor(12, buffer, 16, 4), f32_tensor(13, buffer, 64, 4),
+                         f32_tensor(14, buffer, 128, 4)};
         TensorRecord *t = graph.tensors.data();
         t[y].op = GGML_OP_VIEW;
         t[y].src[0] = 11;
@@ -44,11 +45,14 @@ struct Example {
 
     void set(const TensorRecord &tensor, const std::vector<float> &values) {
         std::memcpy(host->resource(2).data(), values.data(), values.size() * sizeof(float));
-        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, tensor, 2, 0, values.size() * sizeof(float)}), ok, "set");
+        expect_equal(
+            host->code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, tensor, 2, 0, values.size() * sizeof(float)}), ok,
+            "set");
     }
 
     std::vector<float> get(const TensorRecord &tensor, size_t count) {
-        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 2, 0, count * sizeof(float)}), ok, "get");
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 2, 0, count * sizeof(float)}), ok,
+                     "get");
         std::vector<float> values(count);
         std::memcpy(values.data(), host->resource(2).data(), count * sizeof(float));
         return values;
@@ -103,8 +107,10 @@ void truncated() {
     Example example;
     std::vector<uint8_t> bytes = Loopback::encoded(example.graph);
     for (size_t size = 0; size < bytes.size(); ++size)
-        expect_equal(example.compute({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}), failed, "graph of " + std::to_string(size) + " bytes");
-    expect_equal(example.host->code(Call::backend_graph_compute, BackendGraphComputeRequest{2, UINT64_MAX}), failed, "more than the resource");
+        expect_equal(example.compute({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}), failed,
+                     "graph of " + std::to_string(size) + " bytes");
+    expect_equal(example.host->code(Call::backend_graph_compute, BackendGraphComputeRequest{2, UINT64_MAX}), failed,
+                 "more than the resource");
     expect_equal(example.host->code(Call::backend_graph_compute, BackendGraphComputeRequest{99, 4}), failed, "no such resource");
     example.expect_works("after truncations");
 }

@@ -47,8 +47,8 @@ struct Library {
         }
         initialize = reinterpret_cast<uint32_t (*)(uint32_t, apir_callbacks *)>(dlsym(handle, "apir_backend_initialize"));
         deinit = reinterpret_cast<void (*)(uint32_t)>(dlsym(handle, "apir_backend_deinit"));
-        dispatcher = reinterpret_cast<uint32_t (*)(uint32_t, apir_callbacks *, uint32_t, char *, const char *, char *, const char *, char **)>(
-            dlsym(handle, "apir_backend_dispatcher"));
+        dispatcher = reinterpret_cast<uint32_t (*)(uint32_t, apir_callbacks *, uint32_t, char *, const char *, char *, const char *,
+                                                   char **)>(dlsym(handle, "apir_backend_dispatcher"));
     }
 
     void *handle;
@@ -104,7 +104,9 @@ class Loopback {
         return bytes;
     }
 
-    template <typename Request> uint32_t code(Call call, const Request &request) { return raw(static_cast<uint32_t>(call), encoded(request)); }
+    template <typename Request> uint32_t code(Call call, const Request &request) {
+        return raw(static_cast<uint32_t>(call), encoded(request));
+    }
 
     // A call that has to succeed.
     template <typename Reply, typename Request> Reply call(Call number, const Request &request) {
@@ -160,10 +162,15 @@ inline std::unique_ptr<Loopback> cpu_loopback(uint32_t context = 1) {
     return loopback;
 }
 
-inline uint64_t device_buffer_type(Loopback &host) { return host.call<DeviceGetBufferTypeReply>(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}).buft; }
+inline uint64_t device_buffer_type(Loopback &host) {
+    return host.call<DeviceGetBufferTypeReply>(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}).buft;
+}
 
 inline uint64_t new_buffer(Loopback &host, uint64_t size) {
-    return host.call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{device_buffer_type(host), size}).buffer;
+    return host
+        .call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer,
+                                          BufferTypeAllocBufferRequest{device_buffer_type(host), size})
+        .buffer;
 }
 
 // A contiguous f32 tensor.

@@ -12,7 +12,9 @@
 namespace {
 
 struct Counts {
-    ~Counts() { std::fprintf(stderr, "compared %ld ops, accepted by the device %ld, refused by the rules %ld\n", asked, accepted, refused); }
+    ~Counts() {
+        std::fprintf(stderr, "compared %ld ops, accepted by the device %ld, refused by the rules %ld\n", asked, accepted, refused);
+    }
     long asked = 0;
     long accepted = 0;
     long refused = 0;
@@ -22,7 +24,8 @@ Counts counts;
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) bool ggml_backend_supports_op(ggml_backend_t backend, const ggml_tensor *op) {
-    static const auto real = reinterpret_cast<bool (*)(ggml_backend_t, const ggml_tensor *)>(dlsym(RTLD_NEXT, "ggml_backend_supports_op"));
+    static const auto real =
+        reinterpret_cast<bool (*)(ggml_backend_t, const ggml_tensor *)>(dlsym(RTLD_NEXT, "ggml_backend_supports_op"));
     ++counts.asked;
     if (!real(backend, op)) return false;
     ++counts.accepted;

@@ -95,7 +95,8 @@ void never_on_the_list() {
     setenv("VIRGL_APIR_ADVERTISE_CAPSET", "1", 1);
     int status = status_of([] { Qemu qemu; }, said);
     expect_equal(status, 1, "ends at init");
-    expect(said.find("VIRGL_APIR_ADVERTISE_CAPSET is set, but QEMU never put capset 4 on its list") != std::string::npos, "says: " + said);
+    expect(said.find("VIRGL_APIR_ADVERTISE_CAPSET is set, but QEMU never put capset 4 on its list") != std::string::npos,
+           "says: " + said);
     // Somebody else's list with a 4 in it is not QEMU's.
     status = status_of(
         [] {

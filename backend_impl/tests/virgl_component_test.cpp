@@ -1,10 +1,6 @@
 // The component without QEMU: the preload in front of a fake virglrenderer, workers with a fake host library.
-#include <cerrno>
-#include <csignal>
-#include <dirent.h>
 #include <fcntl.h>
 #include <fstream>
-#include <sstream>
 #include <sys/mman.h>
 
 #include "virgl_qemu.hpp"
@@ -15,31 +11,6 @@ using namespace apir::test;
 extern "C" int fake_passed();
 
 namespace {
-
-void environment() {
-    setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
-    setenv("VIRGL_APIR_WORKER", APIR_WORKER, 1);
-    setenv("VIRGL_APIR_BACKEND_LIBRARY", FAKE_HOST, 1);
-    setenv("LD_PRELOAD_WITNESS", "kept", 1);
-}
-
-// Until no child is left, or the time is over. Workers are the only children of a case.
-bool no_child_left(int timeout_ms) {
-    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-    siginfo_t info{};
-    // WNOWAIT: the reaping is the component's, this only looks.
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
-        if (monotonic_ns() > end) return false;
-        poll(nullptr, 0, 5);
-    }
-    return errno == ECHILD;
-}
-
-bool gone(pid_t pid, int timeout_ms) {
-    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-    while (kill(pid, 0) == 0 && monotonic_ns() < end) poll(nullptr, 0, 5);
-    return kill(pid, 0) != 0;
-}
 
 void commands() {
     environment();
@@ -72,8 +43,10 @@ void commands() {
     std::vector<uint8_t> offer(20);
     Writer writer(offer.data(), offer.size());
     write(writer, NegotiateRequest{1, UINT64_MAX, 42});
-    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), offer), static_cast<int64_t>(ReturnCode::ok), "negotiation with a 0.2 host library");
-    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), {}), static_cast<int64_t>(ReturnCode::call_failed), "a negotiation without an offer");
+    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), offer), static_cast<int64_t>(ReturnCode::ok),
+                 "negotiation with a 0.2 host library");
+    expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), {}), static_cast<int64_t>(ReturnCode::call_failed),
+                 "a negotiation without an offer");
 }
 
 void other_major() {
@@ -82,7 +55,8 @@ void other_major() {
     GuestContext guest(3, 30);
     expect_equal(guest.handshake(1, 0), static_cast<int64_t>(handshake_magic), "the handshake is answered");
     expect_equal(guest.load(), static_cast<int64_t>(LoadCode::not_sent), "another major is refused");
-    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::no_dispatch), "and served no calls");
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::no_dispatch),
+                 "and served no calls");
     expect_equal(guest.handshake(), static_cast<int64_t>(handshake_magic), "the right major");
     expect_equal(guest.load(), static_cast<int64_t>(LoadCode::ok), "is served");
 }
@@ -97,7 +71,8 @@ int64_t load_with(const char *library, const char *ggml = nullptr) {
     int64_t first = guest.load();
     if (first == 14) {
         expect_equal(guest.load(), static_cast<int64_t>(LoadCode::already_loaded), "LoadLibrary after a failed initialisation");
-        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::call_failed), "Forward after it");
+        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::call_failed),
+                     "Forward after it");
     }
     return first;
 }
@@ -148,112 +123,6 @@ void worker_is_confined() {
     close(witness);
 }
 
-void expect_lost(FakeCall how) {
-    Qemu qemu;
-    GuestContext other(4, 40);
-    other.start();
-    pid_t other_worker = other.worker();
-    {
-        GuestContext guest(3, 30);
-        guest.start();
-        guest.submit(CommandType::forward, static_cast<uint32_t>(how));
-        if (how == FakeCall::hang) {
-            poll(nullptr, 0, 50);
-            expect_equal(guest.notify(), 0u, "it hangs");
-        }
-        if (how == FakeCall::hang) {
-            // A test of the ladder is below; here somebody kills the worker in the middle of a call.
-            std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
-            pid_t pid = -1;
-            while (children >> pid)
-                if (pid != other_worker) kill(pid, SIGKILL);
-        }
-        uint64_t start = monotonic_ns();
-        expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command");
-        expect(monotonic_ns() - start < 1'000'000'000, "within a second");
-        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::worker_lost), "a later command");
-        expect(create_blob(3, 31, 4096) != 0, "no blobs for a context that is lost");
-        expect(other.ask(FakeCall::echo, "alive") == "alive", "the other context");
-        expect_equal(other.worker(), other_worker, "has its old worker");
-    }
-    GuestContext again(3, 30);
-    again.start();
-    expect(again.ask(FakeCall::echo, "new") == "new", "a new context works");
-    again.destroy();
-    other.destroy();
-    expect(no_child_left(3000), "a worker is left");
-}
-
-void worker_killed() { environment(), expect_lost(FakeCall::hang); }
-void worker_crashes() { environment(), expect_lost(FakeCall::crash); }
-void worker_exits() { environment(), expect_lost(FakeCall::leave); }
-
-void several_pending() {
-    environment();
-    Qemu qemu;
-    GuestContext guest(3, 30);
-    guest.start();
-    pid_t worker = guest.worker();
-    constexpr uint32_t pages = 20;
-    for (uint32_t page = 100; page < 100 + pages; ++page) expect_equal(create_blob(3, page, 4096), 0, "create_blob");
-    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
-    for (uint32_t page = 100; page < 100 + pages; ++page) guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, page);
-    kill(worker, SIGKILL);
-    expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the command under way");
-    for (uint32_t page = 100; page < 100 + pages; ++page) {
-        uint32_t notify = 0;
-        std::memcpy(&notify, mapped(page), sizeof notify);
-        expect_equal(notify, static_cast<uint32_t>(ReturnCode::worker_lost) + 1, "a command in the queue");
-        virgl_renderer_resource_unref(page);
-    }
-}
-
-void context_end() {
-    environment();
-    char witness[] = "virgl-component-test-XXXXXX";
-    close(mkstemp(witness));
-    setenv("FAKE_DEINIT_WITNESS", witness, 1);
-    Qemu qemu;
-    GuestContext guest(3, 30);
-    guest.start();
-    pid_t worker = guest.worker();
-    guest.destroy();
-    expect(gone(worker, 1500), "the worker ends with its context");
-    expect(access(witness, F_OK) != 0, "deinit was called");
-    unlink(witness);
-    GuestContext stuck(4, 40);
-    stuck.start();
-    worker = stuck.worker();
-    stuck.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
-    poll(nullptr, 0, 50);
-    uint64_t start = monotonic_ns();
-    stuck.destroy();
-    expect(monotonic_ns() - start < 50'000'000, "context_destroy does not wait");
-    expect(gone(worker, 5000), "a worker that hangs is killed");
-    expect(no_child_left(100), "and reaped");
-}
-
-void cleanup() {
-    environment();
-    {
-        Qemu qemu;
-        GuestContext hanging(3, 30);
-        hanging.start();
-        hanging.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
-        GuestContext idle(4, 40);
-        idle.start();
-        virgl_renderer_reset();
-        expect_equal(create_blob(3, 31, 4096), 0, "passed on"); // the context is nobody's now
-        GuestContext fresh(3, 30); // numbers are given anew after a reset
-        fresh.start();
-        expect(fresh.ask(FakeCall::echo, "fresh") == "fresh", "a context after a reset");
-        uint64_t start = monotonic_ns();
-        virgl_renderer_cleanup(&qemu);
-        expect(monotonic_ns() - start < 3'000'000'000, "cleanup ends in time");
-        expect(no_child_left(0), "cleanup leaves no worker");
-    }
-}
-
 void fences() {
     environment();
     {
@@ -262,7 +131,8 @@ void fences() {
         expect_equal(virgl_renderer_context_create_fence(3, 0, 5, 77), 0, "create_fence");
         expect(qemu.fences.empty(), "not within the call: the command is not on QEMU's list yet");
         virgl_renderer_poll();
-        expect(qemu.fences.size() == 1 && qemu.fences[0].context == 3 && qemu.fences[0].ring == 5 && qemu.fences[0].id == 77, "told when QEMU polls");
+        expect(qemu.fences.size() == 1 && qemu.fences[0].context == 3 && qemu.fences[0].ring == 5 && qemu.fences[0].id == 77,
+               "told when QEMU polls");
         virgl_renderer_poll();
         expect(qemu.fences.size() == 1, "told once");
     }
@@ -277,7 +147,8 @@ void fences() {
 void old_qemu() {
     environment();
     Qemu qemu(0, 2);
-    expect(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test") != 0, "no context for a QEMU that takes no fences of contexts");
+    expect(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test") != 0,
+           "no context for a QEMU that takes no fences of contexts");
 }
 
 void blobs() {
@@ -319,8 +190,10 @@ void blobs() {
         uint64_t wanted = i % 3 == 0 ? 600 << 10 : 64 << 10;
         expect_equal(create_blob(3, resource, wanted), 0, "blob " + std::to_string(i));
         if (failures != 0) return;
-        if (i % 10 == 0) expect(guest.ask(FakeCall::fill, std::to_string(resource)) == std::to_string(wanted), "fill");
-        else guest.worker(); // a range is free again when the worker is past its removal
+        if (i % 10 == 0)
+            expect(guest.ask(FakeCall::fill, std::to_string(resource)) == std::to_string(wanted), "fill");
+        else
+            guest.worker(); // a range is free again when the worker is past its removal
         virgl_renderer_resource_unref(resource);
         guest.worker();
     }
@@ -349,7 +222,8 @@ void too_many_contexts() {
     environment();
     Qemu qemu;
     int made = 0;
-    for (uint32_t context = 1; context <= 100; ++context) made += virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test") == 0 ? 1 : 0;
+    for (uint32_t context = 1; context <= 100; ++context)
+        made += virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test") == 0 ? 1 : 0;
     expect_equal(made, 64, "contexts at once");
     for (uint32_t context = 1; context <= 100; ++context) virgl_renderer_context_destroy(context);
     expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
@@ -395,12 +269,6 @@ int main(int count, char **values) {
                       {"load_failures", load_failures},
                       {"no_worker_program", no_worker_program},
                       {"worker_is_confined", worker_is_confined},
-                      {"worker_killed", worker_killed},
-                      {"worker_crashes", worker_crashes},
-                      {"worker_exits", worker_exits},
-                      {"several_pending", several_pending},
-                      {"context_end", context_end},
-                      {"cleanup", cleanup},
                       {"fences", fences},
                       {"old_qemu", old_qemu},
                       {"blobs", blobs},

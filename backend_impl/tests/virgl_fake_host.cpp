@@ -45,8 +45,8 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
         getrlimit(RLIMIT_CORE, &core);
         int death = 0;
         prctl(PR_GET_PDEATHSIG, &death);
-        return "core " + std::to_string(core.rlim_max) + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) + " death " +
-               std::to_string(death);
+        return "core " + std::to_string(core.rlim_max) + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
+               " death " + std::to_string(death);
     }
     case FakeCall::fill: {
         // u32 resource, in decimal; fills it with 'f'.
@@ -78,8 +78,8 @@ EXPORT void apir_backend_deinit(uint32_t) {
     if (witness != nullptr && ready) unlink(witness);
 }
 
-EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
-                                        const char *enc_end, char **enc_after) {
+EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
+                                        char *enc, const char *enc_end, char **enc_after) {
     *enc_after = enc;
     if (!ready) return 1;
     if (call == static_cast<uint32_t>(FakeCall::pid)) {

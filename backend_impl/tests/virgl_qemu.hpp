@@ -67,7 +67,8 @@ inline uint8_t *mapped(uint32_t resource) {
 // A context with a reply page, as a guest sets it up; `page` is that page's resource.
 class GuestContext {
   public:
-    GuestContext(uint32_t context, uint32_t page, uint32_t capset = venus_capset) : context_(context), page_(page), routed_(capset == venus_capset) {
+    GuestContext(uint32_t context, uint32_t page, uint32_t capset = venus_capset)
+        : context_(context), page_(page), routed_(capset == venus_capset) {
         expect_equal(virgl_renderer_context_create_with_flags(context, capset, 4, "test"), 0, "context_create");
         expect_equal(create_blob(context, page, reply_page_size), 0, "create_blob");
         virgl_renderer_ctx_attach_resource(static_cast<int>(context), static_cast<int>(page));
@@ -151,5 +152,13 @@ class GuestContext {
     bool destroyed_ = false;
     uint8_t *memory_ = nullptr;
 };
+
+// What every case needs; before the component is first used.
+inline void environment() {
+    setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
+    setenv("VIRGL_APIR_WORKER", APIR_WORKER, 1);
+    setenv("VIRGL_APIR_BACKEND_LIBRARY", FAKE_HOST, 1);
+    setenv("LD_PRELOAD_WITNESS", "kept", 1);
+}
 
 } // namespace apir::test

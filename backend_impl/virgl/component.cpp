@@ -31,7 +31,8 @@ ContextLimits limits() {
 
 } // namespace
 
-Component::Component() : poke_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), program_(worker_program(reinterpret_cast<const void *>(&limits))) {
+Component::Component()
+    : poke_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), program_(worker_program(reinterpret_cast<const void *>(&limits))) {
     if (poke_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 

@@ -46,7 +46,8 @@ void log(Level level, const char *format, ...) {
     tm parts{};
     gmtime_r(&now.tv_sec, &parts);
     size_t size = std::strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &parts);
-    int head = std::snprintf(line + size, sizeof line - size, ".%03ldZ virgl-apir[%d]: [%s] ", now.tv_nsec / 1000000, getpid(), name(level));
+    int head = std::snprintf(line + size, sizeof line - size, ".%03ldZ virgl-apir[%d]: [%s] ", now.tv_nsec / 1000000, getpid(),
+                             name(level));
     size += static_cast<size_t>(head);
     va_list arguments;
     va_start(arguments, format);

@@ -15,7 +15,8 @@
 
 namespace apir::virgl {
 
-Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits) : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes) {}
+Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits)
+    : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes) {}
 
 bool Context::configure(const std::string &key, const std::string &value) {
     config_[key] = value;
@@ -102,7 +103,8 @@ void Context::submit(const void *command, size_t size) {
         pending_.push_back({queue_.position(), header.reply_resource});
         return;
     }
-    if (!told_full_) log(Level::warn, "context %" PRIu32 ": a command of %zu bytes is refused: too long, or too many are waiting", id_, size);
+    if (!told_full_)
+        log(Level::warn, "context %" PRIu32 ": a command of %zu bytes is refused: too long, or too many are waiting", id_, size);
     told_full_ = true;
     answer(header.reply_resource, static_cast<uint32_t>(ReturnCode::call_failed));
 }

@@ -67,8 +67,9 @@ void first_use(const void *caller) {
     std::call_once(once, [caller] {
         if (!state().active()) return;
         check_imports(caller);
-        log(Level::info, "component %s: capset %u %s, capset %u %s", build_id_of(reinterpret_cast<const void *>(&state)).c_str(), venus_capset,
-            state().routed ? "is routed to APIR" : "stays Venus's", apir_capset, state().advertised ? "is advertised" : "is not advertised");
+        log(Level::info, "component %s: capset %u %s, capset %u %s", build_id_of(reinterpret_cast<const void *>(&state)).c_str(),
+            venus_capset, state().routed ? "is routed to APIR" : "stays Venus's", apir_capset,
+            state().advertised ? "is advertised" : "is not advertised");
     });
 }
 
@@ -139,9 +140,12 @@ void virgl_renderer_get_cap_set(uint32_t set, uint32_t *version, uint32_t *size)
 
 void virgl_renderer_fill_caps(uint32_t set, uint32_t version, void *caps) {
     uint32_t ignored = 0;
-    if (set == apir::apir_capset && state().advertised) fill_capset(caps, capset_size);
-    else if (set == apir::venus_capset && state().routed) fill_capset(caps, routed_capset_size(&ignored));
-    else APIR_REAL(virgl_renderer_fill_caps)(set, version, caps);
+    if (set == apir::apir_capset && state().advertised)
+        fill_capset(caps, capset_size);
+    else if (set == apir::venus_capset && state().routed)
+        fill_capset(caps, routed_capset_size(&ignored));
+    else
+        APIR_REAL(virgl_renderer_fill_caps)(set, version, caps);
 }
 
 int virgl_renderer_context_create_with_flags(uint32_t context, uint32_t flags, uint32_t name_size, const char *name) {
@@ -164,8 +168,10 @@ int virgl_renderer_context_create_fence(uint32_t context, uint32_t flags, uint32
     State &ours = state();
     if (!ours.component.owns_context(context)) return APIR_REAL(virgl_renderer_context_create_fence)(context, flags, ring, fence);
     // Complete at once: a reply is told by its own word in memory, and nothing of ours uses fences for more.
-    if (ours.fences_at_once) ours.write_context_fence(ours.cookie, context, ring, fence);
-    else ours.fences.push_back({context, ring, fence});
+    if (ours.fences_at_once)
+        ours.write_context_fence(ours.cookie, context, ring, fence);
+    else
+        ours.fences.push_back({context, ring, fence});
     return 0;
 }
 
@@ -200,7 +206,8 @@ int virgl_renderer_resource_get_map_info(uint32_t resource, uint32_t *info) {
 }
 
 int virgl_renderer_resource_get_info(int resource, virgl_renderer_resource_info *info) {
-    if (!state().component.owns_resource(static_cast<uint32_t>(resource))) return APIR_REAL(virgl_renderer_resource_get_info)(resource, info);
+    if (!state().component.owns_resource(static_cast<uint32_t>(resource)))
+        return APIR_REAL(virgl_renderer_resource_get_info)(resource, info);
     *info = {};
     info->handle = static_cast<uint32_t>(resource);
     info->fd = -1;
@@ -247,9 +254,11 @@ void virgl_renderer_ctx_detach_resource(int context, int resource) {
 }
 
 int virgl_renderer_submit_cmd(void *command, int context, int words) {
-    if (!state().component.owns_context(static_cast<uint32_t>(context))) return APIR_REAL(virgl_renderer_submit_cmd)(command, context, words);
+    if (!state().component.owns_context(static_cast<uint32_t>(context)))
+        return APIR_REAL(virgl_renderer_submit_cmd)(command, context, words);
     if (words < 0) return EINVAL;
-    return -guarded([&] { return state().component.submit(static_cast<uint32_t>(context), command, static_cast<size_t>(words) * 4); });
+    return -guarded(
+        [&] { return state().component.submit(static_cast<uint32_t>(context), command, static_cast<size_t>(words) * 4); });
 }
 
 void virgl_renderer_reset(void) {
@@ -278,7 +287,9 @@ APIR_EXPORT void *g_array_append_vals(void *array, const void *data, unsigned co
     static const bool wanted = std::getenv("VIRGL_APIR_ADVERTISE_CAPSET") != nullptr;
     if (!wanted || count != 1) return result;
     Dl_info caller{};
-    if (dladdr(APIR_CALLER, &caller) == 0 || caller.dli_fname == nullptr || std::strstr(caller.dli_fname, "virtio-gpu-gl") == nullptr) return result;
+    if (dladdr(APIR_CALLER, &caller) == 0 || caller.dli_fname == nullptr ||
+        std::strstr(caller.dli_fname, "virtio-gpu-gl") == nullptr)
+        return result;
     // All arrays of that module hold u32.
     uint32_t capset = 0;
     std::memcpy(&capset, data, sizeof capset);

@@ -15,7 +15,8 @@ void *find_real_function(const char *name) {
 
 void *real_function(const char *name) {
     void *found = find_real_function(name);
-    if (found == nullptr) refuse_start("virglrenderer has no function %s: libvirglrenderer.so.1 is missing or of another version", name);
+    if (found == nullptr)
+        refuse_start("virglrenderer has no function %s: libvirglrenderer.so.1 is missing or of another version", name);
     return found;
 }
 

@@ -13,8 +13,8 @@ void *find_real_function(const char *name);
 } // namespace apir::virgl
 
 // The real function, looked up once.
-#define APIR_REAL(name)                                                                                                        \
-    ([] {                                                                                                                      \
-        static const auto real = reinterpret_cast<decltype(&name)>(apir::virgl::real_function(#name));                         \
-        return real;                                                                                                           \
+#define APIR_REAL(name)                                                                                                            \
+    ([] {                                                                                                                          \
+        static const auto real = reinterpret_cast<decltype(&name)>(apir::virgl::real_function(#name));                             \
+        return real;                                                                                                               \
     }())

@@ -20,12 +20,38 @@ constexpr const char *prefix = "virgl_renderer_";
 // Without the prefix. First those of interpose.cpp, then those that never see a context or a resource of ours, or answer
 // unknown ones with an error.
 const std::set<std::string> known{
-    "init", "cleanup", "reset", "poll", "get_cap_set", "fill_caps", "context_create_with_flags", "context_destroy",
-    "context_create_fence", "resource_create_blob", "resource_map", "resource_map_fixed", "resource_unmap",
-    "resource_get_map_info", "resource_get_info", "resource_get_info_ext", "resource_attach_iov", "resource_detach_iov",
-    "resource_unref", "ctx_attach_resource", "ctx_detach_resource", "submit_cmd",
-    "context_create", "create_fence", "force_ctx_0", "get_cursor_data", "resource_create", "transfer_read_iov",
-    "transfer_write_iov", "get_rect", "get_fd_for_texture", "get_fd_for_texture2",
+    "init",
+    "cleanup",
+    "reset",
+    "poll",
+    "get_cap_set",
+    "fill_caps",
+    "context_create_with_flags",
+    "context_destroy",
+    "context_create_fence",
+    "resource_create_blob",
+    "resource_map",
+    "resource_map_fixed",
+    "resource_unmap",
+    "resource_get_map_info",
+    "resource_get_info",
+    "resource_get_info_ext",
+    "resource_attach_iov",
+    "resource_detach_iov",
+    "resource_unref",
+    "ctx_attach_resource",
+    "ctx_detach_resource",
+    "submit_cmd",
+    "context_create",
+    "create_fence",
+    "force_ctx_0",
+    "get_cursor_data",
+    "resource_create",
+    "transfer_read_iov",
+    "transfer_write_iov",
+    "get_rect",
+    "get_fd_for_texture",
+    "get_fd_for_texture2",
 };
 
 template <typename T> const T *dynamic_pointer(const link_map &module, ElfW(Addr) value) {
@@ -36,7 +62,7 @@ template <typename T> const T *dynamic_pointer(const link_map &module, ElfW(Addr
 struct DynamicTables {
     const char *strings = nullptr;
     const ElfW(Sym) *symbols = nullptr;
-    const ElfW(Rela) *relocations[2] = {};
+    const ElfW(Rela) * relocations[2] = {};
     size_t counts[2] = {};
 };
 

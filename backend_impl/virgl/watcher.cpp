@@ -64,7 +64,8 @@ void Component::watch() {
     while (!stopping_) {
         std::vector<pollfd> watched{{poke_fd_, POLLIN, 0}};
         for (const auto &entry : contexts_)
-            if (entry.second->worker() != nullptr && !entry.second->lost()) watched.push_back({entry.second->worker()->pidfd(), POLLIN, 0});
+            if (entry.second->worker() != nullptr && !entry.second->lost())
+                watched.push_back({entry.second->worker()->pidfd(), POLLIN, 0});
         for (const Ending &ending : endings_) watched.push_back({ending.context->worker()->pidfd(), POLLIN, 0});
         int timeout = wait_ms(monotonic_ns());
         lock.unlock();
@@ -95,7 +96,8 @@ void Component::drive_endings(uint64_t now_ns) {
     for (auto at = endings_.begin(); at != endings_.end();) {
         std::string how = at->context->reap();
         if (!how.empty()) {
-            log(Level::info, "context %" PRIu32 " has ended; its process %d %s", at->context->id(), at->context->worker()->pid(), how.c_str());
+            log(Level::info, "context %" PRIu32 " has ended; its process %d %s", at->context->id(), at->context->worker()->pid(),
+                how.c_str());
             std::shared_ptr<Context> context = std::move(at->context);
             at = endings_.erase(at);
             discard(std::move(context));
@@ -103,7 +105,8 @@ void Component::drive_endings(uint64_t now_ns) {
         }
         if (now_ns >= at->deadline_ns) {
             at->context->signal(at->terminated ? SIGKILL : SIGTERM);
-            if (!at->terminated) log(Level::warn, "context %" PRIu32 " has ended, but its process has not: SIGTERM", at->context->id());
+            if (!at->terminated)
+                log(Level::warn, "context %" PRIu32 " has ended, but its process has not: SIGTERM", at->context->id());
             at->terminated = true;
             at->deadline_ns = now_ns + term_ns;
         }

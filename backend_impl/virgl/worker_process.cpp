@@ -123,7 +123,8 @@ std::string WorkerProcess::reap() {
     if (ended == 0) return {};
     reaped_ = true;
     if (ended < 0) return "ended, with a status that somebody else took";
-    if (WIFSIGNALED(status)) return std::string("killed by signal ") + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+    if (WIFSIGNALED(status))
+        return std::string("killed by signal ") + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
     return "exited with status " + std::to_string(WEXITSTATUS(status));
 }
 

@@ -10,7 +10,7 @@
 namespace apir::virgl {
 
 BlobTable::BlobTable(int fd) {
-    struct stat status {};
+    struct stat status{};
     if (fstat(fd, &status) != 0) throw std::system_error(errno, std::generic_category(), "the arena");
     size_ = static_cast<uint64_t>(status.st_size);
     memory_ = map_shared_file(fd, size_);

@@ -102,8 +102,8 @@ void Commands::on_command(const Entry &entry) {
     if (page == nullptr) complain("a command with reply resource", header.reply_resource);
     if (type && page != nullptr) {
         const uint8_t *request = entry.payload + reader.offset();
-        Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(), page->data + sizeof(uint32_t),
-                                    page->size - sizeof(uint32_t));
+        Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(),
+                                    page->data + sizeof(uint32_t), page->size - sizeof(uint32_t));
         auto *notify = reinterpret_cast<uint32_t *>(page->data);
         // Release: the guest, which reads this with acquire, then sees the payload and all data.
         __atomic_store_n(notify, outcome.code + 1, __ATOMIC_RELEASE);
@@ -120,8 +120,8 @@ void Commands::on_command(const Entry &entry) {
     calls_.add(record);
 }
 
-Commands::Outcome Commands::carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request, size_t request_size, uint8_t *reply,
-                                      size_t room) {
+Commands::Outcome Commands::carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request,
+                                      size_t request_size, uint8_t *reply, size_t room) {
     switch (type) {
     case CommandType::handshake: return on_handshake(payload, reply, room);
     case CommandType::load_library: return on_load_library();
@@ -135,11 +135,12 @@ Commands::Outcome Commands::on_handshake(Reader &payload, uint8_t *reply, size_t
     bool told = read(payload, theirs);
     other_major_ = !told || theirs.major != protocol_major;
     if (other_major_)
-        log(Level::error, "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32 ": refused", world_.context,
-            theirs.major, theirs.minor, protocol_major, protocol_minor);
+        log(Level::error,
+            "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32 ": refused",
+            world_.context, theirs.major, theirs.minor, protocol_major, protocol_minor);
     else if (theirs.minor != protocol_minor)
-        log(Level::warn, "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32, world_.context,
-            theirs.major, theirs.minor, protocol_major, protocol_minor);
+        log(Level::warn, "context %u: the guest speaks protocol %" PRIu32 ".%" PRIu32 ", this component %" PRIu32 ".%" PRIu32,
+            world_.context, theirs.major, theirs.minor, protocol_major, protocol_minor);
     Writer writer(reply, room);
     write(writer, Version{protocol_major, protocol_minor});
     return {handshake_magic, writer.size()};
@@ -173,7 +174,8 @@ Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_
     answer.accepted = (answer.accepted | known_extensions) & offer.offered;
     Writer writer(reply, room);
     write(writer, answer);
-    return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok), writer.size()};
+    return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok),
+            writer.size()};
 }
 
 } // namespace apir::virgl

@@ -28,7 +28,8 @@ class Commands {
     void on_blob_removed(const Entry &entry);
     void on_config(const Entry &entry);
     void on_command(const Entry &entry);
-    Outcome carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
+    Outcome carry_out(CommandType type, uint32_t flags, Reader &payload, const uint8_t *request, size_t request_size,
+                      uint8_t *reply, size_t room);
     Outcome on_handshake(Reader &payload, uint8_t *reply, size_t room);
     Outcome on_load_library();
     Outcome on_forward(uint32_t call, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);

@@ -66,8 +66,10 @@ bool confine(pid_t parent, const std::string &cpus, std::string &warning) {
     prefer_for_oom();
     if (cpus.empty()) return true;
     cpu_set_t set;
-    if (!parse_cpus(cpus, set)) warning = "VIRGL_APIR_WORKER_CPUS is '" + cpus + "', which is no list of CPUs like 0-3,6";
-    else if (sched_setaffinity(0, sizeof set, &set) != 0) warning = "cannot pin to the CPUs " + cpus + ": " + std::strerror(errno);
+    if (!parse_cpus(cpus, set))
+        warning = "VIRGL_APIR_WORKER_CPUS is '" + cpus + "', which is no list of CPUs like 0-3,6";
+    else if (sched_setaffinity(0, sizeof set, &set) != 0)
+        warning = "cannot pin to the CPUs " + cpus + ": " + std::strerror(errno);
     return true;
 }
 

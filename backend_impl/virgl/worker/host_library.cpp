@@ -20,7 +20,8 @@ HostWorld *the_world = nullptr;
 const char *get_config(uint32_t context, const char *key) {
     if (the_world == nullptr || context != the_world->context || key == nullptr) return nullptr;
     if (std::strncmp(key, size_prefix, std::strlen(size_prefix)) == 0) {
-        const MappedBlob *blob = the_world->blobs->find(static_cast<uint32_t>(std::strtoul(key + std::strlen(size_prefix), nullptr, 10)));
+        const MappedBlob *blob =
+            the_world->blobs->find(static_cast<uint32_t>(std::strtoul(key + std::strlen(size_prefix), nullptr, 10)));
         return blob == nullptr ? nullptr : blob->size_text.c_str();
     }
     auto at = the_world->config.find(key);
@@ -47,9 +48,10 @@ HostLibrary::~HostLibrary() {
 }
 
 uint32_t HostLibrary::open(const std::string &path) {
-    struct stat status {};
+    struct stat status{};
     if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        log(Level::error, "cannot open the backend library '%s': %s", path.c_str(), errno != 0 ? std::strerror(errno) : "not a regular file");
+        log(Level::error, "cannot open the backend library '%s': %s", path.c_str(),
+            errno != 0 ? std::strerror(errno) : "not a regular file");
         return code(LoadCode::cannot_open);
     }
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +74,8 @@ uint32_t HostLibrary::load() {
     auto initialize = reinterpret_cast<Initialize>(dlsym(library_, "apir_backend_initialize"));
     auto dispatcher = reinterpret_cast<Dispatcher>(dlsym(library_, "apir_backend_dispatcher"));
     if (initialize == nullptr || dispatcher == nullptr) {
-        log(Level::error, "the backend library '%s' lacks apir_backend_%s", path, initialize == nullptr ? "initialize" : "dispatcher");
+        log(Level::error, "the backend library '%s' lacks apir_backend_%s", path,
+            initialize == nullptr ? "initialize" : "dispatcher");
         dlclose(library_);
         library_ = nullptr;
         return code(LoadCode::symbol_missing);
@@ -90,7 +93,8 @@ uint32_t HostLibrary::load() {
     return code(LoadCode::init_failed) + result;
 }
 
-uint32_t HostLibrary::call(uint32_t number, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room, size_t &reply_size) {
+uint32_t HostLibrary::call(uint32_t number, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room,
+                           size_t &reply_size) {
     // The library's interface takes a writable request; it lies in memory of ours alone.
     char *dec = const_cast<char *>(reinterpret_cast<const char *>(request));
     char *enc = reinterpret_cast<char *>(reply);

@@ -41,8 +41,8 @@ class HostLibrary {
   private:
     using Initialize = uint32_t (*)(uint32_t context, HostCallbacks *callbacks);
     using Deinit = void (*)(uint32_t context);
-    using Dispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
-                                    const char *enc_end, char **enc_after);
+    using Dispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
+                                    char *enc, const char *enc_end, char **enc_after);
 
     uint32_t open(const std::string &path);
 

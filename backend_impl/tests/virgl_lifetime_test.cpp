@@ -1,0 +1,148 @@
+// How workers and contexts end: killed, crashed, hanging, asked to; and who notices, how soon.
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+
+#include "virgl_qemu.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+// Until no child is left, or the time is over. Workers are the only children of a case.
+bool no_child_left(int timeout_ms) {
+    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+    siginfo_t info{};
+    // WNOWAIT: the reaping is the component's, this only looks.
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+        if (monotonic_ns() > end) return false;
+        poll(nullptr, 0, 5);
+    }
+    return errno == ECHILD;
+}
+
+bool gone(pid_t pid, int timeout_ms) {
+    uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+    while (kill(pid, 0) == 0 && monotonic_ns() < end) poll(nullptr, 0, 5);
+    return kill(pid, 0) != 0;
+}
+
+void expect_lost(FakeCall how) {
+    Qemu qemu;
+    GuestContext other(4, 40);
+    other.start();
+    pid_t other_worker = other.worker();
+    {
+        GuestContext guest(3, 30);
+        guest.start();
+        guest.submit(CommandType::forward, static_cast<uint32_t>(how));
+        if (how == FakeCall::hang) {
+            poll(nullptr, 0, 50);
+            expect_equal(guest.notify(), 0u, "it hangs");
+        }
+        if (how == FakeCall::hang) {
+            // A test of the ladder is below; here somebody kills the worker in the middle of a call.
+            std::ifstream children("/proc/self/task/" + std::to_string(getpid()) + "/children");
+            pid_t pid = -1;
+            while (children >> pid)
+                if (pid != other_worker) kill(pid, SIGKILL);
+        }
+        uint64_t start = monotonic_ns();
+        expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command");
+        expect(monotonic_ns() - start < 1'000'000'000, "within a second");
+        expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::worker_lost),
+                     "a later command");
+        expect(create_blob(3, 31, 4096) != 0, "no blobs for a context that is lost");
+        expect(other.ask(FakeCall::echo, "alive") == "alive", "the other context");
+        expect_equal(other.worker(), other_worker, "has its old worker");
+    }
+    GuestContext again(3, 30);
+    again.start();
+    expect(again.ask(FakeCall::echo, "new") == "new", "a new context works");
+    again.destroy();
+    other.destroy();
+    expect(no_child_left(3000), "a worker is left");
+}
+
+void worker_killed() { environment(), expect_lost(FakeCall::hang); }
+void worker_crashes() { environment(), expect_lost(FakeCall::crash); }
+void worker_exits() { environment(), expect_lost(FakeCall::leave); }
+
+void several_pending() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    pid_t worker = guest.worker();
+    constexpr uint32_t pages = 20;
+    for (uint32_t page = 100; page < 100 + pages; ++page) expect_equal(create_blob(3, page, 4096), 0, "create_blob");
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    for (uint32_t page = 100; page < 100 + pages; ++page) guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, page);
+    kill(worker, SIGKILL);
+    expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the command under way");
+    for (uint32_t page = 100; page < 100 + pages; ++page) {
+        uint32_t notify = 0;
+        std::memcpy(&notify, mapped(page), sizeof notify);
+        expect_equal(notify, static_cast<uint32_t>(ReturnCode::worker_lost) + 1, "a command in the queue");
+        virgl_renderer_resource_unref(page);
+    }
+}
+
+void context_end() {
+    environment();
+    char witness[] = "virgl-component-test-XXXXXX";
+    close(mkstemp(witness));
+    setenv("FAKE_DEINIT_WITNESS", witness, 1);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    pid_t worker = guest.worker();
+    guest.destroy();
+    expect(gone(worker, 1500), "the worker ends with its context");
+    expect(access(witness, F_OK) != 0, "deinit was called");
+    unlink(witness);
+    GuestContext stuck(4, 40);
+    stuck.start();
+    worker = stuck.worker();
+    stuck.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    poll(nullptr, 0, 50);
+    uint64_t start = monotonic_ns();
+    stuck.destroy();
+    expect(monotonic_ns() - start < 50'000'000, "context_destroy does not wait");
+    expect(gone(worker, 5000), "a worker that hangs is killed");
+    expect(no_child_left(100), "and reaped");
+}
+
+void cleanup() {
+    environment();
+    {
+        Qemu qemu;
+        GuestContext hanging(3, 30);
+        hanging.start();
+        hanging.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+        GuestContext idle(4, 40);
+        idle.start();
+        virgl_renderer_reset();
+        expect_equal(create_blob(3, 31, 4096), 0, "passed on"); // the context is nobody's now
+        GuestContext fresh(3, 30); // numbers are given anew after a reset
+        fresh.start();
+        expect(fresh.ask(FakeCall::echo, "fresh") == "fresh", "a context after a reset");
+        uint64_t start = monotonic_ns();
+        virgl_renderer_cleanup(&qemu);
+        expect(monotonic_ns() - start < 3'000'000'000, "cleanup ends in time");
+        expect(no_child_left(0), "cleanup leaves no worker");
+    }
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"worker_killed", worker_killed},
+                      {"worker_crashes", worker_crashes},
+                      {"worker_exits", worker_exits},
+                      {"several_pending", several_pending},
+                      {"context_end", context_end},
+                      {"cleanup", cleanup}},
+                     count > 1 ? values[1] : nullptr);
+}
