@@ -14,7 +14,8 @@ target_link_libraries(test-module-later-virtio-gpu-gl PRIVATE apir-preload test-
 foreach(name component lifetime capset)
   add_executable(test-virgl-${name} virgl_${name}_test.cpp)
   target_include_directories(test-virgl-${name} PRIVATE ${VIRGLRENDERER_INCLUDE_DIR})
-  # In this order: the preload's functions first, then those that it stands in front of.
+  # In this order: the preload's functions first, then those that it stands in front of, which nothing names.
+  target_link_options(test-virgl-${name} PRIVATE -Wl,--no-as-needed)
   target_link_libraries(test-virgl-${name} PRIVATE apir-preload test-virgl-fake-renderer apir-wire Threads::Threads ${CMAKE_DL_LIBS})
   target_compile_definitions(test-virgl-${name} PRIVATE APIR_WORKER="$<TARGET_FILE:apir-worker>"
     FAKE_HOST="$<TARGET_FILE:test-virgl-fake-host>" FAKE_RENDERER="$<TARGET_FILE:test-virgl-fake-renderer>"
