@@ -148,12 +148,13 @@ class CapabilityRecord(Record):
 
 
 class PackagesRecord(Record):
-    """A host root or guest image: its cache key and the packages it is made of."""
+    """A host root or guest image: its cache key, the packages it is made of, and what differs from its lock."""
 
     role: str
     name: str
     key: str
     packages: tuple[tuple[str, str], ...] = ()
+    drift: tuple[str, ...] = ()
 
 
 class ScenarioRecord(Record):

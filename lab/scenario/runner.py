@@ -103,9 +103,12 @@ class Runner:
 
     def know_built(self, ingredients: Ingredients) -> None:
         """Write down what the boot is made of."""
-        root, image = ingredients.root, ingredients.image
-        self.book.built(PackagesRecord(role="host root", name="host-root", key=root.key, packages=root.packages))
-        self.book.built(PackagesRecord(role="guest image", name=image.name, key=image.key, packages=image.packages))
+        for role, name, made in (
+            ("host root", "host-root", ingredients.root),
+            ("guest image", ingredients.image.name, ingredients.image),
+        ):
+            drift = tuple(map(str, made.drift))
+            self.book.built(PackagesRecord(role=role, name=name, key=made.key, packages=made.packages, drift=drift))
 
     def abilities(self, ingredients: Ingredients) -> HostAbilities:
         """What this host can do; probed once in a run, and after the set-up, which some probes need."""

@@ -15,12 +15,19 @@ import pytest
 
 from lab.bundle import Bundle, read_bundle
 from lab.deadline import Deadline, poll
+from lab.elf import build_id
+from lab.host.native import NativePayloads, native_payloads
+from lab.host.progress import SilentProgress
+from lab.host.root import host_root
+from lab.metrics.calls import HEADER, RECORD
 from lab.process import Child, spawn
 
 pytestmark = pytest.mark.scenario
 
 RUN_S = 240.0
+BUILD_S = 900.0
 LAB = (sys.executable, "-c", "from lab.cli import main; main()")
+SETUP_KEYS = {"host_root", "image", "guest_library", "host_library", "component", "ggml_library"}
 SCENARIO = """\
 name = "endings"
 timeout_s = 180
@@ -168,3 +175,55 @@ def test_pattern_that_matches_nothing_does_not_pass(lab: Lab) -> None:
     status, _ = lab.run("--set", 'checks.0.patterns=["type=f7"]')
     assert status == 2
     assert "no cases [lab] the patterns leave no case of ADD, MUL, SUB" in texts(lab.bundle())
+
+
+def built() -> NativePayloads:
+    progress, deadline = SilentProgress(), Deadline.after(BUILD_S)
+    return native_payloads(host_root(progress, deadline), progress, deadline)
+
+
+def test_dropped_call_record_fails_the_run(lab: Lab) -> None:
+    def drop(child: Child) -> None:
+        lab.await_case(child)
+        logs = max(lab.out.glob("*/logs/default/calls/host-*.calls"), key=lambda path: path.stat().st_mtime_ns)
+        with open(logs, "r+b") as records:
+            records.seek(HEADER.itemsize + 10 * RECORD.itemsize)
+            records.write(bytes(RECORD.itemsize))
+
+    status, _ = lab.run(meanwhile=drop)
+    assert status == 1
+    assert "calls differ [product]" in texts(lab.bundle())
+    assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
+
+
+def test_swapped_library_fails_the_run(lab: Lab) -> None:
+    ours = built().host_library
+    chosen = lab.folder / "chosen" / ours.name
+    swapped = lab.folder / "chosen" / "swapped" / ours.name
+    swapped.parent.mkdir(parents=True)
+    chosen.write_bytes(ours.read_bytes())
+    identity = bytes.fromhex(build_id(ours) or "")
+    swapped.write_bytes(ours.read_bytes().replace(identity, identity[::-1]))
+    status, _ = lab.run("--set", f"implementation.host={chosen}", "--set", f"host.environment.VIRGL_APIR_BACKEND_LIBRARY={swapped}")
+    assert status == 2
+    expected = f"build id of the host library mapped in worker: expected {identity.hex()}, seen {identity[::-1].hex()}"
+    assert f"wrong library [lab] {expected}" in texts(lab.bundle())
+
+
+def test_dry_run_shows_the_command_line_and_starts_nothing(lab: Lab) -> None:
+    built()
+    status, output = lab.run("--dry-run")
+    assert status == 0, output
+    assert "qemu-system-x86_64" in output
+    assert "VIRGL_ROUTE_VENUS_TO_APIR=1" in output
+    assert "GGML_BACKEND_PATH=" in output
+    assert not lab.out.exists()
+
+
+def test_doctor_and_setup_answer_as_promised(lab: Lab) -> None:
+    for command, keys in (("doctor", {"capabilities"}), ("setup", SETUP_KEYS)):
+        with spawn((*LAB, command, "--json"), log=lab.folder / f"{command}.log") as child:
+            assert child.wait(Deadline.after(RUN_S)) == 0
+        answer = json.loads((lab.folder / f"{command}.log").read_text().splitlines()[-1])
+        assert set(answer) == keys
+    assert all(Path(path).exists() for path in answer.values())
