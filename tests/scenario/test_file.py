@@ -37,7 +37,7 @@ ggml_library = "/no/such/library.so"
 NUMBER = 3
 
 [guest]
-image = "guest-6.13"
+image = "gest-6.12"
 cpus = 0
 capset = "vens"
 
@@ -84,7 +84,7 @@ def test_every_problem_of_a_file_is_told_at_once_with_line_key_and_hint(tmp_path
         "line 11: host.threads: input should be a valid integer, not 'four'",
         "line 12: host.ggml_library: there is no file /no/such/library.so",
         "line 15: host.environment.NUMBER: input should be text, or false to take the variable away, not 3",
-        "line 18: guest.image: there is no image 'guest-6.13' (did you mean guest-6.12?)",
+        "line 18: guest.image: there is no image 'gest-6.12' (did you mean guest-6.12?)",
         "line 19: guest.cpus: input should be greater than or equal to 1, not 0",
         "line 20: guest.capset: input should be 'venus' or 'apir', not 'vens'",
         f"line 23: implementation.guest: there is no file {tmp_path}/no-such-payload.so",

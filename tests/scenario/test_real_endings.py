@@ -21,6 +21,7 @@ from lab.host.progress import SilentProgress
 from lab.host.root import host_root
 from lab.metrics.calls import HEADER, RECORD
 from lab.process import Child, spawn
+from reports import rendered_report
 
 pytestmark = pytest.mark.scenario
 
@@ -133,6 +134,23 @@ def test_terminated_during_ops_keeps_the_results(lab: Lab) -> None:
     assert bundle.cases
     assert bundle.calls
     assert "the first case without a result is" in texts(bundle)
+
+
+def test_killed_lab_leaves_a_readable_bundle_and_nothing_running(lab: Lab) -> None:
+    def kill(child: Child) -> None:
+        lab.await_case(child)
+        os.kill(child.pid, signal.SIGKILL)
+        poll("the end of everything it had started", lambda: not processes_with(str(lab.folder)), Deadline.after(20))
+
+    status, _ = lab.run(meanwhile=kill)
+    assert status == -signal.SIGKILL
+    folder = newest(lab.out)
+    assert folder is not None
+    page = rendered_report(folder)
+    bundle = read_bundle(folder)
+    assert bundle.run.status == "running"
+    assert bundle.cases
+    assert "This run was cut off." in page.read_text()
 
 
 def test_killed_qemu_during_ops(lab: Lab) -> None:
