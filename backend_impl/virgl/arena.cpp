@@ -14,6 +14,8 @@ namespace {
 
 // Freed ranges up to this size keep their pages: taking them anew would cost more than the memory is worth.
 constexpr uint64_t kept_with_pages = uint64_t{256} << 10;
+// Some hundred microseconds' worth.
+constexpr uint64_t emptied_at_once = uint64_t{4} << 20;
 
 } // namespace
 
@@ -91,17 +93,24 @@ void Arena::release(Range range, uint64_t position) {
     if (range.size > kept_with_pages) ++large_released_;
 }
 
-std::vector<Range> Arena::to_empty(uint64_t done) {
+std::optional<Range> Arena::next_to_empty(uint64_t done) {
     settle(done);
-    return std::exchange(full_, {});
+    if (full_.empty() || emptying_) return std::nullopt;
+    Range &last = full_.back();
+    Range piece{last.offset, std::min(last.size, emptied_at_once)};
+    last = {last.offset + piece.size, last.size - piece.size};
+    if (last.size == 0) full_.pop_back();
+    emptying_ = piece;
+    return piece;
 }
 
 void Arena::empty(Range range) const {
     fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset), static_cast<off_t>(range.size));
 }
 
-void Arena::emptied(const std::vector<Range> &ranges) {
-    for (Range range : ranges) free_.give(range);
+void Arena::emptied() {
+    free_.give(*emptying_);
+    emptying_.reset();
 }
 
 } // namespace apir::virgl

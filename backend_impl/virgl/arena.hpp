@@ -55,11 +55,12 @@ class Arena {
     // To be free again when the worker is at `position`.
     void release(Range range, uint64_t position);
 
-    // What the worker has left behind at `done` and should be emptied before it is given again. To be followed by emptied().
-    std::vector<Range> to_empty(uint64_t done);
-    // Gives the pages of a range back to the system; long for large ones, safe without a lock.
+    // A piece of what the worker has left behind at `done`, to be emptied before it is given again; a small one, because it
+    // cannot be given at all until emptied() follows.
+    std::optional<Range> next_to_empty(uint64_t done);
+    // Gives the pages of a range back to the system; takes a while, and is safe without a lock.
     void empty(Range range) const;
-    void emptied(const std::vector<Range> &ranges);
+    void emptied();
     bool has_large_released() const { return large_released_ != 0; }
 
   private:
@@ -76,6 +77,7 @@ class Arena {
     std::deque<Released> released_; // in the order of the queue
     size_t large_released_ = 0; // of them
     std::vector<Range> full_; // free of the worker, still with pages
+    std::optional<Range> emptying_;
 };
 
 } // namespace apir::virgl

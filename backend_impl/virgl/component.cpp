@@ -130,7 +130,8 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     }
     if (size > default_blob_bytes * 64) return -ENOMEM;
     ensure_worker(*found);
-    std::optional<Range> range = found->add_blob(resource, (size + page - 1) / page * page);
+    size = (size + page - 1) / page * page;
+    std::optional<Range> range = found->add_blob(resource, size);
     if (!range) {
         log(Level::warn, "context %" PRIu32 ": no room for a blob of %" PRIu64 " bytes", context, size);
         return -ENOMEM;

@@ -15,8 +15,10 @@
 
 namespace apir::virgl {
 
+// The arena is twice what the blobs may be, so that a context at its limit can exchange one for another while the worker still
+// has to be told of the old one. It is sparse.
 Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits)
-    : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes) {}
+    : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes * 2) {}
 
 bool Context::configure(const std::string &key, const std::string &value) {
     config_[key] = value;
@@ -50,7 +52,7 @@ void Context::push_removals() {
 }
 
 std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size) {
-    if (lost_ || blobs_.size() >= limits_.blobs || size > arena_.size()) return std::nullopt;
+    if (lost_ || blobs_.size() >= limits_.blobs || size > limits_.blob_bytes - blob_bytes_) return std::nullopt;
     push_removals();
     // An id whose removal the worker has not been told of must not be told anew before it.
     if (!removals_.empty()) return std::nullopt;
@@ -62,12 +64,14 @@ std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size) {
         return std::nullopt;
     }
     blobs_[resource] = range;
+    blob_bytes_ += size;
     return range;
 }
 
 void Context::remove_blob(uint32_t resource) {
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return;
+    blob_bytes_ -= at->second.size;
     if (lost_) {
         blobs_.erase(at); // no worker to tell, no blob to come
         return;

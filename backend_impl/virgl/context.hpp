@@ -18,7 +18,7 @@ namespace apir::virgl {
 
 // Bounds per context: what a guest can make the host hold.
 struct ContextLimits {
-    uint64_t blob_bytes; // key gpu.shmem_window, else default_blob_bytes
+    uint64_t blob_bytes; // at a time; key gpu.shmem_window, else default_blob_bytes
     size_t blobs;
 };
 inline constexpr uint64_t default_blob_bytes = uint64_t{16} << 30;
@@ -76,6 +76,7 @@ class Context {
     Arena arena_;
     QueueProducer queue_;
     std::unordered_map<uint32_t, Range> blobs_;
+    uint64_t blob_bytes_ = 0;
     std::vector<uint32_t> removals_; // that found the queue full
     std::vector<Range> removed_ranges_;
     std::deque<Pending> pending_;

@@ -116,15 +116,15 @@ void Component::drive_endings(uint64_t now_ns) {
 }
 
 void Component::give_memory_back(std::unique_lock<std::mutex> &lock) {
-    for (auto at = contexts_.begin(); at != contexts_.end(); ++at) {
-        std::shared_ptr<Context> context = at->second;
-        std::vector<Range> ranges = context->arena().to_empty(context->done());
-        if (ranges.empty()) continue;
-        lock.unlock();
-        for (Range range : ranges) context->arena().empty(range);
-        lock.lock();
-        context->arena().emptied(ranges);
-        return poke(); // the map may have changed: come back for the others
+    std::vector<std::shared_ptr<Context>> contexts;
+    for (const auto &entry : contexts_) contexts.push_back(entry.second);
+    for (const auto &context : contexts) {
+        while (std::optional<Range> range = context->arena().next_to_empty(context->done())) {
+            lock.unlock();
+            context->arena().empty(*range);
+            lock.lock();
+            context->arena().emptied();
+        }
     }
 }
 
