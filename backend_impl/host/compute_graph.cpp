@@ -101,8 +101,10 @@ void GraphBuilder::link_node(size_t index) {
         if (record.src[i] == 0) continue;
         uint32_t source = index_.find(record.src[i]);
         if (source == IdIndex::none) refuse("source %#" PRIx64 " is not among the tensors", record.src[i]);
-        // A source that is computed here is computed before: so there is no cycle, whatever else the guest says.
-        if (order_[source] != 0 && order_[source] >= order_[index])
+        // A source that is computed here is computed before: so there is no cycle, whatever else the guest says. Only a
+        // copy may name itself: ggml_cast makes it its own second source, which is where it writes.
+        bool copies_to_itself = source == index && i == 1 && tensors_[index].op == GGML_OP_CPY;
+        if (order_[source] != 0 && order_[source] >= order_[index] && !copies_to_itself)
             refuse("node '%s' comes before its source", tensors_[index].name);
         tensors_[index].src[i] = &tensors_[source];
     }
