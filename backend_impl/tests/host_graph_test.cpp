@@ -200,12 +200,12 @@ void no_leak() {
     };
     rounds(500);
     long before = resident_kib();
-    constexpr int count = 5000;
+    constexpr int count = 20000;
     rounds(count);
     [[maybe_unused]] long grown = resident_kib() - before;
-    // One leaked ggml_context alone would make 8 MiB. A sanitizer keeps freed memory for a while and is not measured.
+    // Some bytes for each would make a megabyte. A sanitizer keeps freed memory for a while and is not measured.
 #ifndef __SANITIZE_ADDRESS__
-    expect(grown < 512, "memory grew by " + std::to_string(grown) + " KiB over " + std::to_string(count) + " graphs and buffers");
+    expect(grown < 256, "memory grew by " + std::to_string(grown) + " KiB over " + std::to_string(count) + " graphs and buffers");
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cstdlib>
 #include <exception>
@@ -186,8 +187,9 @@ void Component::reset(bool wait) {
     if (wait)
         for (Ending &ending : endings_) ending.deadline_ns = std::min(ending.deadline_ns, limit);
     poke();
-    // The watcher takes them through SIGTERM and SIGKILL, so that this ends.
-    if (wait) all_ended_.wait(lock, [this] { return endings_.empty(); });
+    // The watcher takes them through SIGTERM and SIGKILL; only one that hangs in the kernel outlasts that, and ends with QEMU.
+    if (wait)
+        all_ended_.wait_for(lock, std::chrono::nanoseconds(short_grace_ns + 2 * term_ns), [this] { return endings_.empty(); });
 }
 
 } // namespace apir::virgl
