@@ -50,11 +50,21 @@ class Debian(_Table):
 
 
 class Kernel(_Table):
-    """The guest's kernel: a package that is or depends on an image, its suite, and the modules in loading order."""
+    """The guest's kernel: a package that is or depends on an image, its suite, and the modules in loading order.
+
+    The bus's modules are loaded first, the GPU's then beside those that the root file system and the network need.
+    """
 
     suite: SuiteName
     package: PackageName
-    modules: Annotated[tuple[ModuleName, ...], Field(min_length=1, strict=False)]
+    root_modules: Annotated[tuple[ModuleName, ...], Field(min_length=1, strict=False)]
+    gpu_modules: Annotated[tuple[ModuleName, ...], Field(min_length=1, strict=False)]
+    bus_modules: Annotated[tuple[ModuleName, ...], Field(strict=False)] = ()
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """All modules."""
+        return (*self.bus_modules, *self.root_modules, *self.gpu_modules)
 
 
 class Recipe(_Table):

@@ -34,8 +34,6 @@ IMAGES = "guest-images"
 INITRAMFS = "initramfs"
 BUSYBOX_COMMANDS = ("sh", "mount", "mkdir", "insmod", "ip", "cat", "cp", "chmod", "chroot", "hostname", "switch_root", "reboot")
 FOLDERS = ("bin", "dev", "proc", "sys", "lab", "lower", "modules", "new", "rw")
-# what the root image's file system needs is loaded first, the GPU's driver beside the rest (see images/guest/init)
-GPU_MODULES = frozenset(("drm", "drm_kms_helper", "drm_shmem_helper", "virtio_dma_buf", "virtio_gpu", "drm_client_lib"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
 
     def build_image(folder: Path) -> None:
         with progress.step(f"making the initramfs of {name}"):
-            (folder / INITRAMFS).write_bytes(_initramfs(tree))
+            (folder / INITRAMFS).write_bytes(_initramfs(_kernel(file.recipe), tree))
 
     key = _image_key(tree)
     image = _loaded(file, tree, stored(paths.cache() / IMAGES, key, build_image, progress, deadline))
@@ -148,19 +146,19 @@ def _build_tree(file: RecipeFile, folder: Path, root: HostRoot, progress: Progre
         )  # fmt: skip
         check(argv, what="mkfs.erofs", deadline=deadline.narrowed(EROFS_S), log=log)
     tar.unlink()
-    images = sorted((kernel_files / "boot").glob("vmlinuz-*"))
+    images = sorted(kernel_files.rglob("vmlinuz*"))
     if len(images) != 1:
         raise BuildError(
             f"{_kernel(recipe).package} of {_kernel(recipe).suite} gave {len(images)} kernel images, where one is expected"
         )
-    image = images[0]
-    write_unpacked_kernel(image, folder / "vmlinux", root, deadline)
+    release = images[0].name.removeprefix("vmlinuz-") if images[0].parent.name == "boot" else images[0].parent.name
+    write_unpacked_kernel(images[0], folder / "vmlinux", root, deadline)
     extra = [line.split() for line in (kernel_files / "packages").read_text(encoding="utf-8").splitlines()]
     packages = (
         *dpkg_packages((kernel_files / "status").read_text(encoding="utf-8")),
         *((name, version) for name, version in extra),
     )
-    facts = {"packages": sorted(packages), "release": image.name.removeprefix("vmlinuz-")}
+    facts = {"packages": sorted(packages), "release": release}
     (folder / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     _keep_modules(kernel_files, folder, _kernel(recipe))
 
@@ -177,7 +175,7 @@ def _keep_modules(kernel_files: Path, folder: Path, kernel: Kernel) -> None:
     shutil.rmtree(kernel_files)
 
 
-def _initramfs(tree: Path) -> bytes:
+def _initramfs(kernel: Kernel, tree: Path) -> bytes:
     """The archive: a static busybox, the modules, and our scripts."""
     scripts = paths.IMAGES / "guest"
     order = (tree / "modules" / "order").read_text(encoding="utf-8").split()
@@ -187,13 +185,16 @@ def _initramfs(tree: Path) -> bytes:
     entries += [cpio.link(f"bin/{command}", "busybox") for command in BUSYBOX_COMMANDS]
     entries.append(cpio.file("init", (scripts / "init").read_bytes(), 0o755))
     entries += [cpio.file(f"lab/{name}", (scripts / name).read_bytes()) for name in ("start", "sshd_config")]
-    entries.append(cpio.file("modules/groups", _groups(order).encode()))
+    entries.append(cpio.file("modules/groups", _groups(kernel, order).encode()))
     entries += [cpio.file(f"modules/{name}.ko", (tree / "modules" / f"{name}.ko").read_bytes()) for name in order]
     return cpio.archive(tuple(entries))
 
 
-def _groups(order: list[str]) -> str:
-    """Shell variables that say what is loaded when; each keeps the recipe's order."""
-    gpu = [name for name in order if name in GPU_MODULES]
-    rest = [name for name in order if name not in GPU_MODULES]
-    return f'GPU="{" ".join(gpu)}"\nREST="{" ".join(rest)}"\n'
+def _groups(kernel: Kernel, order: list[str]) -> str:
+    """Shell variables that say what is loaded when; what the kernel has built in is left out."""
+    groups = {"BUS": kernel.bus_modules, "ROOT": kernel.root_modules, "GPU": kernel.gpu_modules}
+    lines = []
+    for variable, wanted in groups.items():
+        names = [name.replace("-", "_") for name in wanted]
+        lines.append(f'{variable}="{" ".join(name for name in names if name in order)}"\n')
+    return "".join(lines)

@@ -92,7 +92,7 @@ def modules(tree: Path, wanted: tuple[str, ...]) -> tuple[tuple[str, bytes], ...
     names = [name.replace("-", "_") for name in wanted]
     missing = [name for name in names if name not in found and name not in inside]
     if missing:
-        raise BuildError(f"the kernel package has no module {', '.join(missing)}", hint="look at [kernel] modules in the recipe")
+        raise BuildError(f"the kernel package has no module {', '.join(missing)}", hint="look at [kernel] in the recipe")
     return tuple((name, module_bytes(found[name])) for name in names if name in found)
 
 

@@ -25,7 +25,8 @@ suite = "trixie-backports"
 [kernel]
 suite = "trixie"
 package = "linux-image-amd64"
-modules = ["virtio_blk", "virtio-gpu"]
+root_modules = ["virtio_blk"]
+gpu_modules = ["virtio-gpu"]
 """
 
 
