@@ -27,7 +27,7 @@ run: setup
 	@$(VENV)/bin/lab run scenarios/smoke.toml
 
 test: setup
-	$(VENV)/bin/pytest -m "not gpu" --require=scenario
+	$(VENV)/bin/pytest -m "not gpu" --require=protocol,native,scenario
 
 check: $(READY)
 	$(VENV)/bin/ruff format --check .

@@ -1,7 +1,7 @@
 """Scenario files as pytest items.
 
-``scenarios/*.toml`` are collected, one item per variant, marked ``scenario``. Whatever carries that marker or ``gpu`` boots
-something or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by ``--require``. Variants
+``scenarios/*.toml`` are collected, one item per variant, marked ``scenario``. Whatever carries that marker, ``native`` or ``gpu``
+boots something, builds for minutes or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by ``--require``. Variants
 that one boot can serve are run in one go, with the first of them. A capability that this host lacks (``HostError``) skips
 an item with the probe's reason; ``--require=scenario,gpu`` makes that an error.
 """
@@ -29,7 +29,8 @@ from lab.scenario.platform import Platform
 from lab.scenario.runner import RunOutcome, run
 from reports import rendered_report
 
-ASKED_FOR = ("scenario", "gpu")
+ASKED_FOR = ("native", "scenario", "gpu")
+REQUIRABLE = ("protocol", *ASKED_FOR)
 FOLDER = "scenarios"
 SERIAL_TAIL_BYTES = 2500
 MAX_FINDINGS = 20
@@ -41,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of ours."""
     group = parser.getgroup("virtgpu-lab")
     group.addoption(
-        "--require", metavar="MARKERS", default="", help="markers (scenario,gpu) whose capability skips are errors; they run"
+        "--require", metavar="MARKERS", default="", help="markers (protocol,native,scenario,gpu) whose capability skips are errors; they run"
     )  # fmt: skip
     group.addoption("--lab-out", metavar="DIR", default=None, help="where run bundles go (reports/runs)")
 
@@ -50,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Look into ``scenarios/`` too, where nothing was named on the command line."""
     config.stash.setdefault(PLATFORM, real_platform())
     config.stash[OUTCOMES] = {}
-    unknown = required(config) - set(ASKED_FOR)
+    unknown = required(config) - set(REQUIRABLE)
     if unknown:
-        raise pytest.UsageError(f"--require knows {', '.join(ASKED_FOR)}, not {', '.join(sorted(unknown))}")
+        raise pytest.UsageError(f"--require knows {', '.join(REQUIRABLE)}, not {', '.join(sorted(unknown))}")
     folder = config.rootpath / FOLDER
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and folder.is_dir():
         config.args.append(str(folder))

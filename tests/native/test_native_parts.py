@@ -1,0 +1,77 @@
+"""The native parts inside the host root: their own tests, with and without sanitizers, and recorded conversations played."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import HostError
+from lab.host.native import NativePayloads, native_payloads, native_tests
+from lab.host.progress import SilentProgress
+from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.process import Finished, finish
+
+BUILD_S = 1500.0
+CPU_LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
+TRACES = sorted((paths.PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def root() -> HostRoot:
+    found = cached_host_root()
+    if found is None:
+        raise HostError("host root", "it is not in the cache", hint="lab setup")
+    return found
+
+
+@pytest.fixture(scope="module")
+def payloads(root: HostRoot) -> NativePayloads:
+    return native_payloads(root, SilentProgress(), Deadline.after(BUILD_S))
+
+
+@pytest.mark.protocol
+def test_native_tests_pass(root: HostRoot) -> None:
+    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S))
+    assert done.exit_status == 0, done.output
+
+
+@pytest.mark.native
+def test_native_tests_pass_under_sanitizers(root: HostRoot) -> None:
+    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitize=True)
+    assert done.exit_status == 0, done.output
+
+
+def replayed(root: HostRoot, payloads: NativePayloads, trace: Path) -> Finished:
+    argv = (
+        "python3", "-m", "lab.apir.replay", str(trace),
+        "--host-library", str(payloads.host_library), "--ggml-library", CPU_LIBRARY,
+    )  # fmt: skip
+    binds = (Bind(paths.PROJECT), Bind(payloads.folder), Bind(trace.parent))
+    return finish(root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT), deadline=Deadline.after(60))
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_recorded_conversation_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, trace: Path) -> None:
+    done = replayed(root, payloads, trace)
+    assert done.exit_status == 0, done.output
+    total = json.loads(done.output.splitlines()[-1])
+    assert total["played"] >= 16
+    assert total["different"] == 0
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize(("key", "call"), [("data_out", 18), ("return_code", 17)])
+def test_a_changed_recording_is_told_apart(root: HostRoot, payloads: NativePayloads, tmp_path: Path, key: str, call: int) -> None:
+    rows = [json.loads(line) for line in TRACES[0].read_text(encoding="utf-8").splitlines()]
+    row = next(row for row in rows if row.get("call") == call)
+    row[key] = row[key] + 1 if isinstance(row[key], int) else bytes([b ^ 1 for b in bytes.fromhex(row[key])]).hex()
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = replayed(root, payloads, changed)
+    assert done.exit_status == 1
+    assert json.loads(done.output.splitlines()[-1])["different"] == 1
