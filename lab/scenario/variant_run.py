@@ -173,7 +173,9 @@ class VariantRun:
                 writer.case(lost)
             for finding in run.findings(collector.last_call()):
                 writer.finding(finding)
-        if alive and not self.interrupted:
+        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs)
+        if alive and not cut_off and not self.interrupted:
+            # a call that was under way when the program was ended is counted and not recorded: no finding of its own
             writer = self._writer("calls")
             for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
                 writer.finding(finding)
