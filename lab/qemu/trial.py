@@ -61,7 +61,7 @@ def kvm(root: HostRoot, image: GuestImage) -> Capability:
         )
     if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
         return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
-    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.key, os.geteuid(), TRIAL_ARGUMENTS)
+    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.kernel.parent.name, os.geteuid(), TRIAL_ARGUMENTS)
 
     def build(folder: Path) -> None:
         trial = trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
