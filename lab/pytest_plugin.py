@@ -1,9 +1,9 @@
 """Scenario files as pytest items.
 
 ``scenarios/*.toml`` are collected, one item per variant, marked ``scenario``. Whatever carries that marker, ``native`` or ``gpu``
-boots something, builds for minutes or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by ``--require``. Variants
-that one boot can serve are run in one go, with the first of them. A capability that this host lacks (``HostError``) skips
-an item with the probe's reason; ``--require=scenario,gpu`` makes that an error.
+boots something, builds for minutes or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by
+``--require``. Variants that one boot can serve are run in one go, with the first of them. A capability that this host lacks
+(``HostError``) skips an item with the probe's reason; ``--require=scenario,gpu`` makes that an error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of ours."""
     group = parser.getgroup("virtgpu-lab")
     group.addoption(
-        "--require", metavar="MARKERS", default="", help="markers (protocol,native,scenario,gpu) whose capability skips are errors; they run"
+        "--require",
+        metavar="MARKERS",
+        default="",
+        help="markers (protocol,native,scenario,gpu) whose capability skips are errors; they run",
     )  # fmt: skip
     group.addoption("--lab-out", metavar="DIR", default=None, help="where run bundles go (reports/runs)")
 

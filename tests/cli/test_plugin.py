@@ -111,7 +111,7 @@ def test_required_capabilities_are_errors_and_run(project: pytest.Pytester, tmp_
 def test_unknown_requirement_is_a_usage_error(project: pytest.Pytester) -> None:
     result = run(project, "--require=moon")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--require knows scenario, gpu, not moon*"])
+    result.stderr.fnmatch_lines(["*--require knows protocol, native, scenario, gpu, not moon*"])
 
 
 def test_wrong_file_is_told_with_all_its_problems(project: pytest.Pytester) -> None:
