@@ -1,19 +1,20 @@
 """The one door to child processes.
 
 Every child runs in a process group of its own, writes its output to a file, has no standard input, and dies with the
-thread that started it (``setpriv --pdeathsig``), so not even a killed lab leaves one behind. On leaving ``spawn`` the whole
-group is ended: SIGTERM, then SIGKILL, then waited for.
+thread that started it, so not even a killed lab leaves one behind. On leaving ``spawn`` the whole group is
+ended: SIGTERM, then SIGKILL, then waited for.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import shlex
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from lab.deadline import Deadline, poll
 from lab.errors import BuildError, LabError, WaitTimeout
 
 TERMINATE_S = 5.0
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 TAIL_BYTES = 20_000
 
 
@@ -89,7 +92,7 @@ def spawn(
     with open(log, "ab") as output:
         try:
             popen = subprocess.Popen(
-                ("setpriv", "--pdeathsig", "KILL", "--", *words),
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -97,14 +100,31 @@ def spawn(
                 cwd=cwd,
                 pass_fds=tuple(pass_fds),
                 start_new_session=True,
+                preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - see there
             )
-        except FileNotFoundError as error:
-            raise LabError("setpriv is not installed", hint="apt-get install util-linux") from error
+        except OSError as error:
+            raise LabError(f"cannot start {words[0]}: {error}", hint="is it installed, and in PATH?") from error
     child = Child(words, log, popen)
     try:
         yield child
     finally:
         end_group(child, terminate_s)
+
+
+def dying_with(parent: int) -> Callable[[], None]:
+    """What a new child does before it becomes another program: ask to be killed when its parent dies.
+
+    It runs before ``Popen`` returns, so there is no moment in which a killed lab leaves the child behind; a program that does the
+    same for us (``setpriv``) has that moment. It is one call into the C library, found beforehand, which is safe after a fork.
+    """
+    prctl = LIBC.prctl
+
+    def ask() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL.value)
+        if os.getppid() != parent:
+            os._exit(127)
+
+    return ask
 
 
 def end_group(child: Child, terminate_s: float = TERMINATE_S) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.deadline import Deadline, poll
-from lab.errors import BuildError, WaitTimeout
+from lab.errors import BuildError, LabError, WaitTimeout
 from lab.process import check, end_group, file_tail, finish, group_is_alive, spawn, wait_group_gone
 
 SLEEP = "import time; time.sleep(60)"
@@ -58,6 +58,11 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     )
     done = finish((sys.executable, "-c", script), deadline=Deadline.after(20))
     wait_group_gone(int(done.output.split()[0]), Deadline.after(5))
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="cannot start no-such-program"), spawn(("no-such-program",), log=tmp_path / "log"):
+        pass
 
 
 def test_only_named_descriptors_are_inherited(tmp_path: Path) -> None:
