@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
+from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
 from lab.image import cached_guest_image
 from lab.process import finish
@@ -62,62 +63,6 @@ def packages() -> Capability:
     probed = f"missing: {', '.join(missing)}" if missing else "all programs found"
     hint = f"apt-get install --no-install-recommends {' '.join(missing)}" if missing else None
     return Capability("packages", not missing, probed, hint)
-
-
-def user_rights() -> Capability:
-    """Root, or an ordinary user with what building a root takes."""
-    user = os.geteuid()
-    if user == 0:
-        return Capability("user-rights", True, "running as root")
-    ranges = [name for name in ("subuid", "subgid") if not _has_range(Path("/etc") / name, user)]
-    if ranges:
-        hint = f"as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {_user_name(user)}"
-        return Capability("user-rights", False, f"user {user} has no range in /etc/{' and /etc/'.join(ranges)}", hint)
-    hint = "util-linux 2.38 and user namespaces are needed, to build roots without being root"
-    success = f"user {user} has subordinate user and group ids, and `unshare` can use them"
-    return _by_command("user-rights", ("unshare", "--map-root-user", "--map-auto", "true"), success, hint)
-
-
-def _user_name(user: int) -> str:
-    import pwd  # noqa: PLC0415 - not there where there are no users to speak of
-
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)
-
-
-def _has_range(path: Path, user: int) -> bool:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return False
-    return any(line.split(":")[0] in (str(user), _user_name(user)) for line in lines)
-
-
-def sandbox() -> Capability:
-    """Whether bwrap itself works: some distributions forbid user namespaces to programs by name."""
-    argv = ("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--die-with-parent", "true")
-    hint = "allow unprivileged user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
-    return _by_command("sandbox", argv, "ran `true` in bwrap", hint)
-
-
-def network_namespace() -> Capability:
-    """Whether a network namespace of one's own can be made."""
-    as_root = ("--map-root-user",) if os.geteuid() != 0 else ()
-    argv = ("unshare", *as_root, "--net", "true")
-    return _by_command(
-        "network-namespace", argv, f"ran `{' '.join(argv)}`", "needed by no scenario today; allow user namespaces to have it"
-    )
-
-
-def _by_command(name: str, argv: Sequence[str], success: str, hint: str) -> Capability:
-    if shutil.which(argv[0]) is None:
-        return Capability(name, False, f"{argv[0]} is not installed", "see the capability `packages`")
-    done = finish(argv, deadline=Deadline.after(PROBE_S))
-    if done.exit_status == 0:
-        return Capability(name, True, success)
-    return Capability(name, False, f"`{' '.join(argv)}` ended with {done.exit_status}: {done.output.strip()[-300:]}", hint)
 
 
 def mirror() -> Capability:

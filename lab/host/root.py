@@ -21,6 +21,7 @@ from lab.host.debian import bootstrapped, unpacked
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
+from lab.host.rights import require, sandbox, user_rights
 from lab.host.store import content_key, stored
 
 RECIPE = "host-root"
@@ -106,15 +107,17 @@ def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) 
         refresh: build it anew from what the mirror has today.
 
     Raises:
-        HostError: Debian packages are missing and may not be installed.
+        HostError: Debian packages are missing and may not be installed, or this user may not make or enter a root.
         ConfigError: the recipe is wrong or no mirror is known.
         BuildError: mmdebstrap or tar failed.
     """
     file = named_recipe(RECIPE, "host-root")
     ensure_packages(progress, deadline)
+    require(sandbox())
     key = _key(file)
 
     def build(folder: Path) -> None:
+        require(user_rights())
         with progress.step("building the host root"):
             _build(file, key, folder, progress, deadline.narrowed(BUILD_S))
 

@@ -19,6 +19,7 @@ from lab.host.debian import bootstrapped
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import Kernel, Recipe, RecipeFile, named_recipe
+from lab.host.rights import require, user_rights
 from lab.host.root import Bind, HostRoot, host_root, tell_drift
 from lab.host.store import content_key, files_key, stored
 from lab.image import cpio
@@ -69,6 +70,7 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
     root = host_root(progress, deadline)
 
     def build_tree(folder: Path) -> None:
+        require(user_rights())
         with progress.step(f"building the guest image {name}"):
             _build_tree(file, folder, root, progress, deadline.narrowed(BUILD_S))
 

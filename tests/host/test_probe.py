@@ -62,29 +62,12 @@ def test_apir_is_looked_for_in_the_library(tmp_path: Path, content: bytes, expec
     assert not probe.has_apir(tmp_path / "none")
 
 
-def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> None:
-    ranges = tmp_path / "subuid"
-    assert not probe._has_range(ranges, 4242)
-    ranges.write_text("other:100000:65536\n")
-    assert not probe._has_range(ranges, 4242)
-    ranges.write_text("other:100000:65536\n4242:165536:65536\n")
-    assert probe._has_range(ranges, 4242)
-
-
 def test_failing_probe_is_a_no() -> None:
     def fail() -> Capability:
         raise HostError("x", "broken", hint="mend it")
 
     answer = probe.probed_safely("x", fail)
     assert answer == Capability("x", False, "this host has no x: broken", "mend it")
-
-
-def test_command_that_fails_is_a_no_with_its_output() -> None:
-    answer = probe._by_command("x", ("sh", "-c", "echo because; exit 3"), "fine", "hint")
-    assert not answer.ok
-    assert "ended with 3: because" in answer.probed
-    assert probe._by_command("x", ("true",), "fine", "hint") == Capability("x", True, "fine")
-    assert "not installed" in probe._by_command("x", ("no-such-program",), "fine", "hint").probed
 
 
 def test_without_a_root_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
