@@ -69,7 +69,7 @@ def _shown_boot(group: Sequence[Variant], out: Path) -> ShownBoot:
     platform = real_platform()
     ingredients = platform.prepare(scenario, NothingBuilt(scenario.name), Deadline.after(DRY_S))
     decision = decided(scenario, platform.abilities(ingredients.root, ingredients.image.name))
-    logs = out / f"{RUN_STAND_IN}-{scenario.name}" / "logs" / group[0].id
+    logs = out.resolve() / f"{RUN_STAND_IN}-{scenario.name}" / "logs" / group[0].id
     boot = boot_plan(group, ingredients, decision, logs)
     launch = launch_plan(boot_spec(boot), logs)
     return ShownBoot(launch.argv, launch.environment, tuple(_shown_variant(variant) for variant in group), decision.unmet)

@@ -49,7 +49,7 @@ def run(plan: Sequence[PlannedScenario], choice: Choice, out: Path, listener: Ru
     results so far, and the outcome's status says ``interrupted``.
     """
     name = plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
-    with new_bundle(out, name) as bundle:
+    with new_bundle(out.resolve(), name) as bundle:
         book = RunBook(bundle, plan, choice)
         interrupted = False
         try:

@@ -77,6 +77,15 @@ def test_capset_10_is_not_advertised_to_a_run_without_it(running: Running) -> No
     assert "VIRGL_APIR_ADVERTISE_CAPSET" not in dict(bundle.run.boots[0].environment)
 
 
+def test_paths_given_to_qemu_are_absolute_wherever_bundles_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    fake = FakePlatform(Script(), tmp_path)
+    run(planned([Path("small.toml")], Choice()), Choice(), Path("runs"), SilentListener(), fake.platform())
+    (plan,) = fake.plans
+    assert dict(plan.variables)["VIRGL_APIR_CALL_LOG"].startswith(f"{tmp_path}/runs/")
+
+
 def test_every_variant_has_all_logs(running: Running) -> None:
     bundle = running(Script())
     for name in ("venus", "apir"):
