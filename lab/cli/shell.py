@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import shlex
-import shutil
 import signal
 import sys
 import tempfile
@@ -66,7 +65,7 @@ def _attached(guest: Guest, command: str) -> int:
         channel = transport.open_session(timeout=CONNECT_S)
         with contextlib.closing(channel), _raw_terminal() as on_terminal:
             if on_terminal:
-                size = shutil.get_terminal_size()
+                size = os.get_terminal_size(sys.stdout.fileno())
                 channel.get_pty(os.environ.get("TERM", "dumb"), size.columns, size.lines)
                 previous = signal.signal(signal.SIGWINCH, lambda *_: _resized(channel))
             channel.exec_command(command)
@@ -79,7 +78,7 @@ def _attached(guest: Guest, command: str) -> int:
 
 
 def _resized(channel: paramiko.Channel) -> None:
-    size = shutil.get_terminal_size()
+    size = os.get_terminal_size(sys.stdout.fileno())
     channel.resize_pty(size.columns, size.lines)
 
 

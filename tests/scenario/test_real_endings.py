@@ -7,10 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 
 from lab.bundle import Bundle, read_bundle
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.scenario
 
 RUN_S = 240.0
 BUILD_S = 900.0
+BOOT_S = 120.0
 LAB = (sys.executable, "-c", "from lab.cli import main; main()")
 SETUP_KEYS = {"host_root", "image", "guest_library", "host_library", "component", "ggml_library"}
 SCENARIO = """\
@@ -245,3 +247,19 @@ def test_doctor_and_setup_answer_as_promised(lab: Lab) -> None:
         answer = json.loads((lab.folder / f"{command}.log").read_text().splitlines()[-1])
         assert set(answer) == keys
     assert all(Path(path).exists() for path in answer.values())
+
+
+def test_shell_gives_a_terminal_in_the_guest_with_its_variables(lab: Lab) -> None:
+    built()
+    argv = ["-c", LAB[2], "shell", str(lab.folder / "endings.toml"), "--set", "guest.capset=apir"]
+    shell = pexpect.spawn(sys.executable, argv, timeout=BOOT_S, encoding="utf-8", dimensions=(30, 120))
+    with closing(shell):
+        shell.expect("# ")
+        shell.sendline("echo $GGML_REMOTING_USE_APIR_CAPSET $((20 + 22)); stty size; ls")
+        shell.expect("1 42")
+        shell.expect("30 120")
+        shell.expect("libggml-virtgpu.so")
+        shell.sendline("exit 3")
+        shell.expect(pexpect.EOF)
+    assert shell.exitstatus == 3
+    assert processes_with(str(lab.folder)) == []
