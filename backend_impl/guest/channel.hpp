@@ -24,6 +24,9 @@ enum class Outcome {
 };
 
 struct CallResult {
+    // Of a call that was not needed.
+    static CallResult done() { return {Outcome::answered, static_cast<uint32_t>(ReturnCode::ok)}; }
+
     Outcome outcome = Outcome::not_sent;
     uint32_t code = 0; // return code, when answered
 
@@ -43,10 +46,24 @@ struct CallTraits {
     uint64_t data_out = 0; // bytes in a data resource, for the call record
     uint64_t data_in = 0;
     size_t reply_limit = 64; // bytes of payload that are looked at
+    uint32_t device = 0; // addressed; others than the first need the extension devices
 };
+
+// A request for another device than the first, as on_device has it.
+template <typename Request> struct Addressed {
+    OnDeviceRequest address;
+    const Request &request;
+};
+template <typename Request> void write(Writer &writer, const Addressed<Request> &addressed) {
+    write(writer, addressed.address);
+    write(writer, addressed.request);
+}
 
 class Channel {
   public:
+    // Long enough, and a sum with it does not overflow.
+    static constexpr std::chrono::milliseconds no_deadline = std::chrono::hours(24 * 365 * 10);
+
     struct Deadlines {
         std::chrono::milliseconds ordinary;
         std::chrono::milliseconds graph;
@@ -56,7 +73,13 @@ class Channel {
 
     template <typename Request, typename Reply>
     CallResult call(Call number, const Request &request, Reply &reply, const CallTraits &traits = {}) {
-        Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
+        uint32_t call = static_cast<uint32_t>(number);
+        if (traits.device != 0) {
+            Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::on_device), traits);
+            exchange.record_as(call);
+            return exchange.run(Addressed<Request>{{traits.device, call}, request}, reply);
+        }
+        Exchange exchange(*this, CommandType::forward, call, traits);
         return exchange.run(request, reply);
     }
 
@@ -66,6 +89,9 @@ class Channel {
         Exchange exchange(*this, type, 0, {}, deadline);
         return exchange.run(request, reply);
     }
+
+    // From now on a graph has no deadline: whoever serves it sees to it that every call is answered. Before the first graph.
+    void trust_graphs() { deadlines_.graph = no_deadline; }
 
     bool lost() const { return lost_.load(std::memory_order_acquire); }
     // Ends all calls from now on; says why once.
@@ -83,6 +109,9 @@ class Channel {
         ~Exchange();
         Exchange(const Exchange &) = delete;
         Exchange &operator=(const Exchange &) = delete;
+
+        // The call that is meant, where another one carries it.
+        void record_as(uint32_t call) { record_.call = call; }
 
         template <typename Request, typename Reply> CallResult run(const Request &request, Reply &reply) {
             if (!ready()) return result_;
@@ -120,7 +149,7 @@ class Channel {
     Transport &transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;
-    const Deadlines deadlines_;
+    Deadlines deadlines_;
     const uint32_t type_offset_;
     std::atomic<bool> lost_{false};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply

@@ -1,8 +1,11 @@
 #include "config.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
+
+#include "apir_gen.hpp"
 
 namespace apir::guest {
 
@@ -28,17 +31,44 @@ T choice(const char *name, const std::pair<const char *, T> (&choices)[N], T oth
     return otherwise;
 }
 
-std::chrono::milliseconds deadline(const char *name, std::chrono::milliseconds otherwise) {
+std::optional<std::chrono::milliseconds> deadline(const char *name) {
     std::string value = text(name);
-    if (value.empty()) return otherwise;
+    if (value.empty()) return std::nullopt;
     char *end = nullptr;
     errno = 0;
     long number = std::strtol(value.c_str(), &end, 10);
     if (errno != 0 || *end != '\0' || number <= 0 || number > deadline_limit_ms) {
         log(LogLevel::warn, "%s is '%s'; it takes milliseconds from 1 to %ld", name, value.c_str(), deadline_limit_ms);
-        return otherwise;
+        return std::nullopt;
     }
     return std::chrono::milliseconds(number);
+}
+
+// 0 for a name that no extension has.
+uint64_t extension_named(const std::string &name) {
+    for (const NamedExtension &each : all_extensions)
+        if (name == each.name) return static_cast<uint64_t>(each.extension);
+    return 0;
+}
+
+uint64_t extensions(const char *name, uint64_t otherwise) {
+    std::string value = text(name);
+    if (value.empty() || value == "all") return otherwise;
+    if (value == "none") return 0;
+    uint64_t chosen = 0;
+    for (size_t at = 0; at <= value.size();) {
+        size_t end = std::min(value.find(',', at), value.size());
+        uint64_t bit = extension_named(value.substr(at, end - at));
+        if (bit == 0) {
+            std::string known = "all, none";
+            for (const NamedExtension &each : all_extensions) known += std::string(", ") + each.name;
+            log(LogLevel::warn, "%s is '%s'; known are %s", name, value.c_str(), known.c_str());
+            return otherwise;
+        }
+        chosen |= bit;
+        at = end + 1;
+    }
+    return chosen;
 }
 
 constexpr std::pair<const char *, LogLevel> log_levels[] = {
@@ -55,8 +85,9 @@ Config read_config() {
     config.render_node = text("GGML_VIRTGPU_RENDER_NODE");
     config.call_log_folder = text("GGML_VIRTGPU_CALL_LOG");
     config.data_path = choice("GGML_VIRTGPU_DATA_PATH", data_paths, config.data_path);
-    config.call_deadline = deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", config.call_deadline);
-    config.graph_deadline = deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", config.graph_deadline);
+    config.call_deadline = deadline("GGML_VIRTGPU_CALL_DEADLINE_MS").value_or(config.call_deadline);
+    config.graph_deadline = deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS");
+    config.extensions = extensions("GGML_VIRTGPU_EXTENSIONS", config.extensions);
     return config;
 }
 

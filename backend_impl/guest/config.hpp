@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "log.hpp"
@@ -19,9 +21,14 @@ struct Config {
     LogLevel log_level = LogLevel::warn;    // GGML_VIRTGPU_LOG: error, warn, info, debug
     // GGML_VIRTGPU_CALL_DEADLINE_MS: how long a call other than a graph may take.
     std::chrono::milliseconds call_deadline{60000};
-    // GGML_VIRTGPU_GRAPH_DEADLINE_MS: how long a graph may take. Generous: a graph's honest time has no upper bound that
-    // the guest could know, and a worker that died is told by the component at once.
-    std::chrono::milliseconds graph_deadline{600000};
+    // GGML_VIRTGPU_GRAPH_DEADLINE_MS: how long a graph may take, whoever serves it. Unset, it is graph_wait_ms; none where
+    // the component has the extension liveness, because a graph's honest time has no bound that the guest could know. What is
+    // guaranteed then: within 1 s of its worker's end a graph fails, and the device is lost; a worker that lives and does not
+    // get on is ended after the host's stall limit (VIRGL_APIR_STALL_LIMIT_MS, an hour). Other calls keep their deadline,
+    // counted from the end of the graph that they wait behind.
+    std::optional<std::chrono::milliseconds> graph_deadline;
+    // GGML_VIRTGPU_EXTENSIONS: all (the default), none, or names as protocol/apir.toml has them, with commas between.
+    uint64_t extensions = UINT64_MAX;
 };
 
 // Values that are not understood are warned of and left at their default.

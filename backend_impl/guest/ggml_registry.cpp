@@ -9,27 +9,40 @@ Registry &context_of(ggml_backend_reg_t reg) { return *static_cast<Registry *>(r
 
 const char *get_name(ggml_backend_reg_t) { return "ggml-virtgpu"; }
 
-size_t get_device_count(ggml_backend_reg_t reg) { return context_of(reg).device_count; }
+size_t get_device_count(ggml_backend_reg_t reg) { return context_of(reg).devices.size(); }
 
 ggml_backend_dev_t get_device(ggml_backend_reg_t reg, size_t index) {
-    return index < context_of(reg).device_count ? &context_of(reg).device : nullptr;
+    return index < context_of(reg).devices.size() ? context_of(reg).device(index) : nullptr;
+}
+
+void offer(Registry &context, std::unique_ptr<RemoteDevice> remote) {
+    log(LogLevel::info, "device %s: %s", remote->name().c_str(), remote->description().c_str());
+    auto added = std::make_unique<DeviceContext>();
+    added->buffer_type = make_buffer_type(&added->device, remote.get());
+    added->device = make_device(&context.reg, added.get());
+    added->remote = std::move(remote);
+    context.devices.push_back(std::move(added));
 }
 
 void bring_up(Registry &context, std::unique_ptr<Device> device) {
     Config config = read_config();
     set_log_level(config.log_level);
     std::string error;
-    std::unique_ptr<Session> session = Session::start(std::move(device), config, error);
-    if (session != nullptr) context.device_context.remote = RemoteDevice::ask(std::move(session), error);
-    if (context.device_context.remote == nullptr) {
-        log(LogLevel::error, "backend not available: %s", error.c_str());
-        return;
+    context.session = Session::start(std::move(device), config, error);
+    size_t count = context.session == nullptr ? 0 : RemoteDevice::count(*context.session, error);
+    for (uint32_t index = 0; index < count; ++index) {
+        std::unique_ptr<RemoteDevice> remote = RemoteDevice::ask(*context.session, index, error);
+        if (remote != nullptr) {
+            offer(context, std::move(remote));
+        } else if (index == 0) {
+            break;
+        } else {
+            log(LogLevel::warn, "the host's device %u is left out: %s", index, error.c_str());
+        }
     }
-    RemoteDevice *remote = context.device_context.remote.get();
-    context.device = make_device(&context.reg, &context.device_context);
-    context.device_context.buffer_type = make_buffer_type(&context.device, remote);
-    context.device_count = 1;
-    log(LogLevel::info, "device %s: %s", remote->name().c_str(), remote->description().c_str());
+    if (!context.devices.empty()) return;
+    context.session.reset();
+    log(LogLevel::error, "backend not available: %s", error.c_str());
 }
 
 } // namespace

@@ -23,18 +23,20 @@ template <typename Result, typename Body> Result guarded(const char *slot, Resul
     return otherwise;
 }
 
-// What a ggml device needs beside the struct: the remote device and the one buffer type that it has.
+// A ggml device, the remote device that it stands for, and the one buffer type that it has.
 struct DeviceContext {
     std::unique_ptr<RemoteDevice> remote;
     ggml_backend_buffer_type buffer_type;
+    ggml_backend_device device;
 };
 
 // A registry with its devices: none when set-up failed, and then the cause has been logged.
 struct Registry {
     ggml_backend_reg reg = {};
-    DeviceContext device_context;
-    ggml_backend_device device = {};
-    size_t device_count = 0; // 0 or 1: protocol 0.2 addresses device 0 only
+    std::unique_ptr<Session> session; // of all devices, and outlives them
+    std::vector<std::unique_ptr<DeviceContext>> devices; // of 0.2: one
+
+    ggml_backend_dev_t device(size_t index = 0) { return &devices.at(index)->device; }
 };
 
 // Sets up on the given device.

@@ -1,5 +1,6 @@
 #include "graph_encoding.hpp"
 
+#include <type_traits>
 #include <unordered_map>
 
 #include "tensor_encoding.hpp"
@@ -22,9 +23,11 @@ bool only_a_view(const ggml_tensor *tensor) {
 // Tensors of size 0 have no buffer and need none.
 bool reachable_by_host(const ggml_tensor *tensor) { return own_buffer(tensor) != nullptr || ggml_is_empty(tensor); }
 
-class Encoder {
+template <typename Message> class Encoder {
+    using Record = typename decltype(Message::tensors)::value_type;
+
   public:
-    Encoder(Graph &encoded, std::string &error) : encoded_(encoded), error_(error) {}
+    Encoder(Message &encoded, std::string &error) : encoded_(encoded), error_(error) {}
 
     bool add_node(const ggml_tensor *node) {
         if (!check_memory(node)) return false;
@@ -63,9 +66,10 @@ class Encoder {
     }
 
     bool add_record(const ggml_tensor *tensor) {
-        std::optional<TensorRecord> record = record_of(tensor);
+        std::optional<Record> record = record_of<Record>(tensor);
         if (!record) {
-            const char *why = fits_record(tensor) ? "lies outside its buffer" : "has a shape or stride beyond 32 bits";
+            const bool inside = std::is_same_v<Message, WideGraph> || fits_record(tensor);
+            const char *why = inside ? "lies outside its buffer" : "has a shape or stride beyond 32 bits";
             return fail(tensor, why);
         }
         record->id = id_of(tensor);
@@ -81,7 +85,7 @@ class Encoder {
         return false;
     }
 
-    Graph &encoded_;
+    Message &encoded_;
     std::string &error_;
     std::unordered_map<const ggml_tensor *, uint64_t> ids_;
     std::vector<const ggml_tensor *> pending_;
@@ -89,18 +93,23 @@ class Encoder {
 
 } // namespace
 
-bool encode_graph(ggml_cgraph *graph, Graph &encoded, std::string &error) {
-    encoded = Graph{};
-    Encoder encoder(encoded, error);
+template <typename Message> bool encode_graph(ggml_cgraph *graph, Message &encoded, std::string &error) {
+    encoded = Message{};
+    Encoder<Message> encoder(encoded, error);
     int count = ggml_graph_n_nodes(graph);
     for (int i = 0; i < count; ++i) {
         if (!encoder.add_node(ggml_graph_node(graph, i))) return false;
     }
     return true;
 }
+template bool encode_graph(ggml_cgraph *graph, Graph &encoded, std::string &error);
+template bool encode_graph(ggml_cgraph *graph, WideGraph &encoded, std::string &error);
 
-size_t encoded_size(const Graph &graph) {
-    return 4 + 8 * graph.nodes.size() + 4 + TensorRecord::wire_size * graph.tensors.size();
+bool graph_fits_records(ggml_cgraph *graph) {
+    int count = ggml_graph_n_nodes(graph);
+    for (int i = 0; i < count; ++i)
+        if (!op_fits_records(ggml_graph_node(graph, i))) return false;
+    return true;
 }
 
 } // namespace apir::guest

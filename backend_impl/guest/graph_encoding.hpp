@@ -1,4 +1,4 @@
-// A graph as call 22 has it: ids of the nodes, then a record of every tensor that can be reached from them.
+// A graph as calls 22 and 71 have it: ids of the nodes, then a record of every tensor that can be reached from them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,14 @@ namespace apir::guest {
 
 // False, with the cause in `error`, when a tensor does not fit the protocol or a node reads or writes memory that the
 // host does not have. Ids are 1, 2, … in the order in which tensors are met: no guest pointer leaves the guest.
-bool encode_graph(ggml_cgraph *graph, Graph &encoded, std::string &error);
+// `Message` is Graph or WideGraph.
+template <typename Message> bool encode_graph(ggml_cgraph *graph, Message &encoded, std::string &error);
 
-size_t encoded_size(const Graph &graph);
+// Whether shapes and strides of all nodes and their sources fit the records of call 22.
+bool graph_fits_records(ggml_cgraph *graph);
+
+template <typename Message> size_t encoded_size(const Message &graph) {
+    return 4 + 8 * graph.nodes.size() + 4 + decltype(graph.tensors)::value_type::wire_size * graph.tensors.size();
+}
 
 } // namespace apir::guest

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "log.hpp"
 #include "tensor_encoding.hpp"
@@ -84,49 +85,79 @@ class CopiedBuffer : public RemoteBuffer {
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         uint8_t *to = static_cast<uint8_t *>(data);
-        return in_pieces(tensor, offset, size, [&](const TensorRecord &record, BlobPool::Lease &slot, size_t done, size_t n) {
-            BufferGetTensorReply reply;
+        return in_pieces(tensor, offset, size, [&](const auto &record, BlobPool::Lease &slot, size_t done, size_t n) {
             CallTraits traits;
             traits.data_in = n;
-            CallResult result = session().channel().call(
-                Call::buffer_get_tensor, BufferGetTensorRequest{handle(), record, slot->resource, offset + done, n}, reply, traits);
+            CallResult result = exchange<GetCalls>(record, slot->resource, offset + done, n, traits);
             if (result.ok()) std::memcpy(to + done, slot->memory, n);
             return settle("get_tensor", result, slot);
         });
     }
 
   private:
+    struct SetCalls {
+        using Request = BufferSetTensorRequest;
+        using Reply = BufferSetTensorReply;
+        using WideRequest = WideSetTensorRequest;
+        using WideReply = WideSetTensorReply;
+        static constexpr Call call = Call::buffer_set_tensor;
+        static constexpr Call wide_call = Call::wide_set_tensor;
+    };
+    struct GetCalls {
+        using Request = BufferGetTensorRequest;
+        using Reply = BufferGetTensorReply;
+        using WideRequest = WideGetTensorRequest;
+        using WideReply = WideGetTensorReply;
+        static constexpr Call call = Call::buffer_get_tensor;
+        static constexpr Call wide_call = Call::wide_get_tensor;
+    };
+
+    template <typename Calls, typename Record>
+    CallResult exchange(const Record &record, uint32_t resource, size_t offset, size_t size, const CallTraits &traits) {
+        if constexpr (std::is_same_v<Record, WideTensorRecord>) {
+            typename Calls::WideReply reply;
+            typename Calls::WideRequest request{handle(), record, resource, offset, size};
+            return session().channel().call(Calls::wide_call, request, reply, traits);
+        } else {
+            typename Calls::Reply reply;
+            typename Calls::Request request{handle(), record, resource, offset, size};
+            return session().channel().call(Calls::call, request, reply, traits);
+        }
+    }
+
     // Runs `fill_slot(slot memory, bytes done, bytes)` for each piece and sends it.
     template <typename FillSlot> bool send(const ggml_tensor *tensor, size_t offset, size_t size, FillSlot fill_slot) {
-        return in_pieces(tensor, offset, size, [&](const TensorRecord &record, BlobPool::Lease &slot, size_t done, size_t n) {
+        return in_pieces(tensor, offset, size, [&](const auto &record, BlobPool::Lease &slot, size_t done, size_t n) {
             fill_slot(slot->memory, done, n);
-            BufferSetTensorReply reply;
             CallTraits traits;
             traits.data_out = n;
-            CallResult result = session().channel().call(
-                Call::buffer_set_tensor, BufferSetTensorRequest{handle(), record, slot->resource, offset + done, n}, reply, traits);
-            return settle("set_tensor", result, slot);
+            return settle("set_tensor", exchange<SetCalls>(record, slot->resource, offset + done, n, traits), slot);
         });
     }
 
-    // A data slot is lent per piece: other threads get theirs in between.
+    // Runs `piece(record, slot, bytes done, bytes)` until all is done, with a record that the tensor fits into.
     template <typename Piece> bool in_pieces(const ggml_tensor *tensor, size_t offset, size_t size, Piece piece) {
         size_t at = 0;
         if (!range_in(*this, tensor, offset, size, at)) return false;
-        std::optional<TensorRecord> record = record_of(tensor);
-        if (!record) {
-            log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
-            return false;
+        if (auto record = record_of<TensorRecord>(tensor)) return in_pieces_of(*record, size, piece);
+        if (session().has(Extension::wide_shapes)) {
+            if (auto record = record_of<WideTensorRecord>(tensor)) return in_pieces_of(*record, size, piece);
         }
-        record->id = 1; // one tensor in the call: any id that is not 0
+        log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
+        return false;
+    }
+
+    // A data slot is lent per piece: other threads get theirs in between.
+    template <typename Record, typename Piece> bool in_pieces_of(Record &record, size_t size, Piece piece) {
+        record.id = 1; // one tensor in the call: any id that is not 0
         for (size_t done = 0; done < size;) {
             BlobPool::Lease slot = session().data_slots().take(session().channel().deadline(Patience::ordinary));
             if (!slot) {
-                log(LogLevel::error, "tensor '%s': no data slot is free", tensor->name);
+                log(LogLevel::error, "tensor '%s': no data slot is free", record.name);
                 return false;
             }
             size_t n = std::min(size - done, slot->size);
-            if (!piece(*record, slot, done, n)) return false;
+            if (!piece(record, slot, done, n)) return false;
             done += n;
         }
         return true;
@@ -154,18 +185,26 @@ bool RemoteBuffer::clear(uint8_t value) {
 }
 
 bool RemoteBuffer::copy(const ggml_tensor *source, const ggml_tensor *destination) {
-    std::optional<TensorRecord> from = record_of(source);
-    std::optional<TensorRecord> to = record_of(destination);
+    if (fits_record(source) && fits_record(destination))
+        return copy_as<TensorRecord, BufferCpyTensorRequest, BufferCpyTensorReply>(Call::buffer_cpy_tensor, source, destination);
+    return session_.has(Extension::wide_shapes) &&
+           copy_as<WideTensorRecord, WideCpyTensorRequest, WideCpyTensorReply>(Call::wide_cpy_tensor, source, destination);
+}
+
+template <typename Record, typename Request, typename Reply>
+bool RemoteBuffer::copy_as(Call call, const ggml_tensor *source, const ggml_tensor *destination) {
+    std::optional<Record> from = record_of<Record>(source);
+    std::optional<Record> to = record_of<Record>(destination);
     if (!from || !to) return false;
     // The host looks at these two as plain tensors; ids only have to be there and to differ.
     from->id = 1;
     to->id = 2;
-    BufferCpyTensorReply reply;
-    CallResult result = session_.channel().call(Call::buffer_cpy_tensor, BufferCpyTensorRequest{handle_, *from, *to}, reply);
+    Reply reply;
+    CallResult result = session_.channel().call(call, Request{handle_, *from, *to}, reply);
     return result.ok() && reply.copied;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size) {
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size) {
     Blob blob;
     Status status = session.buffer_blobs().take(size, blob);
     if (!status.ok()) {
@@ -173,8 +212,10 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size) {
         return nullptr;
     }
     DeviceBufferFromPtrReply reply;
+    CallTraits traits;
+    traits.device = device;
     CallResult result =
-        session.channel().call(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{blob.resource, size, size}, reply);
+        session.channel().call(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{blob.resource, size, size}, reply, traits);
     if (result.ok() && reply.buffer != 0) return std::make_unique<SharedBuffer>(session, reply.buffer, blob, size);
     log(LogLevel::debug, "buffer_from_ptr: %s", result.ok() ? "refused" : result.text().c_str());
     // As with a buffer: without an answer the host may still come to use the blob.

@@ -40,15 +40,18 @@ class RemoteBuffer {
     bool free_on_host();
 
   private:
+    template <typename Record, typename Request, typename Reply>
+    bool copy_as(Call call, const ggml_tensor *source, const ggml_tensor *destination);
+
     Session &session_;
     const uint64_t handle_;
     void *const base_;
     const size_t size_;
 };
 
-// A buffer of `size` bytes. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
+// A buffer of `size` bytes, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
 // error here, for there may be another way.
-std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, size_t size);
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size);
 std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size);
 
 } // namespace apir::guest

@@ -1,6 +1,7 @@
 #include "remote_device.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "graph_encoding.hpp"
 #include "log.hpp"
@@ -65,8 +66,22 @@ ggml_status ggml_status_of(int32_t status) {
 
 } // namespace
 
-std::unique_ptr<RemoteDevice> RemoteDevice::ask(std::unique_ptr<Session> session, std::string &error) {
-    std::unique_ptr<RemoteDevice> device(new RemoteDevice(std::move(session)));
+size_t RemoteDevice::count(Session &session, std::string &error) {
+    DeviceGetCountReply reply;
+    CallResult result = session.channel().call(Call::device_get_count, DeviceGetCountRequest{}, reply);
+    if (!result.ok()) {
+        error = failed(Call::device_get_count, result).text();
+        return 0;
+    }
+    if (reply.count <= 0) {
+        error = "the host offers no device";
+        return 0;
+    }
+    return session.has(Extension::devices) ? std::min<size_t>(static_cast<size_t>(reply.count), max_devices) : 1;
+}
+
+std::unique_ptr<RemoteDevice> RemoteDevice::ask(Session &session, uint32_t index, std::string &error) {
+    std::unique_ptr<RemoteDevice> device(new RemoteDevice(session, index));
     Status status = device->ask_device();
     if (status.ok()) status = device->ask_buffer_type();
     if (status.ok()) return device;
@@ -77,24 +92,19 @@ std::unique_ptr<RemoteDevice> RemoteDevice::ask(std::unique_ptr<Session> session
 Status RemoteDevice::ask_device() {
     CallTraits text;
     text.reply_limit = text_reply;
-    DeviceGetCountReply count;
-    CallResult result = channel().call(Call::device_get_count, DeviceGetCountRequest{}, count);
-    if (!result.ok()) return failed(Call::device_get_count, result);
-    if (count.count <= 0) return Status::failure("the host offers no device");
-
     DeviceGetNameReply name;
-    result = channel().call(Call::device_get_name, DeviceGetNameRequest{}, name, text);
+    CallResult result = call(Call::device_get_name, DeviceGetNameRequest{}, name, text);
     if (!result.ok()) return failed(Call::device_get_name, result);
     DeviceGetDescriptionReply description;
-    result = channel().call(Call::device_get_description, DeviceGetDescriptionRequest{}, description, text);
+    result = call(Call::device_get_description, DeviceGetDescriptionRequest{}, description, text);
     if (!result.ok()) return failed(Call::device_get_description, result);
     DeviceGetTypeReply type;
-    result = channel().call(Call::device_get_type, DeviceGetTypeRequest{}, type);
+    result = call(Call::device_get_type, DeviceGetTypeRequest{}, type);
     if (!result.ok()) return failed(Call::device_get_type, result);
-    result = channel().call(Call::device_get_props, DeviceGetPropsRequest{}, props_);
+    result = call(Call::device_get_props, DeviceGetPropsRequest{}, props_);
     if (!result.ok()) return failed(Call::device_get_props, result);
 
-    if (session_->config().data_path == DataPath::shared && !props_.buffer_from_host_ptr) {
+    if (session_.config().data_path == DataPath::shared && !props_.buffer_from_host_ptr) {
         log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
     }
     host_type_ = static_cast<DeviceType>(type.type);
@@ -106,20 +116,20 @@ Status RemoteDevice::ask_device() {
 
 Status RemoteDevice::ask_buffer_type() {
     DeviceGetBufferTypeReply buft;
-    CallResult result = channel().call(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, buft);
+    CallResult result = call(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, buft);
     if (!result.ok()) return failed(Call::device_get_buffer_type, result);
     buft_ = buft.buft;
 
     CallTraits text;
     text.reply_limit = text_reply;
     BufferTypeGetNameReply name;
-    result = channel().call(Call::buffer_type_get_name, BufferTypeGetNameRequest{buft_}, name, text);
+    result = call(Call::buffer_type_get_name, BufferTypeGetNameRequest{buft_}, name, text);
     if (!result.ok()) return failed(Call::buffer_type_get_name, result);
     BufferTypeGetAlignmentReply alignment;
-    result = channel().call(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{buft_}, alignment);
+    result = call(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{buft_}, alignment);
     if (!result.ok()) return failed(Call::buffer_type_get_alignment, result);
     BufferTypeGetMaxSizeReply max_size;
-    result = channel().call(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{buft_}, max_size);
+    result = call(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{buft_}, max_size);
     if (!result.ok()) return failed(Call::buffer_type_get_max_size, result);
 
     uint64_t bytes = alignment.alignment;
@@ -134,45 +144,59 @@ Status RemoteDevice::ask_buffer_type() {
 
 void RemoteDevice::memory(size_t &free, size_t &total) {
     DeviceGetMemoryReply reply;
-    CallResult result = channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
+    CallResult result = call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
     result.report("get_memory");
     free = result.ok() ? reply.free : 0;
     total = result.ok() ? reply.total : 0;
 }
 
+template <typename Request, typename Reply> CallResult RemoteDevice::ask_support(const Request &request, bool &supported) {
+    constexpr bool wide = std::is_same_v<Request, WideSupportsOpRequest>;
+    std::string signature = encoded_bytes(request);
+    if (supported_.find(signature, supported)) return CallResult::done();
+    Reply reply;
+    CallResult result = call(wide ? Call::wide_supports_op : Call::device_supports_op, request, reply);
+    supported = result.ok() && reply.supported;
+    if (result.ok()) supported_.keep(signature, supported);
+    return result;
+}
+
 bool RemoteDevice::supports_op(const ggml_tensor *op) {
-    if (!op_fits_records(op)) {
+    bool supported = false;
+    CallResult result;
+    if (session_.has(Extension::wide_shapes)) {
+        result = ask_support<WideSupportsOpRequest, WideSupportsOpReply>({op_records_of(op)}, supported);
+    } else if (op_fits_records(op)) {
+        result = ask_support<DeviceSupportsOpRequest, DeviceSupportsOpReply>({op_record_of(op)}, supported);
+    } else {
         log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));
         return false;
     }
-    DeviceSupportsOpRequest request{op_record_of(op)};
-    std::string signature = op_signature(request.op);
-    bool supported = false;
-    if (supported_.find(signature, supported)) return supported;
-    DeviceSupportsOpReply reply;
-    CallResult result = channel().call(Call::device_supports_op, request, reply);
-    if (!result.ok()) {
-        result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
-        return false;
-    }
-    supported_.keep(signature, reply.supported);
-    return reply.supported;
+    if (!result.ok()) result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
+    return supported;
 }
 
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
     const size_t bytes = ggml_nbytes(tensor);
-    BufferTypeGetAllocSizeRequest request{buft_, op_record_of(tensor)};
+    const bool wide = session_.has(Extension::wide_shapes);
+    BufferTypeGetAllocSizeRequest request{buft_, {}};
+    WideGetAllocSizeRequest wide_request{buft_, {}};
+    if (wide) wide_request.tensors = op_records_of(tensor);
+    else request.op = op_record_of(tensor);
     // A model's weights differ by name only, layer by layer: their sizes do not.
-    std::string signature = op_signature(without_names(request.op));
+    std::string signature = wide ? encoded_bytes(WideGetAllocSizeRequest{buft_, without_names(wide_request.tensors)})
+                                 : encoded_bytes(BufferTypeGetAllocSizeRequest{buft_, without_names(request.op)});
     uint64_t size = 0;
     if (!alloc_sizes_.find(signature, size)) {
         BufferTypeGetAllocSizeReply reply;
-        CallResult result = channel().call(Call::buffer_type_get_alloc_size, request, reply);
+        WideGetAllocSizeReply wide_reply;
+        CallResult result = wide ? call(Call::wide_get_alloc_size, wide_request, wide_reply)
+                                 : call(Call::buffer_type_get_alloc_size, request, reply);
         if (!result.ok()) {
             result.report("get_alloc_size");
             return bytes;
         }
-        size = reply.size;
+        size = wide ? wide_reply.size : reply.size;
         alloc_sizes_.keep(signature, size);
     }
     if (size > bytes && !may_need_more(tensor)) {
@@ -184,26 +208,33 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
 }
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
-    if (session_->config().data_path != DataPath::copied && props_.buffer_from_host_ptr) {
-        if (auto buffer = allocate_shared(*session_, size)) return buffer;
+    if (session_.config().data_path != DataPath::copied && props_.buffer_from_host_ptr) {
+        if (auto buffer = allocate_shared(session_, index_, size)) return buffer;
     }
-    return allocate_copied(*session_, buft_, size);
+    return allocate_copied(session_, buft_, size);
 }
 
 ggml_status RemoteDevice::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
-    Graph encoded;
     std::string error;
-    if (!encode_graph(graph, encoded, error)) {
-        log(LogLevel::error, "graph refused: %s", error.c_str());
-        return GGML_STATUS_FAILED;
+    // The records of 0.2 are smaller: they are used wherever they do.
+    if (graph_fits_records(graph) || !session_.has(Extension::wide_shapes)) {
+        Graph encoded;
+        if (encode_graph(graph, encoded, error))
+            return send_graph<Graph, BackendGraphComputeRequest, BackendGraphComputeReply>(Call::backend_graph_compute, encoded);
+    } else {
+        WideGraph encoded;
+        if (encode_graph(graph, encoded, error))
+            return send_graph<WideGraph, WideGraphComputeRequest, WideGraphComputeReply>(Call::wide_graph_compute, encoded);
     }
-    return send_graph(encoded);
+    log(LogLevel::error, "graph refused: %s", error.c_str());
+    return GGML_STATUS_FAILED;
 }
 
-ggml_status RemoteDevice::send_graph(const Graph &graph) {
+template <typename Message, typename Request, typename Reply>
+ggml_status RemoteDevice::send_graph(Call number, const Message &graph) {
     size_t size = encoded_size(graph);
-    BlobPool::Lease slot = session_->data_slots().take_sized(size, channel().deadline(Patience::graph));
+    BlobPool::Lease slot = session_.data_slots().take_sized(size, session_.channel().deadline(Patience::graph));
     if (!slot) {
         log(LogLevel::error, "graph of %zu bytes: no data slot", size);
         return GGML_STATUS_FAILED;
@@ -213,9 +244,8 @@ ggml_status RemoteDevice::send_graph(const Graph &graph) {
     CallTraits traits;
     traits.patience = Patience::graph;
     traits.data_out = size;
-    BackendGraphComputeReply reply;
-    CallResult result =
-        channel().call(Call::backend_graph_compute, BackendGraphComputeRequest{slot->resource, size}, reply, traits);
+    Reply reply;
+    CallResult result = call(number, Request{slot->resource, size}, reply, traits);
     if (result.timed_out()) slot.retire();
     result.report("graph_compute");
     return result.ok() ? ggml_status_of(reply.status) : GGML_STATUS_FAILED;

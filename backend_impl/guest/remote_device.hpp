@@ -1,4 +1,4 @@
-// The host's device as the guest knows it: what is asked once at start, and what is asked anew.
+// A device of the host as the guest knows it: what is asked once at start, and what is asked anew.
 #pragma once
 
 #include <mutex>
@@ -34,8 +34,11 @@ template <typename Answer> class AnswerCache {
 
 class RemoteDevice {
   public:
-    // Asks the host for its device 0. nullptr, with the cause in `error`, when it has none or answers nonsense.
-    static std::unique_ptr<RemoteDevice> ask(std::unique_ptr<Session> session, std::string &error);
+    // Devices that can be asked for: all of the host's with the extension devices, else the first. 0, with the cause in
+    // `error`, when the host has none.
+    static size_t count(Session &session, std::string &error);
+    // Asks the host about one of them. nullptr, with the cause in `error`, when it answers nonsense. The session outlives it.
+    static std::unique_ptr<RemoteDevice> ask(Session &session, uint32_t index, std::string &error);
 
     const std::string &name() const { return name_; }
     const std::string &description() const { return description_; }
@@ -57,14 +60,21 @@ class RemoteDevice {
     ggml_status compute(ggml_cgraph *graph);
 
   private:
-    explicit RemoteDevice(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+    RemoteDevice(Session &session, uint32_t index) : session_(session), index_(index) {}
 
-    Channel &channel() { return session_->channel(); }
+    // A call that means this device.
+    template <typename Request, typename Reply>
+    CallResult call(Call number, const Request &request, Reply &reply, CallTraits traits = {}) {
+        traits.device = index_;
+        return session_.channel().call(number, request, reply, traits);
+    }
     Status ask_device();
     Status ask_buffer_type();
-    ggml_status send_graph(const Graph &graph);
+    template <typename Request, typename Reply> CallResult ask_support(const Request &request, bool &supported);
+    template <typename Message, typename Request, typename Reply> ggml_status send_graph(Call call, const Message &graph);
 
-    std::unique_ptr<Session> session_;
+    Session &session_;
+    const uint32_t index_;
     std::string name_;
     std::string description_;
     std::string buffer_type_name_;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr size_t reply_slot_limit = 64;
 constexpr size_t data_slot_limit = 4;
 constexpr size_t least_data_slot = size_t{64} << 10;
-constexpr uint64_t offered_extensions = 0;
+constexpr uint64_t known_extensions = component_extensions | host_library_extensions;
 
 struct Nothing {};
 void write(Writer &, const Nothing &) {}
@@ -120,7 +120,7 @@ Session::Session(std::unique_ptr<Device> device, const Config &config, uint32_t 
       reply_slots_(*device_, reply_page_size, reply_page_size, reply_slot_limit),
       data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit), buffer_blobs_(*device_),
       transport_(std::make_unique<ExecbufferTransport>(*device_)),
-      channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline}, capset == venus_capset),
+      channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
       id_(random_id()) {}
 
 void Session::open_call_log() {
@@ -172,9 +172,14 @@ Status Session::load_library() {
 // Any refusal means a peer of 0.2, and no extensions.
 void Session::negotiate() {
     NegotiateReply reply;
-    CallResult result = channel_.call(Call::negotiate, NegotiateRequest{1, offered_extensions, id_}, reply);
-    if (result.ok()) extensions_ = reply.accepted & offered_extensions;
-    log(LogLevel::debug, "negotiation: %s", result.text().c_str());
+    const uint64_t offered = config_.extensions & known_extensions;
+    CallResult result = channel_.call(Call::negotiate, NegotiateRequest{1, offered, id_}, reply);
+    if (result.ok()) extensions_ = reply.accepted & offered;
+    if (has(Extension::liveness) && !config_.graph_deadline) channel_.trust_graphs();
+    std::string names;
+    for (const NamedExtension &each : all_extensions)
+        if (has(each.extension)) names += std::string(" ") + each.name;
+    log(LogLevel::info, "extensions:%s (%s)", names.empty() ? " none" : names.c_str(), result.text().c_str());
 }
 
 } // namespace apir::guest

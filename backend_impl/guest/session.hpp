@@ -26,8 +26,8 @@ class Session {
     // Blobs for buffers.
     BlobReserve &buffer_blobs() { return buffer_blobs_; }
     const Config &config() const { return config_; }
-    // Bits of the extensions that both sides have.
-    uint64_t extensions() const { return extensions_; }
+    // Whether both sides have it.
+    bool has(Extension extension) const { return (extensions_ & static_cast<uint64_t>(extension)) != 0; }
 
   private:
     Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset);

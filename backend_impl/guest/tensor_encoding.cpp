@@ -1,6 +1,7 @@
 #include "tensor_encoding.hpp"
 
 #include <cstring>
+#include <type_traits>
 
 #include "ggml_slots.hpp"
 #include "remote_buffer.hpp"
@@ -51,18 +52,35 @@ bool op_fits_records(const ggml_tensor *op) {
     return true;
 }
 
-std::optional<TensorRecord> record_of(const ggml_tensor *tensor) {
-    if (!fits_record(tensor)) return std::nullopt;
-    TensorRecord record;
+namespace {
+
+// Type, shape, op, parameters and flags.
+template <typename Record> Record described(const ggml_tensor *tensor) {
+    Record record;
     record.type = tensor->type;
     for (int i = 0; i < GGML_MAX_DIMS; ++i) {
-        record.ne[i] = static_cast<uint32_t>(tensor->ne[i]);
-        record.nb[i] = static_cast<uint32_t>(tensor->nb[i]);
+        record.ne[i] = static_cast<std::remove_reference_t<decltype(record.ne[i])>>(tensor->ne[i]);
+        record.nb[i] = static_cast<std::remove_reference_t<decltype(record.nb[i])>>(tensor->nb[i]);
     }
     record.op = tensor->op;
     std::memcpy(record.op_params, tensor->op_params, sizeof record.op_params);
     record.flags = tensor->flags;
+    return record;
+}
+
+template <typename Record> void set_name(Record &record, const ggml_tensor *tensor) {
     std::memcpy(record.name, tensor->name, strnlen(tensor->name, sizeof record.name - 1));
+}
+
+bool fits(const ggml_tensor *, const WideTensorRecord &) { return true; }
+bool fits(const ggml_tensor *tensor, const TensorRecord &) { return fits_record(tensor); }
+
+} // namespace
+
+template <typename Record> std::optional<Record> record_of(const ggml_tensor *tensor) {
+    Record record = described<Record>(tensor);
+    if (!fits(tensor, record)) return std::nullopt;
+    set_name(record, tensor);
     if (ggml_backend_buffer_t buffer = own_buffer(tensor)) {
         const RemoteBuffer &remote = remote_buffer(buffer);
         uint64_t data = reinterpret_cast<uintptr_t>(tensor->data);
@@ -72,6 +90,33 @@ std::optional<TensorRecord> record_of(const ggml_tensor *tensor) {
         record.data = data - base;
     }
     return record;
+}
+template std::optional<TensorRecord> record_of(const ggml_tensor *tensor);
+template std::optional<WideTensorRecord> record_of(const ggml_tensor *tensor);
+
+std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op) {
+    std::vector<const ggml_tensor *> tensors{op};
+    auto id_of = [&](const ggml_tensor *tensor) -> uint64_t {
+        if (tensor == nullptr) return 0;
+        size_t at = 0;
+        while (at < tensors.size() && tensors[at] != tensor) ++at;
+        if (at == tensors.size()) tensors.push_back(tensor);
+        return at + 1;
+    };
+    WideTensorRecord first = described<WideTensorRecord>(op);
+    first.id = 1;
+    first.view_src = id_of(op->view_src);
+    first.view_offs = op->view_offs;
+    for (size_t i = 0; i < max_sources; ++i) first.src[i] = id_of(op->src[i]);
+    std::vector<WideTensorRecord> records{first};
+    for (size_t i = 1; i < tensors.size(); ++i) {
+        records.push_back(described<WideTensorRecord>(tensors[i]));
+        records.back().id = i + 1;
+    }
+    // A leaf keeps its name, as in raw_of.
+    for (size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i]->op == GGML_OP_NONE) set_name(records[i], tensors[i]);
+    return records;
 }
 
 OpRecord op_record_of(const ggml_tensor *op) {
@@ -96,11 +141,9 @@ OpRecord without_names(OpRecord op) {
     return op;
 }
 
-std::string op_signature(const OpRecord &op) {
-    uint8_t bytes[RawTensor::wire_size * (max_sources + 2) + 8];
-    Writer writer(bytes, sizeof bytes);
-    write(writer, op);
-    return std::string(reinterpret_cast<const char *>(bytes), writer.size());
+std::vector<WideTensorRecord> without_names(std::vector<WideTensorRecord> op) {
+    for (WideTensorRecord &record : op) std::memset(record.name, 0, sizeof record.name);
+    return op;
 }
 
 } // namespace apir::guest

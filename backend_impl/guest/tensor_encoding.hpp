@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "abi/backend_interface.hpp"
 #include "apir_gen.hpp"
@@ -16,18 +18,28 @@ bool fits_record(const ggml_tensor *tensor);
 // The same for an op with its sources and its view source.
 bool op_fits_records(const ggml_tensor *op);
 
-// The tensor's own part of a record: no id, no sources, no view source. Nothing when it does not fit, or when its data
-// pointer lies outside its buffer.
-std::optional<TensorRecord> record_of(const ggml_tensor *tensor);
+// The tensor's own part of a record (TensorRecord or WideTensorRecord): no id, no sources, no view source. Nothing when it
+// does not fit, or when its data pointer lies outside its buffer.
+template <typename Record> std::optional<Record> record_of(const ggml_tensor *tensor);
 
 // An op with its sources for calls 6 and 15. No guest pointer leaves the guest: pointers are 0 or, where the other side
 // reads them as "there is one", 1. Sources behind the first missing one are left out, as the wire has no place for them.
 OpRecord op_record_of(const ggml_tensor *op);
 
+// The same for calls 66 and 67: the op first, then its view source and its sources, each once, with ids from 1. Sources keep
+// their places.
+std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op);
+
 // The same op with nameless tensors.
 OpRecord without_names(OpRecord op);
+std::vector<WideTensorRecord> without_names(std::vector<WideTensorRecord> op);
 
-// The bytes that an answer to calls 6 and 15 depends on.
-std::string op_signature(const OpRecord &op);
+// A request's bytes, which its answer depends on.
+template <typename Request> std::string encoded_bytes(const Request &request) {
+    uint8_t bytes[RawTensor::wire_size * (max_sources + 2) + 32];
+    Writer writer(bytes, sizeof bytes);
+    write(writer, request);
+    return std::string(reinterpret_cast<const char *>(bytes), writer.size());
+}
 
 } // namespace apir::guest

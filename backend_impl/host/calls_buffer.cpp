@@ -10,7 +10,7 @@ namespace apir::host {
 namespace {
 
 // A tensor of its own in a buffer, as calls 17 to 19 name it: no source, no view.
-ggml_tensor placed(const TensorRecord &record, const Buffer &buffer) {
+template <typename Record> ggml_tensor placed(const Record &record, const Buffer &buffer) {
     ggml_tensor tensor{};
     fill(tensor, record);
     tensor.op = GGML_OP_NONE;
@@ -37,32 +37,69 @@ bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
 
 BufferGetBaseReply Session::on_buffer_get_base(const BufferGetBaseRequest &request) { return {buffer(request.buffer).told_base}; }
 
-BufferSetTensorReply Session::on_buffer_set_tensor(const BufferSetTensorRequest &request) {
+template <typename Request> void Session::set_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     if (request.size != 0) ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);
-    return {};
 }
 
-BufferGetTensorReply Session::on_buffer_get_tensor(const BufferGetTensorRequest &request) {
+template <typename Request> void Session::get_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+}
+
+template <typename Request> bool Session::copy_tensor(const Request &request) {
+    ggml_tensor destination = placed(request.destination, buffer(request.buffer));
+    const Buffer *from = buffers_.find(request.source.buffer);
+    if (from == nullptr) return false;
+    ggml_tensor source = placed(request.source, *from);
+    if (!same_layout(source, destination)) return false;
+    if (source.data == destination.data && source.buffer == destination.buffer) return true;
+    if (overlap(source, destination)) return false;
+    if (ggml_nbytes(&source) != 0) ggml_backend_tensor_copy(&source, &destination);
+    return true;
+}
+
+template <typename Record> int32_t Session::compute(uint32_t resource, uint64_t size) {
+    if (size > max_graph_bytes) refuse("a graph of %" PRIu64 " bytes", size);
+    SharedRange bytes = shared(resource, size);
+    ggml_cgraph *graph = graphs_.build<Record>(bytes.data, bytes.size, buffers_, device().ggml);
+    if (graph == nullptr) return static_cast<int32_t>(GraphStatus::ok);
+    return static_cast<int32_t>(ggml_backend_graph_compute(device().backend.get(), graph));
+}
+
+BufferSetTensorReply Session::on_buffer_set_tensor(const BufferSetTensorRequest &request) {
+    set_tensor(request);
     return {};
 }
 
-BufferCpyTensorReply Session::on_buffer_cpy_tensor(const BufferCpyTensorRequest &request) {
-    ggml_tensor destination = placed(request.destination, buffer(request.buffer));
-    const Buffer *from = buffers_.find(request.source.buffer);
-    if (from == nullptr) return {false};
-    ggml_tensor source = placed(request.source, *from);
-    if (!same_layout(source, destination)) return {false};
-    if (source.data == destination.data && source.buffer == destination.buffer) return {true};
-    if (overlap(source, destination)) return {false};
-    if (ggml_nbytes(&source) != 0) ggml_backend_tensor_copy(&source, &destination);
-    return {true};
+WideSetTensorReply Session::on_wide_set_tensor(const WideSetTensorRequest &request) {
+    set_tensor(request);
+    return {};
+}
+
+BufferGetTensorReply Session::on_buffer_get_tensor(const BufferGetTensorRequest &request) {
+    get_tensor(request);
+    return {};
+}
+
+WideGetTensorReply Session::on_wide_get_tensor(const WideGetTensorRequest &request) {
+    get_tensor(request);
+    return {};
+}
+
+BufferCpyTensorReply Session::on_buffer_cpy_tensor(const BufferCpyTensorRequest &request) { return {copy_tensor(request)}; }
+WideCpyTensorReply Session::on_wide_cpy_tensor(const WideCpyTensorRequest &request) { return {copy_tensor(request)}; }
+
+BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {
+    return {compute<TensorRecord>(request.resource, request.size)};
+}
+
+WideGraphComputeReply Session::on_wide_graph_compute(const WideGraphComputeRequest &request) {
+    return {compute<WideTensorRecord>(request.resource, request.size)};
 }
 
 BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
@@ -74,15 +111,6 @@ BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferReque
     buffer(request.buffer);
     buffers_.remove(request.buffer);
     return {};
-}
-
-BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {
-    if (request.size > max_graph_bytes) refuse("a graph of %" PRIu64 " bytes", request.size);
-    SharedRange bytes = shared(request.resource, request.size);
-    // The guest may write to the resource while it is read: the graph is decoded from a copy.
-    ggml_cgraph *graph = graphs_.build(bytes.data, bytes.size, buffers_, library_.device());
-    if (graph == nullptr) return {static_cast<int32_t>(GraphStatus::ok)};
-    return {static_cast<int32_t>(ggml_backend_graph_compute(library_.backend(), graph))};
 }
 
 } // namespace apir::host

@@ -15,11 +15,12 @@ constexpr uint64_t last_base = uint64_t{1} << 46;
 
 } // namespace
 
-uint64_t Session::handle_of(ggml_backend_buffer_type_t type) {
+uint64_t Session::handle_of(HostDevice &device) {
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(device.ggml);
     if (type == nullptr) refuse("the device has no buffer type");
-    // The device always gives the same one.
-    if (device_buffer_type_ == 0 || *buffer_types_.find(device_buffer_type_) != type) device_buffer_type_ = buffer_types_.add(type);
-    return device_buffer_type_;
+    // A device always gives the same one.
+    if (device.buffer_type == 0 || *buffer_types_.find(device.buffer_type) != type) device.buffer_type = buffer_types_.add(type);
+    return device.buffer_type;
 }
 
 uint64_t Session::made_up_base(const void *base, uint64_t size, uint64_t alignment) {
@@ -41,18 +42,25 @@ uint64_t Session::keep(ggml_backend_buffer_t made, uint64_t size) {
     return buffers_.add(std::move(buffer));
 }
 
+uint64_t Session::alloc_size(ggml_backend_buffer_type_t type, OpTensors &op) {
+    ggml_backend_dev_t owner = ggml_backend_buft_get_device(type);
+    // Some backends look at the sources of some ops: then they have to be there.
+    if (!op.acceptable(owner == nullptr ? device().ggml : owner)) op.forget_op();
+    return ggml_backend_buft_get_alloc_size(type, op.tensor());
+}
+
 DeviceBufferFromPtrReply Session::on_device_buffer_from_ptr(const DeviceBufferFromPtrRequest &request) {
-    if (!library_.props().caps.buffer_from_host_ptr) refuse("the device makes no buffers from host memory");
+    if (!device().props.caps.buffer_from_host_ptr) refuse("the device makes no buffers from host memory");
     if (request.size == 0) refuse("a buffer of no bytes");
     if (buffers_.size() >= max_buffers) refuse("%zu buffers are enough", buffers_.size());
     SharedRange range = shared(request.resource, request.size);
     uint64_t largest = request.max_tensor_size < request.size ? request.max_tensor_size : request.size;
-    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(library_.device());
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(device().ggml);
     if (reinterpret_cast<uintptr_t>(range.data) % ggml_backend_buft_get_alignment(type) != 0)
         refuse("resource %" PRIu32 " is not aligned for the device", request.resource);
-    ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(library_.device(), range.data, request.size, largest);
+    ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(device().ggml, range.data, request.size, largest);
     if (made == nullptr) return {0, 0};
-    return {keep(made, request.size), handle_of(type)};
+    return {keep(made, request.size), handle_of(device())};
 }
 
 BufferTypeGetNameReply Session::on_buffer_type_get_name(const BufferTypeGetNameRequest &request) {
@@ -74,7 +82,8 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     if (buffers_.size() >= max_buffers) refuse("%zu buffers are enough", buffers_.size());
     size_t free = 0;
     size_t total = 0;
-    ggml_backend_dev_memory(library_.device(), &free, &total);
+    ggml_backend_dev_t owner = ggml_backend_buft_get_device(type);
+    ggml_backend_dev_memory(owner == nullptr ? device().ggml : owner, &free, &total);
     // What the device can never hold is not tried: an overcommitting kernel would promise it. Devices may not know their total.
     bool impossible =
         request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || (total != 0 && request.size > total);
@@ -84,11 +93,13 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
 }
 
 BufferTypeGetAllocSizeReply Session::on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request) {
-    ggml_backend_buffer_type_t type = buffer_type(request.buft);
     OpTensors op(request.op);
-    // Some backends look at the sources of some ops: then they have to be there.
-    if (!op.acceptable(library_.device())) op.forget_op();
-    return {ggml_backend_buft_get_alloc_size(type, op.tensor())};
+    return {alloc_size(buffer_type(request.buft), op)};
+}
+
+WideGetAllocSizeReply Session::on_wide_get_alloc_size(const WideGetAllocSizeRequest &request) {
+    OpTensors op(request.tensors);
+    return {alloc_size(buffer_type(request.buft), op)};
 }
 
 } // namespace apir::host

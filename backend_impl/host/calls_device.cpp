@@ -9,9 +9,12 @@
 namespace apir::host {
 namespace {
 
-// Extensions of this library: none yet.
-constexpr uint64_t known_extensions = 0;
 constexpr uint32_t negotiation_version = 1;
+
+// What cannot be remoted at all is not an error: the guest asks in order to know.
+bool supported(const OpTensors &op, ggml_backend_dev_t device) {
+    return op.acceptable(device) && ggml_backend_dev_supports_op(device, op.tensor());
+}
 
 } // namespace
 
@@ -23,41 +26,43 @@ DeviceGetCountReply Session::on_device_get_count(const DeviceGetCountRequest &) 
     return {static_cast<int32_t>(library_.device_count())};
 }
 
-DeviceGetNameReply Session::on_device_get_name(const DeviceGetNameRequest &) { return {ggml_backend_dev_name(library_.device())}; }
+DeviceGetNameReply Session::on_device_get_name(const DeviceGetNameRequest &) { return {ggml_backend_dev_name(device().ggml)}; }
 
 DeviceGetDescriptionReply Session::on_device_get_description(const DeviceGetDescriptionRequest &) {
-    return {ggml_backend_dev_description(library_.device())};
+    return {ggml_backend_dev_description(device().ggml)};
 }
 
 DeviceGetTypeReply Session::on_device_get_type(const DeviceGetTypeRequest &) {
-    return {static_cast<uint32_t>(ggml_backend_dev_type(library_.device()))};
+    return {static_cast<uint32_t>(ggml_backend_dev_type(device().ggml))};
 }
 
 DeviceGetMemoryReply Session::on_device_get_memory(const DeviceGetMemoryRequest &) {
     size_t free = 0;
     size_t total = 0;
-    ggml_backend_dev_memory(library_.device(), &free, &total);
+    ggml_backend_dev_memory(device().ggml, &free, &total);
     return {free, total};
 }
 
 DeviceSupportsOpReply Session::on_device_supports_op(const DeviceSupportsOpRequest &request) {
-    OpTensors op(request.op);
-    // What cannot be remoted at all is not an error here: the guest asks in order to know.
-    return {op.acceptable(library_.device()) && ggml_backend_dev_supports_op(library_.device(), op.tensor())};
+    return {supported(OpTensors(request.op), device().ggml)};
+}
+
+WideSupportsOpReply Session::on_wide_supports_op(const WideSupportsOpRequest &request) {
+    return {supported(OpTensors(request.tensors), device().ggml)};
 }
 
 DeviceGetBufferTypeReply Session::on_device_get_buffer_type(const DeviceGetBufferTypeRequest &) {
-    return {handle_of(ggml_backend_dev_buffer_type(library_.device()))};
+    return {handle_of(device())};
 }
 
 DeviceGetPropsReply Session::on_device_get_props(const DeviceGetPropsRequest &) {
-    const ggml_backend_dev_caps &caps = library_.props().caps;
+    const ggml_backend_dev_caps &caps = device().props.caps;
     return {caps.async, caps.host_buffer, caps.buffer_from_host_ptr, caps.events, caps.mmap_support};
 }
 
 NegotiateReply Session::on_negotiate(const NegotiateRequest &request) {
     if (request.version != negotiation_version) refuse("negotiation version %" PRIu32, request.version);
-    return {request.offered & known_extensions};
+    return {request.offered & host_library_extensions};
 }
 
 } // namespace apir::host

@@ -20,10 +20,25 @@ void place(ggml_tensor &tensor, uint64_t data, const Buffer &buffer, uint64_t re
 
 GraphBuilder::GraphBuilder() = default;
 
-ggml_cgraph *GraphBuilder::build(const void *bytes, uint64_t size, BufferTable &buffers, ggml_backend_dev_t device) {
-    decode(bytes, size);
-    if (graph_.nodes.empty()) return nullptr;
-    fill_tensors(buffers);
+// The guest may write to the resource while it is read: what is checked is a copy.
+Reader GraphBuilder::copied(const void *bytes, uint64_t size) {
+    const auto *from = static_cast<const uint8_t *>(bytes);
+    bytes_.assign(from, from + size);
+    return {bytes_.data(), bytes_.size()};
+}
+
+void GraphBuilder::read_nodes(Reader &reader) {
+    ids_.resize(reader.count(sizeof(uint64_t)));
+    for (uint64_t &id : ids_) id = reader.u64();
+}
+
+void GraphBuilder::start_tensors(size_t count) {
+    links_.resize(count);
+    tensors_.assign(count, ggml_tensor{});
+}
+
+ggml_cgraph *GraphBuilder::link_all(BufferTable &buffers, ggml_backend_dev_t device) {
+    place_tensors(buffers);
     order_nodes();
     link_views();
     for (uint32_t index : nodes_) link_node(index);
@@ -36,23 +51,13 @@ ggml_cgraph *GraphBuilder::build(const void *bytes, uint64_t size, BufferTable &
     return assemble();
 }
 
-void GraphBuilder::decode(const void *bytes, uint64_t size) {
-    const auto *from = static_cast<const uint8_t *>(bytes);
-    bytes_.assign(from, from + size);
-    Reader reader(bytes_.data(), bytes_.size());
-    if (!read(reader, graph_)) refuse("a graph that ends before its end");
-}
-
-void GraphBuilder::fill_tensors(BufferTable &buffers) {
-    size_t count = graph_.tensors.size();
-    index_.reset(count);
-    tensors_.assign(count, ggml_tensor{});
+void GraphBuilder::place_tensors(BufferTable &buffers) {
+    index_.reset(links_.size());
     uint64_t last_handle = 0;
     const Buffer *buffer = nullptr;
-    for (size_t i = 0; i < count; ++i) {
-        const TensorRecord &record = graph_.tensors[i];
+    for (size_t i = 0; i < links_.size(); ++i) {
+        const Links &record = links_[i];
         if (!index_.add(record.id, static_cast<uint32_t>(i))) refuse("tensor id %#" PRIx64 " is 0 or occurs twice", record.id);
-        fill(tensors_[i], record);
         uint64_t reach = extent_of(tensors_[i]).strided;
         if (record.buffer == 0) continue;
         if (record.buffer != last_handle) buffer = buffers.find(record.buffer);
@@ -65,7 +70,7 @@ void GraphBuilder::fill_tensors(BufferTable &buffers) {
 void GraphBuilder::order_nodes() {
     order_.assign(tensors_.size(), 0);
     nodes_.clear();
-    for (uint64_t id : graph_.nodes) {
+    for (uint64_t id : ids_) {
         uint32_t index = index_.find(id);
         if (index == IdIndex::none) refuse("node %#" PRIx64 " is not among the tensors", id);
         if (order_[index] != 0) refuse("node %#" PRIx64 " occurs twice", id);
@@ -78,12 +83,12 @@ void GraphBuilder::order_nodes() {
 
 void GraphBuilder::link_views() {
     for (size_t i = 0; i < tensors_.size(); ++i) {
-        const TensorRecord &record = graph_.tensors[i];
+        const Links &record = links_[i];
         if (record.view_src == 0) continue;
         uint32_t source = index_.find(record.view_src);
         if (source == IdIndex::none) refuse("view source %#" PRIx64 " is not among the tensors", record.view_src);
         // ggml itself lets every view look into the tensor that owns the data.
-        if (graph_.tensors[source].view_src != 0) refuse("a view of a view");
+        if (links_[source].view_src != 0) refuse("a view of a view");
         tensors_[i].view_src = &tensors_[source];
         tensors_[i].view_offs = record.view_offs;
         if (tensors_[i].buffer == nullptr) continue;
@@ -96,7 +101,7 @@ void GraphBuilder::link_views() {
 }
 
 void GraphBuilder::link_node(size_t index) {
-    const TensorRecord &record = graph_.tensors[index];
+    const Links &record = links_[index];
     for (size_t i = 0; i < max_sources; ++i) {
         if (record.src[i] == 0) continue;
         uint32_t source = index_.find(record.src[i]);
@@ -110,15 +115,25 @@ void GraphBuilder::link_node(size_t index) {
     }
 }
 
-void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) const {
+// A backend that is handed memory of a kind that it does not know follows addresses which are none.
+void GraphBuilder::check_memory(const ggml_tensor &tensor, ggml_backend_dev_t device) {
+    if (tensor.buffer == nullptr) refuse("tensor '%s' has no memory", tensor.name);
+    ggml_backend_buffer_type_t type = ggml_backend_buffer_get_type(tensor.buffer);
+    if (type == usable_ && device == user_) return;
+    if (!ggml_backend_dev_supports_buft(device, type)) refuse("tensor '%s' is in memory of another device", tensor.name);
+    usable_ = type;
+    user_ = device;
+}
+
+void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     const ggml_tensor &node = tensors_[index];
     check_op(node, device);
     if (is_view_op(node.op)) return;
-    if (node.buffer == nullptr) refuse("node '%s' has no memory", node.name);
+    check_memory(node, device);
     for (const ggml_tensor *source : node.src)
-        if (source != nullptr && source->buffer == nullptr) refuse("source '%s' has no memory", source->name);
+        if (source != nullptr) check_memory(*source, device);
     // Kernels write some results as if they were contiguous, whatever the strides are.
-    const TensorRecord &record = graph_.tensors[index];
+    const Links &record = links_[index];
     uint64_t size = ggml_backend_buffer_get_size(node.buffer);
     if (!within(record.data, extent_of(node).packed, size)) refuse("node '%s' leaves its buffer", node.name);
     if (!ggml_backend_dev_supports_op(device, &node))

@@ -91,6 +91,12 @@ APIR_EXPORT uint32_t apir_backend_initialize(uint32_t context, apir_callbacks *c
     }
 }
 
+// Beyond the documented interface: where our worker wants to see that a long call gets on. Called once, when the
+// context is initialised; other components do not know it.
+APIR_EXPORT void apir_backend_progress(uint32_t context, std::atomic<uint64_t> *beats) {
+    if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->beat(beats);
+}
+
 APIR_EXPORT void apir_backend_deinit(uint32_t context) {
     try {
         std::shared_ptr<apir::host::Session> session;

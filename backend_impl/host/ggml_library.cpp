@@ -1,5 +1,6 @@
 #include "ggml_library.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sched.h>
@@ -56,25 +57,59 @@ int wished_threads(const char *text) {
 
 } // namespace
 
-GgmlLibrary::GgmlLibrary(const GgmlOptions &options) : registry_(registered(options)) {
+GgmlLibrary::GgmlLibrary(const GgmlOptions &options)
+    : registry_(registered(options)), threads_(options.threads == nullptr ? "" : options.threads),
+      devices_(std::min<size_t>(ggml_backend_reg_dev_count(registry_), max_devices)) {
     if (device_count() == 0)
         throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' offers no device"};
-    device_ = ggml_backend_reg_dev_get(registry_, 0);
-    if (device_ == nullptr)
-        throw InitFailure{InitCode::no_device,
-                          std::string("the GGML library '") + options.path + "' does not give its first device"};
-    backend_.reset(ggml_backend_dev_init(device_, nullptr));
-    if (backend_ == nullptr)
+    device(0);
+    log(Level::info, "ggml-virtgpu-backend: '%s' is ready: registry %s, %zu devices", options.path, ggml_backend_reg_name(registry_),
+        device_count());
+}
+
+HostDevice &GgmlLibrary::device(size_t index) {
+    HostDevice &found = devices_.at(index);
+    if (found.backend == nullptr) open(found, index);
+    return found;
+}
+
+void GgmlLibrary::open(HostDevice &device, size_t index) {
+    device.ggml = ggml_backend_reg_dev_get(registry_, index);
+    if (device.ggml == nullptr)
+        throw InitFailure{InitCode::no_device, "the GGML library does not give its device " + std::to_string(index)};
+    device.backend.reset(ggml_backend_dev_init(device.ggml, nullptr));
+    if (device.backend == nullptr)
         throw InitFailure{InitCode::backend_init_failed,
-                          std::string("device '") + ggml_backend_dev_name(device_) + "' cannot be initialised"};
-    ggml_backend_dev_get_props(device_, &props_);
-    // ggml-cpu's own default is 4 threads, which on fewer cores makes small graphs forty times slower.
-    auto set_threads =
+                          std::string("device '") + ggml_backend_dev_name(device.ggml) + "' cannot be initialised"};
+    ggml_backend_dev_get_props(device.ggml, &device.props);
+    watch(device.backend.get());
+    int threads = set_threads(device.backend.get());
+    log(Level::info, "ggml-virtgpu-backend: device %zu is %s (%s), %d threads", index, ggml_backend_dev_name(device.ggml),
+        ggml_backend_dev_description(device.ggml), threads);
+}
+
+// ggml-cpu's own default is 4 threads, which on fewer cores makes small graphs forty times slower.
+int GgmlLibrary::set_threads(ggml_backend_t backend) const {
+    auto set =
         reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_n_threads"));
-    int threads = set_threads == nullptr ? 0 : wished_threads(options.threads);
-    if (set_threads != nullptr) set_threads(backend_.get(), threads);
-    log(Level::info, "ggml-virtgpu-backend: '%s' is ready: registry %s, device %s (%s), %d threads", options.path,
-        ggml_backend_reg_name(registry_), ggml_backend_dev_name(device_), ggml_backend_dev_description(device_), threads);
+    if (set == nullptr) return 0;
+    int threads = wished_threads(threads_.c_str());
+    set(backend, threads);
+    return threads;
+}
+
+// The callback asks whether to abort, after each node: that somebody asks is what we want to know.
+void GgmlLibrary::watch(ggml_backend_t backend) {
+    auto set = reinterpret_cast<ggml_backend_set_abort_callback_t>(
+        ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_abort_callback"));
+    if (set == nullptr) return;
+    set(
+        backend,
+        [](void *library) {
+            if (auto *beats = static_cast<GgmlLibrary *>(library)->beats_) beats->fetch_add(1, std::memory_order_relaxed);
+            return false;
+        },
+        this);
 }
 
 } // namespace apir::host

@@ -52,6 +52,25 @@ DispatchCode Session::dispatch(const apir_callbacks &callbacks, uint32_t call, R
     std::lock_guard lock(mutex_);
     callbacks_ = &callbacks;
     if (reply.remaining() < least_reply_room) refuse("a reply resource with room for %zu bytes", reply.remaining());
+    return dispatch_on(library_.device(0), call, request, reply);
+}
+
+// The device holds for the one call: calls come one at a time.
+DispatchCode Session::on_on_device(Reader &request, Writer &reply) {
+    OnDeviceRequest address;
+    if (!read(request, address)) refuse("the request is too short");
+    if (address.call == static_cast<uint32_t>(Call::on_device) || address.call == static_cast<uint32_t>(Call::negotiate))
+        refuse("call %" PRIu32 " on a device", address.call);
+    if (address.device >= library_.device_count()) refuse("device %" PRIu32 " of %zu", address.device, library_.device_count());
+    try {
+        return dispatch_on(library_.device(address.device), address.call, request, reply);
+    } catch (const InitFailure &failure) {
+        refuse("%s", failure.text.c_str());
+    }
+}
+
+DispatchCode Session::dispatch_on(HostDevice &device, uint32_t call, Reader &request, Writer &reply) {
+    device_ = &device;
     auto on = [&](auto act) {
         answer(*this, act, request, reply);
         return DispatchCode::ok;
@@ -81,6 +100,13 @@ DispatchCode Session::dispatch(const apir_callbacks &callbacks, uint32_t call, R
     case Call::buffer_free_buffer: return on(&Session::on_buffer_free_buffer);
     case Call::backend_graph_compute: return on(&Session::on_backend_graph_compute);
     case Call::negotiate: return on(&Session::on_negotiate);
+    case Call::on_device: return on_on_device(request, reply);
+    case Call::wide_supports_op: return on(&Session::on_wide_supports_op);
+    case Call::wide_get_alloc_size: return on(&Session::on_wide_get_alloc_size);
+    case Call::wide_set_tensor: return on(&Session::on_wide_set_tensor);
+    case Call::wide_get_tensor: return on(&Session::on_wide_get_tensor);
+    case Call::wide_cpy_tensor: return on(&Session::on_wide_cpy_tensor);
+    case Call::wide_graph_compute: return on(&Session::on_wide_graph_compute);
     }
     return DispatchCode::unknown;
 }

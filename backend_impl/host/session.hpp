@@ -19,6 +19,7 @@
 #include "handles.hpp"
 #include "log.hpp"
 #include "shared_memory.hpp"
+#include "supports_op.hpp"
 
 namespace apir::host {
 
@@ -34,6 +35,8 @@ class Session {
 
     // Reads the request, acts, writes the reply. Throws Refusal (and what allocation throws), then `reply` means nothing.
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
+
+    void beat(std::atomic<uint64_t> *beats) { library_.beat(beats); }
 
     // Whether a refusal is to be logged: not the same one again and again, and not for ever.
     bool may_log_refusal(const char *text) {
@@ -52,6 +55,7 @@ class Session {
     DeviceSupportsOpReply on_device_supports_op(const DeviceSupportsOpRequest &request);
     DeviceGetBufferTypeReply on_device_get_buffer_type(const DeviceGetBufferTypeRequest &request);
     DeviceGetPropsReply on_device_get_props(const DeviceGetPropsRequest &request);
+    WideSupportsOpReply on_wide_supports_op(const WideSupportsOpRequest &request);
     NegotiateReply on_negotiate(const NegotiateRequest &request);
 
     // calls_buffer_type.cpp
@@ -62,6 +66,7 @@ class Session {
     BufferTypeIsHostReply on_buffer_type_is_host(const BufferTypeIsHostRequest &request);
     BufferTypeAllocBufferReply on_buffer_type_alloc_buffer(const BufferTypeAllocBufferRequest &request);
     BufferTypeGetAllocSizeReply on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request);
+    WideGetAllocSizeReply on_wide_get_alloc_size(const WideGetAllocSizeRequest &request);
 
     // calls_buffer.cpp
     BufferGetBaseReply on_buffer_get_base(const BufferGetBaseRequest &request);
@@ -71,13 +76,26 @@ class Session {
     BufferClearReply on_buffer_clear(const BufferClearRequest &request);
     BufferFreeBufferReply on_buffer_free_buffer(const BufferFreeBufferRequest &request);
     BackendGraphComputeReply on_backend_graph_compute(const BackendGraphComputeRequest &request);
+    WideSetTensorReply on_wide_set_tensor(const WideSetTensorRequest &request);
+    WideGetTensorReply on_wide_get_tensor(const WideGetTensorRequest &request);
+    WideCpyTensorReply on_wide_cpy_tensor(const WideCpyTensorRequest &request);
+    WideGraphComputeReply on_wide_graph_compute(const WideGraphComputeRequest &request);
 
   private:
+    DispatchCode dispatch_on(HostDevice &device, uint32_t call, Reader &request, Writer &reply);
+    DispatchCode on_on_device(Reader &request, Writer &reply);
+    HostDevice &device() { return *device_; }
     // Throws Refusal for a handle that is none.
     ggml_backend_buffer_type_t buffer_type(uint64_t handle);
     Buffer &buffer(uint64_t handle);
     SharedRange shared(uint32_t resource, uint64_t size) { return memory_.range(*callbacks_, resource, size); }
-    uint64_t handle_of(ggml_backend_buffer_type_t type);
+    // Of the device's default buffer type.
+    uint64_t handle_of(HostDevice &device);
+    uint64_t alloc_size(ggml_backend_buffer_type_t type, OpTensors &op);
+    template <typename Request> void set_tensor(const Request &request);
+    template <typename Request> void get_tensor(const Request &request);
+    template <typename Request> bool copy_tensor(const Request &request);
+    template <typename Record> int32_t compute(uint32_t resource, uint64_t size);
     uint64_t keep(ggml_backend_buffer_t made, uint64_t size);
     uint64_t made_up_base(const void *base, uint64_t size, uint64_t alignment);
 
@@ -88,8 +106,8 @@ class Session {
     std::string last_refusal_;
     SharedMemory memory_;
     GgmlLibrary library_;
+    HostDevice *device_ = nullptr; // that the call under way addresses
     HandleTable<ggml_backend_buffer_type_t, HandleKind::buffer_type> buffer_types_;
-    uint64_t device_buffer_type_ = 0;
     BufferTable buffers_;
     uint64_t next_base_;
     GraphBuilder graphs_;

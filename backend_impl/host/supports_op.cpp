@@ -1,5 +1,7 @@
 #include "supports_op.hpp"
 
+#include <cinttypes>
+
 #include "op_rules.hpp"
 #include "refusal.hpp"
 #include "tensor_check.hpp"
@@ -21,6 +23,27 @@ OpTensors::OpTensors(const OpRecord &record) {
         extent_of(sources_[i]);
         op_.src[i] = &sources_[i];
     }
+}
+
+OpTensors::OpTensors(const std::vector<WideTensorRecord> &records) {
+    if (records.empty() || records.size() > max_sources + 2) refuse("an op of %zu tensors", records.size());
+    auto with_id = [&](uint64_t id) -> ggml_tensor * {
+        if (id == 0) return nullptr;
+        for (size_t i = 1; i < records.size(); ++i)
+            if (records[i].id == id) return &sources_[i - 1];
+        // A cast names itself as where it writes.
+        if (records[0].id == id) return &op_;
+        refuse("source %#" PRIx64 " is not among the tensors", id);
+    };
+    for (size_t i = 0; i < records.size(); ++i) {
+        ggml_tensor &tensor = i == 0 ? op_ : sources_[i - 1];
+        fill(tensor, records[i]);
+        extent_of(tensor);
+    }
+    op_.view_src = with_id(records[0].view_src);
+    if (op_.view_src == &op_) refuse("a view of itself");
+    op_.view_offs = records[0].view_offs;
+    for (size_t i = 0; i < max_sources; ++i) op_.src[i] = with_id(records[0].src[i]);
 }
 
 bool OpTensors::acceptable(ggml_backend_dev_t device) const {

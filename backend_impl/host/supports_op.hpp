@@ -1,5 +1,7 @@
-// An op with its sources, rebuilt from the in-line form of calls 6 and 15. No pointer of the guest's is followed or kept.
+// An op with its sources, rebuilt from the in-line form of calls 6 and 15 or from records. No pointer of the guest's is followed or kept.
 #pragma once
+
+#include <vector>
 
 #include <apir_gen.hpp>
 #include <ggml-backend.h>
@@ -10,6 +12,8 @@ class OpTensors {
   public:
     // Throws Refusal when a record is no tensor of ggml's.
     explicit OpTensors(const OpRecord &record);
+    // The op first; its sources and its view source by id.
+    explicit OpTensors(const std::vector<WideTensorRecord> &records);
     OpTensors(const OpTensors &) = delete;
     OpTensors &operator=(const OpTensors &) = delete;
 
@@ -22,7 +26,7 @@ class OpTensors {
   private:
     ggml_tensor op_{};
     ggml_tensor view_{};
-    ggml_tensor sources_[max_sources]{};
+    ggml_tensor sources_[max_sources + 1]{}; // of records: all but the op
 };
 
 } // namespace apir::host

@@ -62,6 +62,11 @@ void fill(ggml_tensor &tensor, const TensorRecord &record) {
     set_op(tensor, record.op, record.op_params, record.flags, record.name);
 }
 
+void fill(ggml_tensor &tensor, const WideTensorRecord &record) {
+    set_shape(tensor, record.type, record.ne, record.nb);
+    set_op(tensor, record.op, record.op_params, record.flags, record.name);
+}
+
 void fill(ggml_tensor &tensor, const RawTensor &record) {
     set_shape(tensor, record.type, record.ne, record.nb);
     set_op(tensor, record.op, record.op_params, record.flags, record.name);

@@ -24,6 +24,7 @@ struct Extent {
 
 // Fills type, shape, op, parameters, flags and name; no pointer. Throws Refusal when type or shape is none that ggml knows.
 void fill(ggml_tensor &tensor, const TensorRecord &record);
+void fill(ggml_tensor &tensor, const WideTensorRecord &record);
 void fill(ggml_tensor &tensor, const RawTensor &record);
 
 // The reach of a filled tensor; throws Refusal when it is beyond max_extent.

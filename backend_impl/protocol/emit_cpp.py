@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend_impl.protocol.schema import LIST, SCALARS, Call, Enum, Field, Message, Schema, Struct
+from backend_impl.protocol.schema import LIST, SCALARS, Call, Enum, Extension, Field, Message, Schema, Struct
 
 BANNER = "// Generated from backend_impl/protocol/apir.toml by `python -m backend_impl.protocol`. Do not edit."
 
@@ -55,6 +55,7 @@ def lines(schema: Schema) -> Iterator[str]:
         yield f"inline constexpr uint32_t {constant.name} = {constant.value};"
     for enum in schema.enums:
         yield from enum_lines(enum)
+    yield from extension_lines(schema.extensions)
     yield from call_lines(schema.calls)
     for struct in schema.structs:
         yield from struct_lines(struct)
@@ -78,6 +79,28 @@ def enum_lines(enum: Enum) -> Iterator[str]:
     for value in enum.values:
         yield f"    {value.name} = {value.value}, // {value.doc}"
     yield "};"
+
+
+def extension_lines(extensions: tuple[Extension, ...]) -> Iterator[str]:
+    """The extensions' bits and names."""
+    yield ""
+    yield "// Extensions, as bits of a negotiation."
+    yield "enum class Extension : uint64_t {"
+    for extension in extensions:
+        yield f"    {extension.name} = uint64_t{{1}} << {extension.bit}, // {extension.doc}"
+    yield "};"
+    yield ""
+    yield "struct NamedExtension {"
+    yield "    Extension extension;"
+    yield "    const char *name;"
+    yield "};"
+    yield f"inline constexpr std::array<NamedExtension, {len(extensions)}> all_extensions = {{{{"
+    for extension in extensions:
+        yield f'    {{Extension::{extension.name}, "{extension.name}"}},'
+    yield "}};"
+    for by in ("component", "host_library"):
+        names = [f"uint64_t(Extension::{extension.name})" for extension in extensions if extension.by == by]
+        yield f"inline constexpr uint64_t {by}_extensions = {' | '.join(names) or '0'};"
 
 
 def call_lines(calls: tuple[Call, ...]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def lines(schema: Schema) -> Iterator[str]:
     yield ""
     yield "import struct"
     yield "from dataclasses import dataclass"
-    yield "from enum import IntEnum"
+    yield "from enum import IntEnum, IntFlag"
     yield "from typing import ClassVar"
     yield ""
     yield "from lab.apir.wire import Reader, Writer, until_nul"
@@ -68,6 +68,7 @@ def lines(schema: Schema) -> Iterator[str]:
         yield f'"""{constant.doc}"""'
     for enum in schema.enums:
         yield from enum_lines(enum.name, enum)
+    yield from extension_lines(schema)
     yield from call_lines(schema)
     for struct in schema.structs:
         yield from struct_lines(struct)
@@ -87,6 +88,20 @@ def enum_lines(name: str, enum: Enum) -> Iterator[str]:
     for value in enum.values:
         yield f"    {value.name.upper()} = {value.value}"
         yield f'    """{value.doc}"""'
+
+
+def extension_lines(schema: Schema) -> Iterator[str]:
+    """The extensions' bits."""
+    yield ""
+    yield ""
+    yield "class Extension(IntFlag):"
+    yield '    """Extensions, as bits of a negotiation."""'
+    yield ""
+    for extension in schema.extensions:
+        yield f"    {extension.name.upper()} = 1 << {extension.bit}"
+        yield f"    {docstring(extension.doc)}"
+    if not schema.extensions:
+        yield "    pass"
 
 
 def call_lines(schema: Schema) -> Iterator[str]:

@@ -23,6 +23,8 @@ SCALARS = ("bool", "u8", "i32", "u32", "i64", "u64")
 MESSAGE_ONLY = ("string", "op")
 SCALAR_BYTES = {"char": 1, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
 FIRST_EXTENSION = 64
+NEGOTIATION = "negotiate"
+BITS = 64
 LIST = re.compile(r"list<(\w+)>")
 CPP_KEYWORDS = frozenset(
     {"bool", "case", "char", "const", "default", "delete", "double", "enum", "extern", "float", "int", "long", "namespace", "new"}
@@ -109,6 +111,16 @@ class Message(Frozen):
     fields: tuple[Field, ...]
 
 
+class Extension(Frozen):
+    """Something beyond the base protocol: ``1 << bit`` in a negotiation. ``by``: who of the host's side has it."""
+
+    name: str
+    bit: int
+    since: Version
+    by: Literal["component", "host_library"]
+    doc: str
+
+
 class Call(Frozen):
     """A Forward call with its request and reply."""
 
@@ -131,6 +143,7 @@ class Schema(Frozen):
     structs: tuple[Struct, ...] = ()
     messages: tuple[Message, ...] = ()
     calls: tuple[Call, ...] = ()
+    extensions: tuple[Extension, ...] = ()
     retired_calls: tuple[int, ...] = ()
 
     def all_messages(self) -> tuple[Message, ...]:
@@ -184,18 +197,20 @@ def problems_of(schema: Schema) -> Iterator[ConfigProblem]:
     """Everything that the types alone cannot refuse."""
     yield from name_problems(schema)
     yield from number_problems(schema)
+    yield from extension_problems(schema)
     yield from struct_problems(schema)
     yield from message_problems(schema)
 
 
 def name_problems(schema: Schema) -> Iterator[ConfigProblem]:
     """Names are snake_case and unique in their kind; everything is documented."""
-    kinds: dict[str, tuple[Constant | Enum | Struct | Message | Call, ...]] = {
+    kinds: dict[str, tuple[Constant | Enum | Struct | Message | Call | Extension, ...]] = {
         "constants": schema.constants,
         "enums": schema.enums,
         "structs": schema.structs,
         "messages": schema.messages,
         "calls": schema.calls,
+        "extensions": schema.extensions,
     }
     for kind, items in kinds.items():
         yield from named_problems(kind, tuple((item.name, item.doc) for item in items))
@@ -236,6 +251,23 @@ def number_problems(schema: Schema) -> Iterator[ConfigProblem]:
         yield from version_problems(place, call, (schema.protocol.major, schema.protocol.minor))
     for index, enum in enumerate(schema.enums):
         yield from value_problems(f"enums[{index}]", enum)
+
+
+def extension_problems(schema: Schema) -> Iterator[ConfigProblem]:
+    """Bits are unique and fit; calls name extensions that exist."""
+    bits = [extension.bit for extension in schema.extensions]
+    for index, extension in enumerate(schema.extensions):
+        place = f"extensions[{index}]"
+        if extension.bit in bits[:index]:
+            yield ConfigProblem(f"{place}.bit", f"{extension.bit} is taken")
+        if not 0 <= extension.bit < BITS:
+            yield ConfigProblem(f"{place}.bit", f"{extension.bit} is not one of {BITS}")
+        if extension.since > (schema.protocol.major, schema.protocol.minor):
+            yield ConfigProblem(f"{place}.since", "is later than the protocol's own version")
+    known = {NEGOTIATION, *(extension.name for extension in schema.extensions)}
+    for index, call in enumerate(schema.calls):
+        if call.extension is not None and call.extension not in known:
+            yield ConfigProblem(f"calls[{index}].extension", f"there is no extension '{call.extension}'")
 
 
 def version_problems(place: str, call: Call, current: Version) -> Iterator[ConfigProblem]:

@@ -13,12 +13,12 @@ inline Context context() { return {ggml_init({size_t{4} << 20, nullptr, true}), 
 
 struct Bench {
     explicit Bench(ScriptedHost &host, DevicePlan plan = {}) : registry(set_up(host, std::move(plan))) {
-        expect(registry->device_count == 1, "no device");
+        expect(registry->devices.size() == 1, "no device");
     }
 
-    ggml_backend_buffer_type_t buft() { return ggml_backend_dev_buffer_type(&registry->device); }
+    ggml_backend_buffer_type_t buft() { return ggml_backend_dev_buffer_type(registry->device()); }
     Buffer buffer(size_t size) { return {ggml_backend_buft_alloc_buffer(buft(), size), ggml_backend_buffer_free}; }
-    Backend backend() { return {ggml_backend_dev_init(&registry->device, nullptr), ggml_backend_free}; }
+    Backend backend() { return {ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free}; }
 
     ggml_tensor *placed(Buffer &buffer, ggml_tensor *tensor, size_t offset) {
         auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));

@@ -137,7 +137,7 @@ void test_support_is_cached() {
     ScriptedHost host;
     Bench bench(host);
     Context memory = context();
-    ggml_backend_dev_t device = &bench.registry->device;
+    ggml_backend_dev_t device = bench.registry->device();
     ggml_tensor *a = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 4);
     for (int i = 0; i < 3; ++i) ggml_backend_dev_supports_op(device, ggml_add(memory.get(), a, a));
     expect(host.sent(Call::device_supports_op).size() == 1, "the same op is asked for again");
@@ -156,7 +156,7 @@ void test_names() {
     for (const char *name : {"blk.0.weight", "blk.1.weight", "blk.2.weight"}) {
         ggml_tensor *weight = ggml_set_name(ggml_new_tensor_2d(memory.get(), GGML_TYPE_Q4_0, 32, 2), name);
         expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 36, "alloc size of a weight");
-        ggml_backend_dev_supports_op(&bench.registry->device, ggml_scale(memory.get(), weight, 2.0F));
+        ggml_backend_dev_supports_op(bench.registry->device(), ggml_scale(memory.get(), weight, 2.0F));
     }
     expect(host.sent(Call::buffer_type_get_alloc_size).size() == 1, "sizes are asked for by name");
     expect(host.sent(Call::device_supports_op).size() == 3, "support is not asked for by a weight's name");
@@ -173,8 +173,8 @@ void test_op_bytes() {
     expect(ggml_backend_view_init(view) == GGML_STATUS_SUCCESS, "view");
     ggml_tensor *sum = ggml_soft_max_ext(memory.get(), view, nullptr, 1.0F, 0.0F);
     ggml_soft_max_add_sinks(sum, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 1));
-    ggml_backend_dev_supports_op(&bench.registry->device, sum);
-    ggml_backend_dev_supports_op(&bench.registry->device, view);
+    ggml_backend_dev_supports_op(bench.registry->device(), sum);
+    ggml_backend_dev_supports_op(bench.registry->device(), view);
     for (const auto &command : host.sent(Call::device_supports_op)) {
         Reader reader(command.data() + 12, command.size() - 12);
         DeviceSupportsOpRequest request;
@@ -194,9 +194,9 @@ void test_32_bit() {
     ggml_tensor *huge = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, int64_t{1} << 31, 4);
     ggml_tensor *fits = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 4);
     expect(!fits_record(huge) && fits_record(fits), "32 bits");
-    expect(!ggml_backend_dev_supports_op(&bench.registry->device, ggml_scale(memory.get(), huge, 2.0F)), "an op beyond 32 bits");
+    expect(!ggml_backend_dev_supports_op(bench.registry->device(), ggml_scale(memory.get(), huge, 2.0F)), "an op beyond 32 bits");
     ggml_tensor *view = ggml_view_1d(memory.get(), huge, 8, 0);
-    expect(!ggml_backend_dev_supports_op(&bench.registry->device, view), "a view of a tensor beyond 32 bits");
+    expect(!ggml_backend_dev_supports_op(bench.registry->device(), view), "a view of a tensor beyond 32 bits");
     expect(host.sent(Call::device_supports_op).empty(), "a truncated op was sent");
 
     Buffer buffer = bench.buffer(4096);

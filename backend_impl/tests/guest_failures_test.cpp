@@ -34,10 +34,10 @@ void test_refusals() {
     expect(bench.buffer(64) == nullptr, "a refused allocation gives a buffer");
     size_t free_bytes = 1;
     size_t total_bytes = 1;
-    ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+    ggml_backend_dev_memory(bench.registry->device(), &free_bytes, &total_bytes);
     expect(free_bytes == 0 && total_bytes == 0, "memory of a refused call");
     ggml_tensor *sum = ggml_add(memory.get(), tensor, tensor);
-    expect(!ggml_backend_dev_supports_op(&bench.registry->device, sum), "a refused supports_op says yes");
+    expect(!ggml_backend_dev_supports_op(bench.registry->device(), sum), "a refused supports_op says yes");
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 100, "alloc size of a refused call");
 }
 
@@ -114,7 +114,7 @@ void test_worker_lost() {
     expect(log.has("the host's worker process has ended"), "a dead worker is not told");
     size_t before = host.all().size();
     expect(bench.buffer(64) == nullptr, "a buffer of a lost device");
-    expect(!ggml_backend_dev_supports_op(&bench.registry->device, ggml_mul(memory.get(), a, a)), "an op of a lost device");
+    expect(!ggml_backend_dev_supports_op(bench.registry->device(), ggml_mul(memory.get(), a, a)), "an op of a lost device");
     buffer.reset();
     expect(host.all().size() == before, "a lost device is still asked");
 }
@@ -144,11 +144,57 @@ void test_graph_deadline() {
         while (!computing) std::this_thread::yield();
         size_t free_bytes = 0;
         size_t total_bytes = 0;
-        ggml_backend_dev_memory(&bench.registry->device, &free_bytes, &total_bytes);
+        ggml_backend_dev_memory(bench.registry->device(), &free_bytes, &total_bytes);
         expect(total_bytes == 2000, "a call behind a graph gives up");
     });
     expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph longer than a call's deadline");
     other.join();
+}
+
+// With the extension a graph has no deadline of the guest's own, except one that the user wants; a dead worker ends it at once.
+void test_liveness() {
+    auto accepted = [](uint64_t bits) {
+        return [bits](Reader &, Writer &reply) {
+            reply.u64(bits);
+            return ScriptedHost::ok;
+        };
+    };
+    auto patience = [&](uint64_t bits) {
+        ScriptedHost host;
+        host.script(Call::negotiate, accepted(bits));
+        std::unique_ptr<Registry> registry = set_up(host);
+        Clock::time_point before = Clock::now();
+        return registry->session->channel().deadline(Patience::graph) - before;
+    };
+    uint64_t liveness = static_cast<uint64_t>(Extension::liveness);
+    expect(patience(0) >= 600s && patience(0) < 601s, "without the extension: the documented limit");
+    expect(patience(liveness) > std::chrono::hours(24 * 365), "with it: no limit");
+    {
+        Variable none("GGML_VIRTGPU_EXTENSIONS", "none");
+        expect(patience(liveness) < 601s, "an extension that was not offered");
+    }
+    {
+        Variable wished("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "5000");
+        expect(patience(liveness) < 6s, "the user's limit holds");
+    }
+    ScriptedHost host;
+    host.script(Call::negotiate, accepted(liveness));
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    host.script(Call::backend_graph_compute, [](Reader &, Writer &) {
+        std::this_thread::sleep_for(300ms); // the component notices that the worker has ended
+        return static_cast<uint32_t>(ReturnCode::worker_lost);
+    });
+    CapturedLog log;
+    auto start = Clock::now();
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph whose worker ends");
+    expect(Clock::now() - start < 1s, "is waited for");
 }
 
 } // namespace
@@ -159,5 +205,6 @@ int main() {
     test_deadlines();
     test_worker_lost();
     test_graph_deadline();
+    test_liveness();
     return failures();
 }

@@ -34,7 +34,7 @@ class RecordedHost : public ScriptedHost {
 class Program {
   public:
     explicit Program(Registry &registry)
-        : device_(&registry.device), context_(ggml_init({size_t{1} << 20, nullptr, true}), ggml_free),
+        : device_(registry.device()), context_(ggml_init({size_t{1} << 20, nullptr, true}), ggml_free),
           buffer_(ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(device_), 0x1c0)) {
         expect(buffer_ != nullptr, "no buffer");
         ggml_backend_buffer_clear(buffer_, 0x5a);
@@ -200,10 +200,10 @@ template <size_t N> void play(const std::string &what, const RecordedCommand (&c
         return ScriptedHost::ok;
     });
     std::unique_ptr<Registry> registry = set_up(host);
-    expect(registry->device_count == 1, what + ": no device");
+    expect(registry->devices.size() == 1, what + ": no device");
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-    ggml_backend_dev_memory(&registry->device, &free_bytes, &total_bytes);
+    ggml_backend_dev_memory(registry->device(), &free_bytes, &total_bytes);
     Program(*registry).run();
     compare(what, host, commands);
 }

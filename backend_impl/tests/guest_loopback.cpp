@@ -37,8 +37,13 @@ LibraryHost::LibraryHost(const char *library, const char *ggml_library)
     instance = this;
 }
 
-LibraryHost::~LibraryHost() {
+void LibraryHost::end_context() {
     if (loaded_) symbol<Deinit>(library_, "apir_backend_deinit")(context);
+    loaded_ = false;
+}
+
+LibraryHost::~LibraryHost() {
+    end_context();
     instance = nullptr;
     if (library_ != nullptr) dlclose(library_);
 }

@@ -21,6 +21,9 @@ class LibraryHost : public FakeHost {
     void on_blob(uint32_t resource, const Blob &blob) override;
     void on_blob_closed(uint32_t resource) override;
 
+    // What the component does when the guest's context is gone; a next guest may follow.
+    void end_context();
+
     // How often each Forward call came.
     std::map<uint32_t, int> calls();
 

@@ -52,7 +52,7 @@ void test_small_window() {
     DevicePlan plan;
     plan.window = size_t{1} << 20;
     std::unique_ptr<Registry> registry = set_up(host, plan);
-    expect(registry->device_count == 1, "a window smaller than a data page is too small");
+    expect(registry->devices.size() == 1, "a window smaller than a data page is too small");
 }
 
 void test_handshake() {
@@ -73,7 +73,7 @@ void test_handshake() {
     ScriptedHost newer;
     newer.version = {0, 9};
     std::unique_ptr<Registry> registry = set_up(newer);
-    expect(registry->device_count == 1, "another minor is refused");
+    expect(registry->devices.size() == 1, "another minor is refused");
 }
 
 void test_load_codes() {
@@ -113,7 +113,7 @@ void test_hostile_device() {
         host.answer(call, payload);
         CapturedLog log;
         std::unique_ptr<Registry> registry = set_up(host);
-        expect(registry->device_count == 0,
+        expect(registry->devices.size() == 0,
                std::string(call_name(static_cast<uint32_t>(call))) + " answered " + hex(payload) + ": accepted");
     }
     for (Call call : {Call::device_get_count, Call::device_get_props, Call::device_get_buffer_type}) {
@@ -121,13 +121,13 @@ void test_hostile_device() {
             ScriptedHost host;
             host.refuse(call, code);
             CapturedLog log;
-            expect(set_up(host)->device_count == 0, "refused set-up call accepted");
+            expect(set_up(host)->devices.size() == 0, "refused set-up call accepted");
         }
     }
     ScriptedHost odd;
     odd.answer(Call::device_get_name, from_hex("0500000000000000411b5b0a00000000"));
     std::unique_ptr<Registry> registry = set_up(odd);
-    expect(std::string(ggml_backend_dev_name(&registry->device)) == "[virtgpu] A?[?", "control characters get through");
+    expect(std::string(ggml_backend_dev_name(registry->device())) == "[virtgpu] A?[?", "control characters get through");
 }
 
 void test_old_host() {
@@ -136,12 +136,12 @@ void test_old_host() {
     host.answer(Call::device_get_props, from_hex("00ffffff00ffffff0050550000000000"));
     std::unique_ptr<Registry> registry = set_up(host);
     ggml_backend_dev_props props = {};
-    ggml_backend_dev_get_props(&registry->device, &props);
+    ggml_backend_dev_get_props(registry->device(), &props);
     expect(!props.caps.mmap_support && !props.caps.async && !props.caps.events, "a missing fifth item is not false");
     ScriptedHost newer;
     newer.answer(Call::device_get_props, from_hex("00ffffff00ffffff00505500000000000158656f"));
     std::unique_ptr<Registry> other = set_up(newer);
-    ggml_backend_dev_get_props(&other->device, &props);
+    ggml_backend_dev_get_props(other->device(), &props);
     expect(props.caps.mmap_support, "the fifth item is not read");
     expect(newer.sent(Call::negotiate).size() == 1, "negotiation is not asked once per context");
 }

@@ -23,7 +23,7 @@ void work(Registry &registry, int number) {
     for (int round = 0; round < rounds; ++round) {
         size_t size = static_cast<size_t>(1 + (round * 37) % 500);
         ggml_backend_buffer_t buffer =
-            ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(&registry.device), 1024);
+            ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry.device()), 1024);
         expect(buffer != nullptr, "no buffer");
         if (buffer == nullptr) return;
         ggml_tensor tensor = *ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 512);
@@ -70,7 +70,7 @@ void test_no_lock_over_a_call() {
     std::thread stuck([&] {
         size_t free_bytes = 0;
         size_t total_bytes = 0;
-        ggml_backend_dev_memory(&registry->device, &free_bytes, &total_bytes);
+        ggml_backend_dev_memory(registry->device(), &free_bytes, &total_bytes);
     });
     while (host.sent(Call::device_get_memory).empty()) std::this_thread::yield();
     auto start = Clock::now();

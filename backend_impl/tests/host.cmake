@@ -7,13 +7,18 @@ find_file(GGML_CPU_BACKEND NAMES libggml-cpu-x64.so libggml-cpu-armv8.0_1.so lib
 add_library(test-fake-ggml MODULE host_fake_ggml.cpp)
 target_link_libraries(test-fake-ggml PRIVATE apir-abi)
 
-foreach(name calls graph)
+add_library(test-two-devices MODULE host_two_devices.cpp)
+target_link_libraries(test-two-devices PRIVATE apir-abi ${CMAKE_DL_LIBS})
+target_compile_definitions(test-two-devices PRIVATE GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}")
+
+foreach(name calls graph extensions)
   add_executable(test-host-${name} host_${name}_test.cpp)
   target_include_directories(test-host-${name} PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
   target_link_libraries(test-host-${name} PRIVATE apir-wire Threads::Threads ${CMAKE_DL_LIBS})
   target_compile_definitions(test-host-${name} PRIVATE HOST_LIBRARY="$<TARGET_FILE:ggml-virtgpu-backend>"
-    GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}" FAKE_GGML="$<TARGET_FILE:test-fake-ggml>")
-  add_dependencies(test-host-${name} ggml-virtgpu-backend test-fake-ggml)
+    GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}" FAKE_GGML="$<TARGET_FILE:test-fake-ggml>"
+    TWO_DEVICES="$<TARGET_FILE:test-two-devices>")
+  add_dependencies(test-host-${name} ggml-virtgpu-backend test-fake-ggml test-two-devices)
   add_test(NAME host-${name} COMMAND test-host-${name})
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endforeach()

@@ -41,7 +41,9 @@ void device_calls() {
            "no largest");
     expect(!host->call<BufferTypeIsHostReply>(Call::buffer_type_is_host, BufferTypeIsHostRequest{12345}).is_host,
            "is_host is false for any handle");
-    expect(host->call<NegotiateReply>(Call::negotiate, NegotiateRequest{1, UINT64_MAX, 7}).accepted == 0, "no extension yet");
+    expect_equal(host->call<NegotiateReply>(Call::negotiate, NegotiateRequest{1, UINT64_MAX, 7}).accepted, host_library_extensions,
+                 "its extensions");
+    expect_equal(host->call<NegotiateReply>(Call::negotiate, NegotiateRequest{1, 0, 7}).accepted, uint64_t{0}, "those that are offered");
     expect_equal(host->code(Call::negotiate, NegotiateRequest{2, 0, 7}), failed, "another negotiation version");
     std::vector<uint8_t> reply;
     expect_equal(host->raw(23, {}, &reply), 6u, "unknown call");

@@ -1,4 +1,5 @@
 // A host library that does what a test asks for: answers, hangs, dies, tells of the process it runs in.
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +20,15 @@ struct Callbacks {
 };
 
 bool ready = false;
+std::atomic<uint64_t> *beats = nullptr;
+
+// Works for a second, and says so.
+void work() {
+    for (int i = 0; i < 20; ++i) {
+        usleep(50'000);
+        ++*beats;
+    }
+}
 
 std::string open_files() {
     std::string all;
@@ -66,6 +76,8 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
+EXPORT void apir_backend_progress(uint32_t, std::atomic<uint64_t> *counter) { beats = counter; }
+
 EXPORT uint32_t apir_backend_initialize(uint32_t context, Callbacks *callbacks) {
     const char *wanted = callbacks->get_config(context, "ggml.library.path");
     if (wanted != nullptr && std::strcmp(wanted, "fail") == 0) return 8;
@@ -91,6 +103,10 @@ EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, 
     if (call == static_cast<uint32_t>(FakeCall::hang)) {
         std::signal(SIGTERM, SIG_IGN); // only SIGKILL helps
         for (;;) pause();
+    }
+    if (call == static_cast<uint32_t>(FakeCall::beat)) {
+        work();
+        return 0;
     }
     if (call == static_cast<uint32_t>(FakeCall::crash)) std::abort();
     if (call == static_cast<uint32_t>(FakeCall::leave)) std::_Exit(7);

@@ -69,6 +69,34 @@ void worker_killed() { environment(), expect_lost(FakeCall::hang); }
 void worker_crashes() { environment(), expect_lost(FakeCall::crash); }
 void worker_exits() { environment(), expect_lost(FakeCall::leave); }
 
+// A worker that lives and does not get on is ended; one that takes long and says that it works is not.
+void worker_stalls() {
+    environment();
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "300", 1);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::beat)), static_cast<int64_t>(ReturnCode::ok), "long work");
+    expect(guest.ask(FakeCall::echo, "then") == "then", "and the worker lives");
+    poll(nullptr, 0, 500);
+    expect(guest.ask(FakeCall::echo, "idle") == "idle", "an idle worker is not taken for one that hangs");
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    uint64_t start = monotonic_ns();
+    expect_equal(guest.wait(3000), static_cast<int64_t>(ReturnCode::worker_lost), "a worker that hangs");
+    uint64_t waited = monotonic_ns() - start;
+    expect(waited >= 250'000'000 && waited < 1'500'000'000, "after the limit: " + std::to_string(waited));
+}
+
+void no_stall_limit() {
+    environment();
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "0", 1);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    expect_equal(guest.wait(600), int64_t{-1}, "without a limit it is waited for");
+}
+
 void several_pending() {
     environment();
     Qemu qemu;
@@ -141,6 +169,8 @@ int main(int count, char **values) {
     return run_cases({{"worker_killed", worker_killed},
                       {"worker_crashes", worker_crashes},
                       {"worker_exits", worker_exits},
+                      {"worker_stalls", worker_stalls},
+                      {"no_stall_limit", no_stall_limit},
                       {"several_pending", several_pending},
                       {"context_end", context_end},
                       {"cleanup", cleanup}},

@@ -177,6 +177,7 @@ int Component::submit(uint32_t context, const void *command, size_t size) {
     if (found == nullptr) return -EINVAL;
     ensure_worker(*found);
     found->submit(command, size);
+    if (found->begins_to_wait()) poke();
     return 0;
 }
 

@@ -7,13 +7,14 @@
 namespace apir::virgl {
 namespace {
 
-constexpr std::array<std::pair<const char *, const char *>, 6> documented{{
+constexpr std::array<std::pair<const char *, const char *>, 7> documented{{
     {"apir.load_library.path", "VIRGL_APIR_BACKEND_LIBRARY"},
     {"ggml.library.path", "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
     {"ggml.library.reg", "APIR_LLAMA_CPP_GGML_LIBRARY_REG"},
     {"ggml.library.init", "APIR_LLAMA_CPP_GGML_LIBRARY_INIT"},
     {"gpu.shmem_window", "APIR_GPU_SHMEM_WINDOW_BYTES"},
-    {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours
+    {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours, and those below
+    {"apir.stall_limit_ms", "VIRGL_APIR_STALL_LIMIT_MS"},
 }};
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "context.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cinttypes>
 #include <csignal>
@@ -14,6 +15,22 @@
 #include "component_log.hpp"
 
 namespace apir::virgl {
+namespace {
+
+constexpr uint64_t ns_per_ms = 1'000'000;
+constexpr uint64_t most_stall_limit_ms = uint64_t{1000} * 3600 * 24 * 365;
+
+uint64_t stall_limit_ns(const Config &config) {
+    auto at = config.find("apir.stall_limit_ms");
+    if (at == config.end()) return default_stall_limit_ms * ns_per_ms;
+    char *end = nullptr;
+    uint64_t limit = std::strtoull(at->second.c_str(), &end, 10);
+    if (*end == '\0' && end != at->second.c_str() && limit <= most_stall_limit_ms) return limit * ns_per_ms;
+    log(Level::warn, "apir.stall_limit_ms is '%s', which is no number of milliseconds", at->second.c_str());
+    return default_stall_limit_ms * ns_per_ms;
+}
+
+} // namespace
 
 // The arena is twice what the blobs may be, so that a context at its limit can exchange one for another while the worker still
 // has to be told of the old one. It is sparse.
@@ -85,6 +102,7 @@ void Context::remove_blob(uint32_t resource) {
 void Context::start_worker(const std::string &program, bool append_to_host_log) {
     // Environment variables count only where the hypervisor has configured nothing.
     if (config_.empty()) config_ = config_from_environment();
+    stall_limit_ns_ = stall_limit_ns(config_);
     try {
         worker_ = std::make_unique<WorkerProcess>(
             WorkerSpec{program, id_, capset_, queue_.fd(), arena_.fd(), append_to_host_log, config_});
@@ -118,6 +136,38 @@ void Context::forget_done() {
     while (!pending_.empty() && pending_.front().position <= position) pending_.pop_front();
 }
 
+bool Context::begins_to_wait() {
+    if (watched_ || stall_limit_ns_ == 0 || pending_.empty()) return false;
+    watched_ = true;
+    looked_ns_ = moved_ns_ = monotonic_ns();
+    seen_position_ = done();
+    seen_beats_ = queue_.beats();
+    return true;
+}
+
+std::optional<uint64_t> Context::next_look_ns() const {
+    if (!watched_) return std::nullopt;
+    return looked_ns_ + std::max(stall_limit_ns_ / 4, ns_per_ms);
+}
+
+void Context::look_for_progress(uint64_t now_ns) {
+    if (!watched_ || now_ns < *next_look_ns()) return;
+    looked_ns_ = now_ns;
+    forget_done();
+    watched_ = !pending_.empty();
+    if (!watched_) return;
+    uint64_t position = done();
+    uint64_t beats = queue_.beats();
+    if (position != seen_position_ || beats != seen_beats_) moved_ns_ = now_ns;
+    seen_position_ = position;
+    seen_beats_ = beats;
+    if (now_ns - moved_ns_ < stall_limit_ns_) return;
+    log(Level::error, "context %" PRIu32 ": process %d has not got on for %" PRIu64 " ms (VIRGL_APIR_STALL_LIMIT_MS); it is ended", id_,
+        worker_->pid(), (now_ns - moved_ns_) / ns_per_ms);
+    worker_->signal(SIGKILL);
+    moved_ns_ = now_ns;
+}
+
 void Context::answer(uint32_t resource, uint32_t code) {
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return;
@@ -133,6 +183,7 @@ void Context::lose(const std::string &how) {
     log(Level::error, "context %" PRIu32 ": process %d %s; %zu commands were waiting; the context is lost", id_,
         worker_ == nullptr ? -1 : worker_->pid(), how.c_str(), pending_.size());
     lost_ = true;
+    watched_ = false;
     for (const Pending &command : pending_) answer(command.resource, static_cast<uint32_t>(ReturnCode::worker_lost));
     pending_.clear();
 }

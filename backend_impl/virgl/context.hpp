@@ -24,6 +24,11 @@ struct ContextLimits {
 inline constexpr uint64_t default_blob_bytes = uint64_t{16} << 30;
 inline constexpr size_t default_blobs = 65536;
 
+// A worker is ended when commands wait and it has neither finished one nor beaten for this long; key apir.stall_limit_ms,
+// 0: never. This is no limit on a graph: with a host library that beats after each node it is one on a node, with another
+// one on a command. Noticed a quarter of it later at most.
+inline constexpr uint64_t default_stall_limit_ms = 3'600'000;
+
 class Context {
   public:
     Context(uint32_t id, uint32_t capset, const ContextLimits &limits);
@@ -45,6 +50,13 @@ class Context {
 
     // Hands a command to the worker; never waits. What cannot be handed over is answered with a failure.
     void submit(const void *command, size_t size);
+
+    // Whether the watcher, which looks at nothing while nothing waits, has to begin to look at this context.
+    bool begins_to_wait();
+    // When it has to look again, if at all.
+    std::optional<uint64_t> next_look_ns() const;
+    // Ends a worker that does not get on.
+    void look_for_progress(uint64_t now_ns);
 
     // The worker has ended: answers all that it left unanswered.
     void lose(const std::string &how);
@@ -83,6 +95,12 @@ class Context {
     std::unique_ptr<WorkerProcess> worker_;
     bool lost_ = false;
     bool told_full_ = false;
+    uint64_t stall_limit_ns_ = 0;
+    bool watched_ = false;
+    uint64_t looked_ns_ = 0; // last look of the watcher's
+    uint64_t moved_ns_ = 0; // last look that saw the worker get on
+    uint64_t seen_position_ = 0;
+    uint64_t seen_beats_ = 0;
 };
 
 } // namespace apir::virgl

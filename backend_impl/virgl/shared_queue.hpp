@@ -5,10 +5,12 @@
 //          before tail is whole. It counts bytes since the beginning and never wraps.
 //   head   written by the worker with release when an entry is done with, replies and all; read by QEMU with acquire.
 //          The bytes before it may be overwritten.
+//   beats  raised by the worker's host library as it gets on with a command (a node of a graph is done); relaxed, for it
+//          orders nothing. It tells a long graph from one that hangs.
 //   asleep / bell   the worker stores asleep = 1, then looks at tail once more, both seq_cst, and only then waits on bell;
 //          QEMU stores tail, then looks at asleep, both seq_cst. So one of the two sees the other: no entry is slept over.
-// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail]: a
-// worker that was taken over by its guest can at worst make QEMU fail that guest's commands.
+// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail], and
+// takes beats for what they are worth: a worker that was taken over by its guest can at worst make QEMU fail that guest's commands.
 #pragma once
 
 #include <atomic>
@@ -48,6 +50,7 @@ struct QueueHeader {
     std::atomic<uint32_t> closing; // the context is gone: finish the entry under way, then end
     alignas(64) std::atomic<uint64_t> head;
     std::atomic<uint32_t> asleep;
+    std::atomic<uint64_t> beats;
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
@@ -73,6 +76,7 @@ class QueueProducer {
     uint64_t position() const { return tail_; }
     // How far the worker has got, as far as that can be believed. False in `sane` when it cannot.
     uint64_t done(bool &sane);
+    uint64_t beats() const { return header_->beats.load(std::memory_order_relaxed); }
     // Asks the worker to end.
     void close();
 
@@ -108,6 +112,8 @@ class QueueConsumer {
     bool next(Entry &entry, uint64_t spin_ns);
     // The entry that next() gave is done with.
     void done();
+    // To be raised while an entry is under way.
+    std::atomic<uint64_t> &beats() { return header_->beats; }
 
   private:
     bool available() const { return header_->tail.load(std::memory_order_acquire) != head_; }

@@ -1,6 +1,8 @@
 // The component's second thread: what happens without a call of QEMU's.
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <climits>
 #include <csignal>
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +20,11 @@ namespace {
 
 // How often released memory is looked at until its worker is past it.
 constexpr int memory_poll_ms = 20;
+
+int ms_until(uint64_t moment_ns, uint64_t now_ns) {
+    if (moment_ns <= now_ns) return 0;
+    return static_cast<int>(std::min<uint64_t>((moment_ns - now_ns) / 1'000'000 + 1, INT_MAX));
+}
 
 class BlockedSignals {
   public:
@@ -53,9 +60,11 @@ int Component::wait_ms(uint64_t now_ns) const {
     int wait = -1;
     auto at_most = [&wait](int ms) { wait = wait < 0 || ms < wait ? ms : wait; };
     for (const Ending &ending : endings_)
-        at_most(ending.deadline_ns <= now_ns ? 0 : static_cast<int>((ending.deadline_ns - now_ns) / 1'000'000 + 1));
-    for (const auto &entry : contexts_)
+        at_most(ms_until(ending.deadline_ns, now_ns));
+    for (const auto &entry : contexts_) {
         if (entry.second->arena().has_large_released()) at_most(memory_poll_ms);
+        if (std::optional<uint64_t> look = entry.second->next_look_ns()) at_most(ms_until(*look, now_ns));
+    }
     return wait;
 }
 
@@ -74,6 +83,7 @@ void Component::watch() {
         if (read(poke_fd_, &pokes, sizeof pokes) < 0) pokes = 0; // it was not the poke
         lock.lock();
         notice_lost();
+        for (auto &entry : contexts_) entry.second->look_for_progress(monotonic_ns());
         drive_endings(monotonic_ns());
         give_memory_back(lock);
         std::vector<std::shared_ptr<Context>> discarded = std::exchange(discarded_, {});

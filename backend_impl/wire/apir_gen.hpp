@@ -42,6 +42,10 @@ inline constexpr uint32_t first_extension_call = 64;
 inline constexpr uint32_t max_sources = 10;
 // GGML_TENSOR_FLAG_COMPUTE: a graph node without it is skipped in silence.
 inline constexpr uint32_t tensor_flag_compute = 16;
+// Devices of a host library that a guest offers (extension devices).
+inline constexpr uint32_t max_devices = 16;
+// How long a guest waits for a graph where nobody watches over the worker (without extension liveness).
+inline constexpr uint32_t graph_wait_ms = 600000;
 
 // First word of a command.
 enum class CommandType : uint32_t {
@@ -108,6 +112,25 @@ enum class GraphStatus : int32_t {
     alloc_failed = -2, // out of memory
 };
 
+// Extensions, as bits of a negotiation.
+enum class Extension : uint64_t {
+    liveness = uint64_t{1} << 0, // Every command gets a reply: worker_lost within 1 s of the end of the process that serves the context. It is ended when neither a command nor a node of a graph was finished for the component's stall limit. So a guest needs no limit of its own on a graph.
+    wide_shapes = uint64_t{1} << 1, // Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48.
+    devices = uint64_t{1} << 2, // All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant.
+};
+
+struct NamedExtension {
+    Extension extension;
+    const char *name;
+};
+inline constexpr std::array<NamedExtension, 3> all_extensions = {{
+    {Extension::liveness, "liveness"},
+    {Extension::wide_shapes, "wide_shapes"},
+    {Extension::devices, "devices"},
+}};
+inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness);
+inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices);
+
 // Forward calls.
 enum class Call : uint32_t {
     device_get_device_count = 0, // Number of devices of the host library. All calls of 0.2 address device 0, whatever it is.
@@ -134,6 +157,13 @@ enum class Call : uint32_t {
     buffer_free_buffer = 21, // Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource.
     backend_graph_compute = 22, // Computes the graph that lies at offset 0 of a resource.
     negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
+    on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+    wide_supports_op = 66, // As device_supports_op. Sources keep their places: one that is missing in between is told.
+    wide_get_alloc_size = 67, // As buffer_type_get_alloc_size.
+    wide_set_tensor = 68, // As buffer_set_tensor.
+    wide_get_tensor = 69, // As buffer_get_tensor.
+    wide_cpy_tensor = 70, // As buffer_cpy_tensor.
+    wide_graph_compute = 71, // As backend_graph_compute.
 };
 
 inline constexpr std::array all_calls = {
@@ -161,6 +191,13 @@ inline constexpr std::array all_calls = {
     Call::buffer_free_buffer,
     Call::backend_graph_compute,
     Call::negotiate,
+    Call::on_device,
+    Call::wide_supports_op,
+    Call::wide_get_alloc_size,
+    Call::wide_set_tensor,
+    Call::wide_get_tensor,
+    Call::wide_cpy_tensor,
+    Call::wide_graph_compute,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -190,6 +227,13 @@ constexpr const char *call_name(uint32_t number) {
     case 21: return "buffer_free_buffer";
     case 22: return "backend_graph_compute";
     case 64: return "negotiate";
+    case 65: return "on_device";
+    case 66: return "wide_supports_op";
+    case 67: return "wide_get_alloc_size";
+    case 68: return "wide_set_tensor";
+    case 69: return "wide_get_tensor";
+    case 70: return "wide_cpy_tensor";
+    case 71: return "wide_graph_compute";
     default: return "unknown";
     }
 }
@@ -312,6 +356,65 @@ inline bool read(Reader &reader, RawTensor &value) {
     return true;
 }
 
+// A tensor with 64-bit shape (extension wide_shapes). Otherwise as tensor_record.
+struct WideTensorRecord {
+    static constexpr size_t wire_size = 328;
+    uint64_t id = {}; // unique and not 0; 0 stands for none where it is referred to
+    uint32_t type = {}; // ggml_type
+    uint32_t op = {}; // ggml_op
+    uint64_t buffer = {}; // the host's handle; 0: not allocated
+    int64_t ne[4] = {}; // elements per dimension
+    uint64_t nb[4] = {}; // stride per dimension, in bytes
+    int32_t op_params[16] = {}; // parameters, as the op lays them out
+    int32_t flags = {}; // GGML_TENSOR_FLAG_*
+    uint64_t src[10] = {}; // ids of the sources; missing ones in between are 0
+    uint64_t view_src = {}; // id of the tensor that this one looks into
+    uint64_t view_offs = {}; // where in it, in bytes
+    uint64_t data = {}; // guest data pointer less the guest's base of the buffer
+    char name[64] = {}; // NUL-terminated
+};
+
+inline void write(Writer &writer, const WideTensorRecord &value) {
+    uint8_t *at = writer.room(WideTensorRecord::wire_size);
+    if (at == nullptr) return;
+    std::memset(at, 0, WideTensorRecord::wire_size);
+    std::memcpy(at + 0, &value.id, sizeof value.id);
+    std::memcpy(at + 8, &value.type, sizeof value.type);
+    std::memcpy(at + 12, &value.op, sizeof value.op);
+    std::memcpy(at + 16, &value.buffer, sizeof value.buffer);
+    std::memcpy(at + 24, &value.ne, sizeof value.ne);
+    std::memcpy(at + 56, &value.nb, sizeof value.nb);
+    std::memcpy(at + 88, &value.op_params, sizeof value.op_params);
+    std::memcpy(at + 152, &value.flags, sizeof value.flags);
+    std::memcpy(at + 160, &value.src, sizeof value.src);
+    std::memcpy(at + 240, &value.view_src, sizeof value.view_src);
+    std::memcpy(at + 248, &value.view_offs, sizeof value.view_offs);
+    std::memcpy(at + 256, &value.data, sizeof value.data);
+    // Up to the NUL: what is behind it is stale and stays here.
+    std::memcpy(at + 264, value.name, strnlen(value.name, sizeof value.name - 1));
+}
+
+inline bool read(Reader &reader, WideTensorRecord &value) {
+    value = WideTensorRecord{};
+    const uint8_t *at = reader.bytes(WideTensorRecord::wire_size);
+    if (at == nullptr) return false;
+    std::memcpy(&value.id, at + 0, sizeof value.id);
+    std::memcpy(&value.type, at + 8, sizeof value.type);
+    std::memcpy(&value.op, at + 12, sizeof value.op);
+    std::memcpy(&value.buffer, at + 16, sizeof value.buffer);
+    std::memcpy(&value.ne, at + 24, sizeof value.ne);
+    std::memcpy(&value.nb, at + 56, sizeof value.nb);
+    std::memcpy(&value.op_params, at + 88, sizeof value.op_params);
+    std::memcpy(&value.flags, at + 152, sizeof value.flags);
+    std::memcpy(&value.src, at + 160, sizeof value.src);
+    std::memcpy(&value.view_src, at + 240, sizeof value.view_src);
+    std::memcpy(&value.view_offs, at + 248, sizeof value.view_offs);
+    std::memcpy(&value.data, at + 256, sizeof value.data);
+    std::memcpy(&value.name, at + 264, sizeof value.name);
+    value.name[sizeof value.name - 1] = 0;
+    return true;
+}
+
 } // namespace apir
 
 #include "op_record.hpp"
@@ -405,6 +508,28 @@ inline bool read(Reader &reader, Graph &value) {
     value.nodes.resize(reader.count(8));
     for (auto &item : value.nodes) item = reader.u64();
     value.tensors.resize(reader.count(304));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// Content of the data resource of wide_graph_compute.
+struct WideGraph {
+    std::vector<uint64_t> nodes{}; // ids of the nodes in the order of computation
+    std::vector<WideTensorRecord> tensors{}; // nodes, their sources and view sources, leaves included
+};
+
+inline void write(Writer &writer, const WideGraph &value) {
+    writer.u32(static_cast<uint32_t>(value.nodes.size()));
+    for (const auto &item : value.nodes) writer.u64(item);
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, WideGraph &value) {
+    value = WideGraph{};
+    value.nodes.resize(reader.count(8));
+    for (auto &item : value.nodes) item = reader.u64();
+    value.tensors.resize(reader.count(328));
     for (auto &item : value.tensors) read(reader, item);
     return !reader.failed();
 }
@@ -1132,7 +1257,7 @@ inline bool read(Reader &reader, BackendGraphComputeReply &value) {
 // Request of call 64. Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
 struct NegotiateRequest {
     uint32_t version{}; // 1
-    uint64_t offered{}; // bits of `extensions` that the guest can use
+    uint64_t offered{}; // bits of the extensions that the guest can use
     uint64_t session{}; // random number of the guest's context, for joining the call records of both sides; 0: none
 };
 
@@ -1162,6 +1287,250 @@ inline void write(Writer &writer, const NegotiateReply &value) {
 inline bool read(Reader &reader, NegotiateReply &value) {
     value = NegotiateReply{};
     value.accepted = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+struct OnDeviceRequest {
+    uint32_t device{}; // from 0, below what device_get_count says
+    uint32_t call{}; // number of the call; its request follows
+};
+
+inline void write(Writer &writer, const OnDeviceRequest &value) {
+    writer.u32(value.device);
+    writer.u32(value.call);
+}
+
+inline bool read(Reader &reader, OnDeviceRequest &value) {
+    value = OnDeviceRequest{};
+    value.device = reader.u32();
+    value.call = reader.u32();
+    return !reader.failed();
+}
+
+// Reply of call 65.
+struct OnDeviceReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const OnDeviceReply &value) {
+}
+
+inline bool read(Reader &reader, OnDeviceReply &value) {
+    value = OnDeviceReply{};
+    return !reader.failed();
+}
+
+// Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told.
+struct WideSupportsOpRequest {
+    std::vector<WideTensorRecord> tensors{}; // the op first, then its sources and its view source; at most 12
+};
+
+inline void write(Writer &writer, const WideSupportsOpRequest &value) {
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, WideSupportsOpRequest &value) {
+    value = WideSupportsOpRequest{};
+    value.tensors.resize(reader.count(328));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// Reply of call 66.
+struct WideSupportsOpReply {
+    bool supported{}; // true: it can
+};
+
+inline void write(Writer &writer, const WideSupportsOpReply &value) {
+    writer.boolean(value.supported);
+}
+
+inline bool read(Reader &reader, WideSupportsOpReply &value) {
+    value = WideSupportsOpReply{};
+    value.supported = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 67. As buffer_type_get_alloc_size.
+struct WideGetAllocSizeRequest {
+    uint64_t buft{}; // handle
+    std::vector<WideTensorRecord> tensors{}; // as in wide_supports_op
+};
+
+inline void write(Writer &writer, const WideGetAllocSizeRequest &value) {
+    writer.u64(value.buft);
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, WideGetAllocSizeRequest &value) {
+    value = WideGetAllocSizeRequest{};
+    value.buft = reader.u64();
+    value.tensors.resize(reader.count(328));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// Reply of call 67.
+struct WideGetAllocSizeReply {
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const WideGetAllocSizeReply &value) {
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, WideGetAllocSizeReply &value) {
+    value = WideGetAllocSizeReply{};
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 68. As buffer_set_tensor.
+struct WideSetTensorRequest {
+    uint64_t buffer{}; // handle
+    WideTensorRecord tensor{}; // where to
+    uint32_t resource{}; // data resource
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const WideSetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, WideSetTensorRequest &value) {
+    value = WideSetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 68.
+struct WideSetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const WideSetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, WideSetTensorReply &value) {
+    value = WideSetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 69. As buffer_get_tensor.
+struct WideGetTensorRequest {
+    uint64_t buffer{}; // handle
+    WideTensorRecord tensor{}; // where from
+    uint32_t resource{}; // data resource
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const WideGetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, WideGetTensorRequest &value) {
+    value = WideGetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 69.
+struct WideGetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const WideGetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, WideGetTensorReply &value) {
+    value = WideGetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 70. As buffer_cpy_tensor.
+struct WideCpyTensorRequest {
+    uint64_t buffer{}; // handle of the destination's buffer
+    WideTensorRecord source{}; // where from
+    WideTensorRecord destination{}; // where to
+};
+
+inline void write(Writer &writer, const WideCpyTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.source);
+    write(writer, value.destination);
+}
+
+inline bool read(Reader &reader, WideCpyTensorRequest &value) {
+    value = WideCpyTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.source);
+    read(reader, value.destination);
+    return !reader.failed();
+}
+
+// Reply of call 70.
+struct WideCpyTensorReply {
+    bool copied{}; // false: the guest has to copy by itself
+};
+
+inline void write(Writer &writer, const WideCpyTensorReply &value) {
+    writer.boolean(value.copied);
+}
+
+inline bool read(Reader &reader, WideCpyTensorReply &value) {
+    value = WideCpyTensorReply{};
+    value.copied = reader.boolean();
+    return !reader.failed();
+}
+
+// Request of call 71. As backend_graph_compute.
+struct WideGraphComputeRequest {
+    uint32_t resource{}; // data resource with a `wide_graph`
+    uint64_t size{}; // bytes of it
+};
+
+inline void write(Writer &writer, const WideGraphComputeRequest &value) {
+    writer.u32(value.resource);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, WideGraphComputeRequest &value) {
+    value = WideGraphComputeRequest{};
+    value.resource = reader.u32();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 71.
+struct WideGraphComputeReply {
+    int32_t status{}; // graph_status
+};
+
+inline void write(Writer &writer, const WideGraphComputeReply &value) {
+    writer.i32(value.status);
+}
+
+inline bool read(Reader &reader, WideGraphComputeReply &value) {
+    value = WideGraphComputeReply{};
+    value.status = reader.i32();
     return !reader.failed();
 }
 

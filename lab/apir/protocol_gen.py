@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import ClassVar
 
 from lab.apir.wire import Reader, Writer, until_nul
@@ -38,6 +38,10 @@ MAX_SOURCES = 10
 """Sources of a tensor (GGML_MAX_SRC)."""
 TENSOR_FLAG_COMPUTE = 16
 """GGML_TENSOR_FLAG_COMPUTE: a graph node without it is skipped in silence."""
+MAX_DEVICES = 16
+"""Devices of a host library that a guest offers (extension devices)."""
+GRAPH_WAIT_MS = 600000
+"""How long a guest waits for a graph where nobody watches over the worker (without extension liveness)."""
 
 
 class CommandType(IntEnum):
@@ -149,6 +153,17 @@ class GraphStatus(IntEnum):
     """out of memory"""
 
 
+class Extension(IntFlag):
+    """Extensions, as bits of a negotiation."""
+
+    LIVENESS = 1 << 0
+    """Every command gets a reply: worker_lost within 1 s of the end of the process that serves the context. It is ended when neither a command nor a node of a graph was finished for the component's stall limit. So a guest needs no limit of its own on a graph."""
+    WIDE_SHAPES = 1 << 1
+    """Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48."""
+    DEVICES = 1 << 2
+    """All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant."""
+
+
 class Call(IntEnum):
     """Forward calls."""
 
@@ -200,6 +215,20 @@ class Call(IntEnum):
     """Computes the graph that lies at offset 0 of a resource."""
     NEGOTIATE = 64
     """Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used."""
+    ON_DEVICE = 65
+    """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+    WIDE_SUPPORTS_OP = 66
+    """As device_supports_op. Sources keep their places: one that is missing in between is told."""
+    WIDE_GET_ALLOC_SIZE = 67
+    """As buffer_type_get_alloc_size."""
+    WIDE_SET_TENSOR = 68
+    """As buffer_set_tensor."""
+    WIDE_GET_TENSOR = 69
+    """As buffer_get_tensor."""
+    WIDE_CPY_TENSOR = 70
+    """As buffer_cpy_tensor."""
+    WIDE_GRAPH_COMPUTE = 71
+    """As backend_graph_compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +352,66 @@ class RawTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class WideTensorRecord:
+    """A tensor with 64-bit shape (extension wide_shapes). Otherwise as tensor_record."""
+
+    LAYOUT: ClassVar[struct.Struct] = struct.Struct("<QIIQ4q4Q16ii4x10QQQQ64s")
+    id: int = 0
+    type: int = 0
+    op: int = 0
+    buffer: int = 0
+    ne: tuple[int, ...] = (0,) * 4
+    nb: tuple[int, ...] = (0,) * 4
+    op_params: tuple[int, ...] = (0,) * 16
+    flags: int = 0
+    src: tuple[int, ...] = (0,) * 10
+    view_src: int = 0
+    view_offs: int = 0
+    data: int = 0
+    name: bytes = b""
+
+    def encode(self, writer: Writer) -> None:
+        """Append this struct; bytes that no field covers are zero."""
+        writer.raw(
+            self.LAYOUT.pack(
+                self.id,
+                self.type,
+                self.op,
+                self.buffer,
+                *self.ne,
+                *self.nb,
+                *self.op_params,
+                self.flags,
+                *self.src,
+                self.view_src,
+                self.view_offs,
+                self.data,
+                self.name,
+            )
+        )
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideTensorRecord:
+        """Read one. Raises WireError."""
+        values = cls.LAYOUT.unpack(reader.raw(cls.LAYOUT.size))
+        return cls(
+            values[0],
+            values[1],
+            values[2],
+            values[3],
+            values[4:8],
+            values[8:12],
+            values[12:28],
+            values[28],
+            values[29:39],
+            values[39],
+            values[40],
+            values[41],
+            until_nul(values[42]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class OpRecord:
     """An op in line: the tensor, a handle if it has a buffer, its view source if it has one, its sources up to the first 0."""
 
@@ -435,6 +524,31 @@ class Graph:
         return cls(
             tuple(reader.u64() for _ in range(reader.count(8))),
             tuple(TensorRecord.decode(reader) for _ in range(reader.count(TensorRecord.LAYOUT.size))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WideGraph:
+    """Content of the data resource of wide_graph_compute."""
+
+    nodes: tuple[int, ...]
+    tensors: tuple[WideTensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(len(self.nodes))
+        for one_of_nodes in self.nodes:
+            writer.u64(one_of_nodes)
+        writer.u32(len(self.tensors))
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGraph:
+        """Read one. Raises WireError."""
+        return cls(
+            tuple(reader.u64() for _ in range(reader.count(8))),
+            tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))),
         )
 
 
@@ -1220,6 +1334,251 @@ class NegotiateReply:
         return cls(reader.u64())
 
 
+@dataclass(frozen=True, slots=True)
+class OnDeviceRequest:
+    """Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+
+    device: int
+    call: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.device)
+        writer.u32(self.call)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> OnDeviceRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class OnDeviceReply:
+    """Reply of call 65."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> OnDeviceReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class WideSupportsOpRequest:
+    """Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told."""
+
+    tensors: tuple[WideTensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(len(self.tensors))
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideSupportsOpRequest:
+        """Read one. Raises WireError."""
+        return cls(tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))))
+
+
+@dataclass(frozen=True, slots=True)
+class WideSupportsOpReply:
+    """Reply of call 66."""
+
+    supported: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.supported)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideSupportsOpReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean())
+
+
+@dataclass(frozen=True, slots=True)
+class WideGetAllocSizeRequest:
+    """Request of call 67. As buffer_type_get_alloc_size."""
+
+    buft: int
+    tensors: tuple[WideTensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+        writer.u32(len(self.tensors))
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGetAllocSizeRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))))
+
+
+@dataclass(frozen=True, slots=True)
+class WideGetAllocSizeReply:
+    """Reply of call 67."""
+
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGetAllocSizeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class WideSetTensorRequest:
+    """Request of call 68. As buffer_set_tensor."""
+
+    buffer: int
+    tensor: WideTensorRecord
+    resource: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideSetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), WideTensorRecord.decode(reader), reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class WideSetTensorReply:
+    """Reply of call 68."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> WideSetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class WideGetTensorRequest:
+    """Request of call 69. As buffer_get_tensor."""
+
+    buffer: int
+    tensor: WideTensorRecord
+    resource: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), WideTensorRecord.decode(reader), reader.u32(), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class WideGetTensorReply:
+    """Reply of call 69."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> WideGetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class WideCpyTensorRequest:
+    """Request of call 70. As buffer_cpy_tensor."""
+
+    buffer: int
+    source: WideTensorRecord
+    destination: WideTensorRecord
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.source.encode(writer)
+        self.destination.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideCpyTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), WideTensorRecord.decode(reader), WideTensorRecord.decode(reader))
+
+
+@dataclass(frozen=True, slots=True)
+class WideCpyTensorReply:
+    """Reply of call 70."""
+
+    copied: bool
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.copied)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideCpyTensorReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean())
+
+
+@dataclass(frozen=True, slots=True)
+class WideGraphComputeRequest:
+    """Request of call 71. As backend_graph_compute."""
+
+    resource: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.resource)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGraphComputeRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class WideGraphComputeReply:
+    """Reply of call 71."""
+
+    status: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.i32(self.status)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGraphComputeReply:
+        """Read one. Raises WireError."""
+        return cls(reader.i32())
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -1245,6 +1604,13 @@ Request = (
     | BufferFreeBufferRequest
     | BackendGraphComputeRequest
     | NegotiateRequest
+    | OnDeviceRequest
+    | WideSupportsOpRequest
+    | WideGetAllocSizeRequest
+    | WideSetTensorRequest
+    | WideGetTensorRequest
+    | WideCpyTensorRequest
+    | WideGraphComputeRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -1271,6 +1637,13 @@ Reply = (
     | BufferFreeBufferReply
     | BackendGraphComputeReply
     | NegotiateReply
+    | OnDeviceReply
+    | WideSupportsOpReply
+    | WideGetAllocSizeReply
+    | WideSetTensorReply
+    | WideGetTensorReply
+    | WideCpyTensorReply
+    | WideGraphComputeReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -1298,6 +1671,13 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.BUFFER_FREE_BUFFER: BufferFreeBufferRequest,
     Call.BACKEND_GRAPH_COMPUTE: BackendGraphComputeRequest,
     Call.NEGOTIATE: NegotiateRequest,
+    Call.ON_DEVICE: OnDeviceRequest,
+    Call.WIDE_SUPPORTS_OP: WideSupportsOpRequest,
+    Call.WIDE_GET_ALLOC_SIZE: WideGetAllocSizeRequest,
+    Call.WIDE_SET_TENSOR: WideSetTensorRequest,
+    Call.WIDE_GET_TENSOR: WideGetTensorRequest,
+    Call.WIDE_CPY_TENSOR: WideCpyTensorRequest,
+    Call.WIDE_GRAPH_COMPUTE: WideGraphComputeRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -1325,4 +1705,11 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.BUFFER_FREE_BUFFER: BufferFreeBufferReply,
     Call.BACKEND_GRAPH_COMPUTE: BackendGraphComputeReply,
     Call.NEGOTIATE: NegotiateReply,
+    Call.ON_DEVICE: OnDeviceReply,
+    Call.WIDE_SUPPORTS_OP: WideSupportsOpReply,
+    Call.WIDE_GET_ALLOC_SIZE: WideGetAllocSizeReply,
+    Call.WIDE_SET_TENSOR: WideSetTensorReply,
+    Call.WIDE_GET_TENSOR: WideGetTensorReply,
+    Call.WIDE_CPY_TENSOR: WideCpyTensorReply,
+    Call.WIDE_GRAPH_COMPUTE: WideGraphComputeReply,
 }

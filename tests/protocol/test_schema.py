@@ -31,6 +31,20 @@ size = 16
 doc = "d"
 fields = [{ name = "a", type = "u32", offset = 0, doc = "d" }, { name = "b", type = "u64", offset = 8, doc = "d" }]
 
+[[extensions]]
+name = "more"
+bit = 0
+since = [0, 2]
+by = "component"
+doc = "d"
+
+[[extensions]]
+name = "other"
+bit = 1
+since = [0, 2]
+by = "host_library"
+doc = "d"
+
 [[calls]]
 name = "first"
 number = 1
@@ -53,6 +67,12 @@ BAD = {
     "negative number": ("number = 1", "number = -1", "calls[0].number"),
     "extension without name": ("number = 1", "number = 64", "calls[0].extension"),
     "extension name on a base call": ("number = 1", 'number = 1\nextension = "e"', "calls[0].extension"),
+    "unknown extension": ("number = 1", 'number = 64\nextension = "e"', "calls[0].extension"),
+    "extension bit taken": ("bit = 1", "bit = 0", "extensions[1].bit"),
+    "extension bit too high": ("bit = 1", "bit = 64", "extensions[1].bit"),
+    "extension of the future": ("since = [0, 2]", "since = [0, 3]", "extensions[0].since"),
+    "extension of nobody": ('by = "component"', 'by = "guest"', "extensions[0].by"),
+    "extension name twice": ('name = "other"', 'name = "more"', "extensions[1].name"),
     "since of the future": ("number = 1", "number = 1\nsince = [0, 3]", "calls[0].since"),
     "unknown type": ('name = "x", type = "u32"', 'name = "x", type = "u33"', "calls[0].request[0].type"),
     "unknown item type": ("list<pair>", "list<string>", "calls[0].request[1].type"),

@@ -6,43 +6,19 @@
 #include <string>
 
 #include "../component_log.hpp"
+#include "meant_call.hpp"
 
 namespace apir::virgl {
 namespace {
 
 // Lines about commands that cannot be answered, per context: a hostile guest must not fill the disk.
 constexpr int max_complaints = 100;
-// Extensions of this component: none yet.
-constexpr uint64_t known_extensions = 0;
 
 // The type with the offset of routed commands taken off: both forms are accepted on both capsets.
 std::optional<CommandType> command_type(uint32_t type) {
     if (type >= venus_command_offset) type -= venus_command_offset;
     if (type > static_cast<uint32_t>(CommandType::forward)) return std::nullopt;
     return static_cast<CommandType>(type);
-}
-
-struct DataBytes {
-    uint64_t out = 0; // guest to host
-    uint64_t in = 0; // host to guest
-};
-
-// Bytes that a call moves through its data resource, as the guest says.
-DataBytes data_bytes(uint32_t call, const uint8_t *request, size_t size) {
-    Reader reader(request, size);
-    if (call == static_cast<uint32_t>(Call::buffer_set_tensor)) {
-        BufferSetTensorRequest set;
-        return read(reader, set) ? DataBytes{set.size, 0} : DataBytes{};
-    }
-    if (call == static_cast<uint32_t>(Call::buffer_get_tensor)) {
-        BufferGetTensorRequest get;
-        return read(reader, get) ? DataBytes{0, get.size} : DataBytes{};
-    }
-    if (call == static_cast<uint32_t>(Call::backend_graph_compute)) {
-        BackendGraphComputeRequest compute;
-        return read(reader, compute) ? DataBytes{compute.size, 0} : DataBytes{};
-    }
-    return {};
 }
 
 uint32_t forward_code(uint32_t result) { return static_cast<uint32_t>(ReturnCode::ok) + result; }
@@ -110,10 +86,10 @@ void Commands::on_command(const Entry &entry) {
         record.status = static_cast<int32_t>(outcome.code);
         record.bytes_in = sizeof(uint32_t) + outcome.reply_size;
         if (*type == CommandType::forward && calls_.is_open()) {
-            record.call = header.flags;
-            DataBytes data = data_bytes(header.flags, request, entry.size - reader.offset());
-            record.bytes_out += data.out;
-            record.bytes_in += data.in;
+            MeantCall meant = meant_call(header.flags, request, entry.size - reader.offset());
+            record.call = meant.number;
+            record.bytes_out += meant.bytes_out;
+            record.bytes_in += meant.bytes_in;
         }
     }
     record.duration_ns = monotonic_ns() - record.start_ns;
@@ -171,7 +147,7 @@ Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_
     NegotiateReply answer;
     Reader theirs(reply, reply_size);
     if (result != static_cast<uint32_t>(DispatchCode::ok) || !read(theirs, answer)) answer.accepted = 0;
-    answer.accepted = (answer.accepted | known_extensions) & offer.offered;
+    answer.accepted = (answer.accepted | component_extensions) & offer.offered;
     Writer writer(reply, room);
     write(writer, answer);
     return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok),

@@ -87,6 +87,10 @@ uint32_t HostLibrary::load() {
     uint32_t result = initialize(world_.context, &callbacks_);
     if (result == 0 || result == static_cast<uint32_t>(InitCode::success)) {
         log(Level::info, "context %u: loaded '%s'", world_.context, path);
+        // Only ours has it: where to tell that a long call gets on.
+        using Progress = void (*)(uint32_t context, std::atomic<uint64_t> *beats);
+        auto progress = reinterpret_cast<Progress>(dlsym(library_, "apir_backend_progress"));
+        if (progress != nullptr) progress(world_.context, world_.beats);
         return code(LoadCode::ok);
     }
     log(Level::error, "context %u: the backend library '%s' failed to initialise: %u", world_.context, path, result);

@@ -1,6 +1,7 @@
 // The host library, any that keeps protocol 0.1 or 0.2: loaded, initialised, called.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -21,6 +22,7 @@ struct HostWorld {
     uint32_t context;
     Config config;
     BlobTable *blobs;
+    std::atomic<uint64_t> *beats; // that a library of ours raises while it works
     bool ending = false; // then resources are not answered for
 };
 

@@ -77,7 +77,7 @@ int run(int count, char **values) {
     QueueConsumer queue(worker_queue_fd);
     CallLog calls;
     open_call_log(calls, arguments);
-    HostWorld world{arguments.context, std::move(arguments.config), &blobs};
+    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats()};
     Commands commands(world, calls);
     serve(queue, commands);
     return 0;

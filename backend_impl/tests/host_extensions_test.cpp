@@ -1,0 +1,224 @@
+// Extensions of the host library: each call does what its counterpart of 0.2 does, and what that cannot.
+#include <ggml.h>
+
+#include <cstring>
+#include <functional>
+
+#include "host_loopback.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+constexpr uint32_t ok = 0;
+constexpr uint32_t failed = 1;
+
+WideTensorRecord wide(const TensorRecord &tensor) {
+    WideTensorRecord made;
+    made.id = tensor.id;
+    made.type = tensor.type;
+    made.op = tensor.op;
+    made.buffer = tensor.buffer;
+    for (int i = 0; i < 4; ++i) {
+        made.ne[i] = tensor.ne[i];
+        made.nb[i] = tensor.nb[i];
+    }
+    std::memcpy(made.op_params, tensor.op_params, sizeof made.op_params);
+    made.flags = tensor.flags;
+    std::memcpy(made.src, tensor.src, sizeof made.src);
+    made.view_src = tensor.view_src;
+    made.view_offs = tensor.view_offs;
+    made.data = tensor.data;
+    std::memcpy(made.name, tensor.name, sizeof made.name);
+    return made;
+}
+
+// d = a * a + a over 8 floats.
+Graph graph_in(uint64_t buffer) {
+    Graph graph;
+    graph.tensors = {f32_tensor(1, buffer, 0, 8), f32_tensor(2, buffer, 64, 8), f32_tensor(3, buffer, 128, 8)};
+    TensorRecord *t = graph.tensors.data();
+    t[1].op = GGML_OP_MUL;
+    t[1].src[0] = t[1].src[1] = 1;
+    t[2].op = GGML_OP_ADD;
+    t[2].src[0] = 2;
+    t[2].src[1] = 1;
+    t[1].flags = t[2].flags = static_cast<int32_t>(tensor_flag_compute);
+    graph.nodes = {2, 3};
+    return graph;
+}
+
+WideGraph wide_graph_in(uint64_t buffer) {
+    WideGraph made;
+    Graph graph = graph_in(buffer);
+    made.nodes = graph.nodes;
+    for (const TensorRecord &tensor : graph.tensors) made.tensors.push_back(wide(tensor));
+    return made;
+}
+
+template <typename Message> void put(Loopback &host, const Message &message, uint64_t &size) {
+    std::vector<uint8_t> bytes = Loopback::encoded(message);
+    std::memcpy(host.resource(Loopback::data_resource).data(), bytes.data(), bytes.size());
+    size = bytes.size();
+}
+
+std::vector<uint8_t> on_device(uint32_t device, Call call, const std::vector<uint8_t> &request) {
+    std::vector<uint8_t> bytes = Loopback::encoded(OnDeviceRequest{device, static_cast<uint32_t>(call)});
+    bytes.insert(bytes.end(), request.begin(), request.end());
+    return bytes;
+}
+
+std::vector<uint8_t> result_of(Loopback &host, uint64_t buffer) {
+    TensorRecord result = graph_in(buffer).tensors[2];
+    uint32_t resource = Loopback::data_resource;
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, result, resource, 0, 32}), ok, "get");
+    return {host.resource(resource).data(), host.resource(resource).data() + 32};
+}
+
+void fill_input(Loopback &host, uint64_t buffer) {
+    float values[8] = {0.1F, 1, 2.7F, 3, 4, 5.5F, 6, 7};
+    std::memcpy(host.resource(Loopback::data_resource).data(), values, sizeof values);
+    WideTensorRecord input = wide(graph_in(buffer).tensors[0]);
+    expect_equal(host.code(Call::wide_set_tensor, WideSetTensorRequest{buffer, input, Loopback::data_resource, 0, 32}), ok, "set");
+}
+
+void wide_is_the_same() {
+    auto host = cpu_loopback();
+    uint64_t narrow_buffer = new_buffer(*host, 4096);
+    uint64_t wide_buffer = new_buffer(*host, 4096);
+    uint64_t size = 0;
+    fill_input(*host, narrow_buffer);
+    put(*host, graph_in(narrow_buffer), size);
+    expect_equal(host->code(Call::backend_graph_compute, BackendGraphComputeRequest{Loopback::data_resource, size}), ok, "call 22");
+    fill_input(*host, wide_buffer);
+    put(*host, wide_graph_in(wide_buffer), size);
+    expect_equal(host->code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, size}), ok, "call 71");
+    expect(result_of(*host, narrow_buffer) == result_of(*host, wide_buffer), "the same bits");
+    WideTensorRecord from = wide(graph_in(wide_buffer).tensors[2]);
+    WideTensorRecord to = wide(graph_in(narrow_buffer).tensors[1]);
+    expect(host->call<WideCpyTensorReply>(Call::wide_cpy_tensor, WideCpyTensorRequest{narrow_buffer, from, to}).copied, "copied");
+    expect_equal(host->code(Call::wide_get_tensor, WideGetTensorRequest{narrow_buffer, to, Loopback::data_resource, 0, 32}), ok,
+                 "wide get");
+    std::vector<uint8_t> copied(host->resource(2).data(), host->resource(2).data() + 32);
+    expect(copied == result_of(*host, wide_buffer), "a copy's bits");
+    for (size_t cut = 0; cut < size; ++cut)
+        expect_equal(host->code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, cut}), failed, "cut off");
+}
+
+void strides_beyond_32_bits() {
+    auto host = cpu_loopback();
+    uint64_t buffer = new_buffer(*host, 4096);
+    fill_input(*host, buffer);
+    WideGraph graph = wide_graph_in(buffer);
+    uint64_t size = 0;
+    for (WideTensorRecord &tensor : graph.tensors) tensor.nb[3] = uint64_t{1} << 33;
+    put(*host, graph, size);
+    expect_equal(host->code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, size}), ok, "unused stride");
+    std::vector<uint8_t> result = result_of(*host, buffer);
+    float second = 0;
+    std::memcpy(&second, result.data() + 4, sizeof second);
+    expect(second == 2, "computed");
+    auto refused = [&](const char *what, const std::function<void(WideTensorRecord &)> &spoil) {
+        WideGraph other = graph;
+        spoil(other.tensors[0]);
+        put(*host, other, size);
+        expect_equal(host->code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, size}), failed, what);
+    };
+    refused("a stride out of the buffer", [](auto &t) { t.ne[3] = 2; });
+    refused("a stride beyond all memory", [](auto &t) { t.nb[3] = uint64_t{1} << 60; });
+    refused("a negative dimension", [](auto &t) { t.ne[1] = -1; });
+    refused("a dimension that is too large", [](auto &t) { t.ne[0] = int64_t{1} << 40; });
+    refused("dimensions that overflow", [](auto &t) { t.ne[0] = t.ne[1] = t.ne[2] = t.ne[3] = INT32_MAX; });
+}
+
+// Soft max with sinks and no mask: the in-line form cannot say that source 1 is missing and source 2 is not.
+void sources_behind_a_hole() {
+    auto host = cpu_loopback();
+    WideTensorRecord op = wide(f32_tensor(1, 0, 0, 16, 4));
+    op.op = GGML_OP_SOFT_MAX;
+    op.src[0] = 2;
+    float scale = 1;
+    std::memcpy(op.op_params, &scale, sizeof scale);
+    WideTensorRecord logits = wide(f32_tensor(2, 0, 0, 16, 4));
+    WideTensorRecord sinks = wide(f32_tensor(3, 0, 0, 1));
+    op.src[2] = 3;
+    auto supported = [&] {
+        return host->call<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{{op, logits, sinks}}).supported;
+    };
+    expect(supported(), "sinks that fit");
+    sinks.ne[0] = 7; // one for each head, and there is one
+    expect(!supported(), "sinks that do not fit");
+    op.src[2] = 9;
+    expect_equal(host->code(Call::wide_supports_op, WideSupportsOpRequest{{op, logits, sinks}}), failed, "a source that is none");
+    expect_equal(host->code(Call::wide_supports_op, WideSupportsOpRequest{{}}), failed, "no op");
+    expect_equal(host->code(Call::wide_supports_op, WideSupportsOpRequest{std::vector<WideTensorRecord>(13, op)}), failed,
+                 "too many tensors");
+    op.src[2] = 0;
+    op.view_src = 1;
+    expect_equal(host->code(Call::wide_supports_op, WideSupportsOpRequest{{op, logits}}), failed, "a view of itself");
+    uint64_t type = device_buffer_type(*host);
+    expect_equal(host->call<WideGetAllocSizeReply>(Call::wide_get_alloc_size, WideGetAllocSizeRequest{type, {logits}}).size,
+                 uint64_t{256}, "alloc size");
+}
+
+template <typename Reply, typename Request> Reply ask(Loopback &host, uint32_t device, Call call, const Request &request) {
+    std::vector<uint8_t> bytes;
+    expect_equal(host.raw(static_cast<uint32_t>(Call::on_device), on_device(device, call, Loopback::encoded(request)), &bytes), ok,
+                 call_name(static_cast<uint32_t>(call)));
+    Reader reader(bytes.data(), bytes.size());
+    Reply reply;
+    read(reader, reply);
+    return reply;
+}
+
+void two_devices() {
+    Loopback host(1, {{"ggml.library.path", TWO_DEVICES}, {"ggml.threads", "1"}});
+    expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+    expect_equal(host.call<DeviceGetCountReply>(Call::device_get_count, DeviceGetCountRequest{}).count, 2, "count");
+    uint64_t types[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        expect(ask<DeviceGetNameReply>(host, i, Call::device_get_name, DeviceGetNameRequest{}).name == "CARD" + std::to_string(i), "name");
+        types[i] = ask<DeviceGetBufferTypeReply>(host, i, Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}).buft;
+        bool pointers = ask<DeviceGetPropsReply>(host, i, Call::device_get_props, DeviceGetPropsRequest{}).buffer_from_host_ptr;
+        expect(pointers == (i == 1), "props");
+    }
+    expect(types[0] != types[1], "each has a buffer type");
+    expect(host.call<DeviceGetNameReply>(Call::device_get_name, DeviceGetNameRequest{}).name == "CARD0", "0.2 means device 0");
+    expect_equal(device_buffer_type(host), types[0], "also for the buffer type");
+    uint64_t buffer =
+        host.call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{types[1], 4096}).buffer;
+    fill_input(host, buffer);
+    uint64_t size = 0;
+    put(host, graph_in(buffer), size);
+    BackendGraphComputeRequest compute{Loopback::data_resource, size};
+    expect_equal(host.code(Call::backend_graph_compute, compute), failed, "memory of device 1 on device 0");
+    expect_equal(ask<BackendGraphComputeReply>(host, 1, Call::backend_graph_compute, compute).status, 0, "and on device 1");
+    float sixth = 0;
+    std::memcpy(&sixth, result_of(host, buffer).data() + 24, sizeof sixth);
+    expect(sixth == 42, "its result");
+    put(host, graph_in(buffer), size);
+    std::vector<uint8_t> request = Loopback::encoded(compute);
+    auto refused = [&](uint32_t device, uint32_t call) {
+        return host.raw(static_cast<uint32_t>(Call::on_device), on_device(device, static_cast<Call>(call), request)) == failed;
+    };
+    expect(refused(2, 22) && refused(UINT32_MAX, 22), "devices that do not exist");
+    expect(refused(1, static_cast<uint32_t>(Call::on_device)) && refused(1, static_cast<uint32_t>(Call::negotiate)), "nothing nests");
+    expect_equal(host.raw(static_cast<uint32_t>(Call::on_device), on_device(1, static_cast<Call>(9999), {})), 6u, "an unknown call");
+    for (size_t cut : {0, 4, 7}) {
+        std::vector<uint8_t> bytes = on_device(1, Call::device_get_name, {});
+        bytes.resize(cut);
+        expect_equal(host.raw(static_cast<uint32_t>(Call::on_device), bytes), failed, "cut off");
+    }
+    expect(host.call<DeviceGetNameReply>(Call::device_get_name, DeviceGetNameRequest{}).name == "CARD0", "no call leaves its device");
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"wide_is_the_same", wide_is_the_same},
+                      {"strides_beyond_32_bits", strides_beyond_32_bits},
+                      {"sources_behind_a_hole", sources_behind_a_hole},
+                      {"two_devices", two_devices}},
+                     count > 1 ? values[1] : nullptr);
+}

@@ -1,0 +1,93 @@
+// A ggml backend library with two devices, for tests: each computes with ggml's CPU backend and counts its graphs. They do not
+// take each other's memory, as two graphics cards would not. The second makes buffers from pointers, the first does not.
+#include <abi/backend_interface.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <dlfcn.h>
+
+namespace {
+
+struct Card {
+    const char *name;
+    const char *memory;
+    bool takes_pointers;
+    ggml_backend_device device{};
+    ggml_backend_buffer_type type{};
+    std::atomic<int> graphs{0};
+};
+Card cards[2] = {{"CARD0", "CARD0 memory", false}, {"CARD1", "CARD1 memory", true}};
+
+ggml_backend_dev_t cpu = nullptr;
+ggml_status (*cpu_compute)(ggml_backend_t, ggml_cgraph *) = nullptr;
+ggml_backend_reg registry{};
+
+Card &card_of(ggml_backend_dev_t device) { return device == &cards[1].device ? cards[1] : cards[0]; }
+Card &card_of(ggml_backend_buffer_type_t type) { return type == &cards[1].type ? cards[1] : cards[0]; }
+
+ggml_status compute(ggml_backend_t backend, ggml_cgraph *graph) {
+    ++card_of(backend->device).graphs;
+    return cpu_compute(backend, graph);
+}
+
+ggml_backend_t init_backend(ggml_backend_dev_t device, const char *parameters) {
+    ggml_backend_t made = cpu->iface.init_backend(cpu, parameters);
+    if (made == nullptr) return nullptr;
+    cpu_compute = made->iface.graph_compute;
+    made->iface.graph_compute = compute;
+    made->device = device;
+    return made;
+}
+
+void get_props(ggml_backend_dev_t device, ggml_backend_dev_props *props) {
+    cpu->iface.get_props(cpu, props);
+    props->name = card_of(device).name;
+    props->caps.buffer_from_host_ptr = card_of(device).takes_pointers;
+}
+
+ggml_backend_buffer_t buffer_from_host_ptr(ggml_backend_dev_t device, void *memory, size_t size, size_t largest) {
+    ggml_backend_buffer_t made = cpu->iface.buffer_from_host_ptr(cpu, memory, size, largest);
+    if (made != nullptr) made->buft = &card_of(device).type;
+    return made;
+}
+
+void set_up(Card &card) {
+    card.device = *cpu;
+    card.device.reg = &registry;
+    card.device.iface.get_name = [](ggml_backend_dev_t device) { return card_of(device).name; };
+    card.device.iface.get_type = [](ggml_backend_dev_t) { return GGML_BACKEND_DEVICE_TYPE_GPU; };
+    card.device.iface.get_props = get_props;
+    card.device.iface.init_backend = init_backend;
+    card.device.iface.get_buffer_type = [](ggml_backend_dev_t device) { return &card_of(device).type; };
+    card.device.iface.buffer_from_host_ptr = buffer_from_host_ptr;
+    card.device.iface.supports_buft = [](ggml_backend_dev_t device, ggml_backend_buffer_type_t type) {
+        return type == &card_of(device).type;
+    };
+    card.type = *cpu->iface.get_buffer_type(cpu);
+    card.type.device = &card.device;
+    card.type.iface.get_name = [](ggml_backend_buffer_type_t type) { return card_of(type).memory; };
+}
+
+ggml_backend_reg_t opened() {
+    void *library = dlopen(GGML_CPU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    auto init = library == nullptr ? nullptr : reinterpret_cast<ggml_backend_reg_t (*)()>(dlsym(library, "ggml_backend_init"));
+    if (init == nullptr) return nullptr;
+    ggml_backend_reg_t theirs = init();
+    cpu = theirs->iface.get_device(theirs, 0);
+    registry = *theirs;
+    registry.iface.get_name = [](ggml_backend_reg_t) { return "cards"; };
+    registry.iface.get_device_count = [](ggml_backend_reg_t) { return size_t{2}; };
+    registry.iface.get_device = [](ggml_backend_reg_t, size_t index) { return &cards[index].device; };
+    for (Card &card : cards) set_up(card);
+    return &registry;
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init() {
+    static ggml_backend_reg_t only = opened();
+    return only;
+}
+
+// Graphs that a device has computed.
+extern "C" __attribute__((visibility("default"))) int cards_computed(int index) { return cards[index].graphs; }
