@@ -68,6 +68,11 @@ class FindingKind(StrEnum):
     PROGRAM_FAILED = "program failed"
     CALLS_DIFFER = "calls differ"
     NO_CALLS = "no calls"
+    FAULT_MISHANDLED = "fault mishandled"
+    WORKER_LOST = "worker lost"
+    LOST_SUPPORT = "lost support"
+    WRONG_DATA_PATH = "wrong data path"
+    WRONG_CAPSET = "wrong capset"
 
 
 @dataclass(frozen=True, slots=True)

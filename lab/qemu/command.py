@@ -39,21 +39,22 @@ class Accel(StrEnum):
 
 
 class Gpu(StrEnum):
-    """The virtio-gpu the guest gets: none, 2-D only, GL without Venus, or GL with blobs and Venus."""
+    """The virtio-gpu the guest gets: none, 2-D only, GL, GL with blobs but without Venus, or GL with blobs and Venus."""
 
     NONE = "none"
     FLAT = "2d"
     VIRGL = "virgl"
+    BLOBS = "blobs"
     VENUS = "venus"
 
     @property
     def needs_gl(self) -> bool:
         """Whether QEMU needs an OpenGL context on the host."""
-        return self in (Gpu.VIRGL, Gpu.VENUS)
+        return self in (Gpu.VIRGL, Gpu.BLOBS, Gpu.VENUS)
 
     def capsets(self) -> tuple[int, ...]:
         """The ids of the capability sets that the guest's kernel lists with Debian's QEMU and virglrenderer."""
-        return {Gpu.VIRGL: (1, 2), Gpu.VENUS: (1, 2, 4)}.get(self, ())
+        return {Gpu.VIRGL: (1, 2), Gpu.BLOBS: (1, 2), Gpu.VENUS: (1, 2, 4)}.get(self, ())
 
 
 class Display(StrEnum):
@@ -153,6 +154,7 @@ def _gpu(spec: MachineSpec) -> tuple[str, ...]:
         Gpu.NONE: (),
         Gpu.FLAT: ("-device", "virtio-gpu-pci"),
         Gpu.VIRGL: ("-device", "virtio-gpu-gl-pci"),
+        Gpu.BLOBS: ("-device", f"virtio-gpu-gl-pci,blob=true{hostmem}"),
         Gpu.VENUS: ("-device", f"virtio-gpu-gl-pci,blob=true{hostmem},venus=true"),
     }
     node = "" if spec.render_node is None else f",rendernode={spec.render_node}"

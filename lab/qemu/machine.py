@@ -8,7 +8,9 @@ anything that survives. QEMU's death in between ends every wait at once.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import signal
 import socket
 import sys
 import threading
@@ -38,6 +40,7 @@ GONE_S = 3.0
 EXIT_S = 2.0
 GREETING_S = 30.0
 WORKER = "apir-worker"
+RENDER_SERVER = "virgl_render"
 QEMU_PREFIX = "qemu-system"
 FORWARD = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s")
 
@@ -134,6 +137,16 @@ class Guest:
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the APIR workers, oldest first."""
         return tuple(process.pid for process in self.machine.tree() if process.name == WORKER)
+
+    def render_server_pids(self) -> tuple[int, ...]:
+        """Process ids of virglrenderer's render server and its workers, oldest first."""
+        return tuple(process.pid for process in self.machine.tree() if process.name.startswith(RENDER_SERVER))
+
+    def kill(self, pid: int) -> None:
+        """Kill a process of this machine (SIGKILL), as a fault. Raises ``GuestError`` for one that is not of it."""
+        if all(process.pid != pid for process in self.machine.tree()):
+            raise GuestError(f"process {pid} is none of this guest's machine")
+        os.kill(pid, signal.SIGKILL)
 
     def serial_tail(self) -> str:
         """The last lines of the serial console."""

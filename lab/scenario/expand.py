@@ -1,4 +1,4 @@
-"""Matrix → variants, and which of them one boot can serve."""
+"""Matrix and named variants → variants, and which of them one boot can serve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import ConfigError, ConfigProblem
-from lab.scenario.file import Tables, axis_path, flattened, overridden, validated
+from lab.scenario.file import Tables, axis_path, flattened, laid_over, overridden, validated
 from lab.scenario.model import AxisValue, Scenario
 
 ONLY_VARIANT = "default"
@@ -35,14 +35,15 @@ class Variant:
 def expand(tables: Tables, path: Path) -> tuple[Variant, ...]:
     """All variants of checked tables, in the order of the file. Raises ``ConfigError``."""
     matrix = list(flattened(tables.get("matrix", {})))
-    plain = {key: value for key, value in tables.items() if key != "matrix"}
+    plain = {key: value for key, value in tables.items() if key not in {"matrix", "variants"}}
     variants = []
-    for values in itertools.product(*(axis_values for _, axis_values in matrix)):
+    for named, values in itertools.product(tables.get("variants") or ({},), list(itertools.product(*(each for _, each in matrix)))):
         point = tuple(zip((axis for axis, _ in matrix), values, strict=True))
-        here = plain
+        here = laid_over(plain, {key: value for key, value in named.items() if key != "name"})
         for axis, value in point:
             here = overridden(here, axis_path(axis) or axis, value)
-        variants.append(Variant(variant_id(point), validated(here, path), point))
+        words = "-".join(filter(None, (named.get("name"), variant_id(point) if point else "")))
+        variants.append(Variant(words or ONLY_VARIANT, validated(here, path), point))
     _refuse_equal_ids(variants, path)
     return tuple(variants)
 

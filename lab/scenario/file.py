@@ -14,12 +14,14 @@ from pydantic_core import ErrorDetails
 
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.recipe import recipe_names
-from lab.scenario.model import Accel, Capset, DataPath, Display, OpsCheck, Scenario, StateCheck
+from lab.qemu.command import Gpu
+from lab.scenario.faults import Fault
+from lab.scenario.model import Accel, Capset, DataPath, Display, FaultCheck, OpsCheck, Scenario, StateCheck, VariantTable
 
 Tables = dict[str, Any]
-CHECK_KINDS: dict[str, type[BaseModel]] = {"state": StateCheck, "ops": OpsCheck}
-CHECK_KIND_AT = 2
-"""Where pydantic puts a check's kind into the location of an error: ("checks", 0, "ops", "patterns")."""
+CHECK_KINDS: dict[str, type[BaseModel]] = {"state": StateCheck, "ops": OpsCheck, "fault": FaultCheck}
+LISTS: dict[str, type[BaseModel] | None] = {"checks": None, "variants": VariantTable}
+"""Keys that hold lists of tables; which table a check is depends on its kind."""
 NOT_FOR_A_MATRIX = frozenset({"environment"})
 
 
@@ -99,6 +101,15 @@ def overridden(tables: Tables, path: str, value: Any) -> Tables:
     return {**tables, table: {**(inner if isinstance(inner, dict) else {}), key: value}}
 
 
+def laid_over(tables: Tables, over: Mapping[str, Any]) -> Tables:
+    """The tables with others laid over them, key by key; lists are replaced as a whole."""
+    merged = dict(tables)
+    for key, value in over.items():
+        before = merged.get(key)
+        merged[key] = laid_over(before, value) if isinstance(before, dict) and isinstance(value, Mapping) else value
+    return merged
+
+
 def _settings_tables() -> Iterator[tuple[str, type[BaseModel]]]:
     for name in ("host", "guest", "implementation"):
         annotation = Scenario.model_fields[name].annotation
@@ -159,7 +170,7 @@ def _step(at: Any, word: str) -> Any:
 
 def _problem(details: ErrorDetails, prefix: str = "") -> ConfigProblem:  # noqa: PLR0911 - one answer per kind of error
     """One of pydantic's errors in our words."""
-    words = [word for at, word in enumerate(details["loc"]) if not (at == CHECK_KIND_AT and details["loc"][0] == "checks")]
+    words = [word for at, word in enumerate(details["loc"]) if not _is_kind(details["loc"], at)]
     key = _key_path([prefix, *words] if prefix else words)
     match details["type"]:
         case "extra_forbidden":
@@ -179,6 +190,11 @@ def _problem(details: ErrorDetails, prefix: str = "") -> ConfigProblem:  # noqa:
             return ConfigProblem(key, f"{details['msg'][:1].lower()}{details['msg'][1:]}, not {shown}", _value_hint(words))
 
 
+def _is_kind(location: Sequence[str | int], at: int) -> bool:
+    """Whether a word is a check's kind, which pydantic puts into the location: ("checks", 0, "ops", "patterns")."""
+    return at > 1 and location[at - 2] == "checks" and isinstance(location[at - 1], int)
+
+
 def _key_path(words: Sequence[str | int]) -> str:
     path = ""
     for word in words:
@@ -190,7 +206,10 @@ def _keys_at(words: Sequence[str | int]) -> list[str]:
     """Keys that may stand in the table at a location."""
     model: type[BaseModel] = Scenario
     for word in words:
-        if word == "checks":
+        inner = LISTS.get(str(word))
+        if inner is not None:
+            model = inner
+        elif word == "checks":
             return sorted({key for kind in CHECK_KINDS.values() for key in kind.model_fields})
         annotation = model.model_fields[str(word)].annotation if str(word) in model.model_fields else None
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -200,7 +219,7 @@ def _keys_at(words: Sequence[str | int]) -> list[str]:
 
 def _value_hint(words: Sequence[str | int]) -> str | None:
     """Values that a setting with a fixed vocabulary takes."""
-    vocabularies = {"capset": Capset, "data_path": DataPath, "accel": Accel, "display": Display}
+    vocabularies = {"capset": Capset, "data_path": DataPath, "accel": Accel, "display": Display, "gpu": Gpu, "fault": Fault}
     vocabulary = vocabularies.get(str(words[-1])) if words else None
     if vocabulary is not None:
         return f"one of {', '.join(vocabulary)}"

@@ -11,12 +11,14 @@ from lab.deadline import Deadline
 from lab.elf import ProcessFacts, facts_from_json
 from lab.errors import CommandFailed
 from lab.ggml.registry import Device, read_devices
+from lab.guest.agent import survivor
 from lab.ops.upstream import guest_command
 from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_FOLDER
 
 ELF = f"{GUEST_FOLDER}/elf.py"
 REGISTRY = f"{GUEST_FOLDER}/registry.py"
+SURVIVOR = f"{GUEST_FOLDER}/survivor.py"
 FACTS_S = 30.0
 LISTING_S = 90.0
 
@@ -40,9 +42,10 @@ class Observation:
 
 
 def ship_programs(guest: Guest) -> None:
-    """Put our two programs into the guest."""
+    """Put our programs into the guest."""
     guest.ssh.put(Path(elf.__file__), ELF)
     guest.ssh.put(Path(next(iter(ggml.__path__))) / "registry.py", REGISTRY)
+    guest.ssh.put(Path(survivor.__file__), SURVIVOR)
 
 
 def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:

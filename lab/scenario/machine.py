@@ -52,6 +52,7 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         accel=Accel(plan.accel),
         cpus=guest.cpus,
         memory_mib=guest.memory_mib,
+        gpu=guest.gpu,
         hostmem_mib=guest.window_mib,
         display=Display(plan.display),
         render_node=plan.render_node,

@@ -15,6 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from pydantic_core import PydanticCustomError
 
 from lab.ops.upstream import Selection
+from lab.qemu.command import Gpu
+from lab.scenario.faults import Fault
 
 BUILTIN = "builtin"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -91,6 +93,13 @@ def known_ggml_library(value: str, info: ValidationInfo) -> str:
     return value if value in HOST_LIBRARIES else existing_file(value, info)
 
 
+def word(name: str) -> str:
+    """A name that can be part of a path, an id and a command line."""
+    if not NAME.fullmatch(name):
+        raise PydanticCustomError("no_name", "{name} is no name: lower-case letters, digits and - only", {"name": repr(name)})
+    return name
+
+
 def variable_value(value: object) -> str | Literal[False]:
     """The value of an environment variable, or ``false`` for one that must not be set."""
     if isinstance(value, str) or value is False:
@@ -127,8 +136,10 @@ class Guest(Section):
     image: Annotated[str, AfterValidator(known_image)] = "guest-6.12"
     cpus: Annotated[int, Field(ge=1, le=256)] = 2
     memory_mib: Annotated[int, Field(ge=256, le=1 << 20)] = 2048
-    window_mib: Annotated[int, Field(ge=64, le=1 << 20)] = 1024
-    """Size of the host-visible window, in which shared blobs are mapped."""
+    gpu: Annotated[Gpu, Field(strict=False)] = Gpu.VENUS
+    """``venus``; the others are machines for faults: ``blobs`` has no Venus, ``virgl`` no blobs either, ``2d`` no capset at all."""
+    window_mib: Annotated[int, Field(ge=0, le=1 << 20)] = 1024
+    """Size of the host-visible window, in which shared blobs are mapped; QEMU refuses Venus without one."""
     capset: Annotated[Capset, Field(strict=False)] = Capset.VENUS
     data_path: Annotated[DataPath, Field(strict=False)] = DataPath.AUTO
     environment: Environment = {}
@@ -192,8 +203,33 @@ class OpsCheck(Section):
         return Selection(self.ops, self.patterns)
 
 
-Check = Annotated[StateCheck | OpsCheck, Field(discriminator="kind")]
+class FaultCheck(Section):
+    """Something of the way to the host is missing, wrong or killed: a program in the guest must live on, told why and in time."""
+
+    kind: Literal["fault"]
+    fault: Annotated[Fault, Field(strict=False)]
+    deadline_s: Seconds = 90.0
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return f"fault: {self.fault}"
+
+
+Check = Annotated[StateCheck | OpsCheck | FaultCheck, Field(discriminator="kind")]
+Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 AxisValue = str | int | float | bool
+
+
+class VariantTable(Section):
+    """One of the scenario's variants by name, where a matrix would make too many: settings laid over those of the file."""
+
+    name: Annotated[str, AfterValidator(word)]
+    host: Host = Host()
+    guest: Guest = Guest()
+    implementation: Implementation = Implementation()
+    checks: Checks | None = None
+    """In the place of the scenario's own checks."""
 
 
 class Scenario(Section):
@@ -205,21 +241,23 @@ class Scenario(Section):
     """For one boot and all that is checked in it; building images and payloads does not count."""
     matrix: dict[str, Annotated[tuple[AxisValue, ...], Field(strict=False, min_length=1)]] = {}
     """Key path (or its unambiguous last word) → values; every combination is a variant."""
+    variants: Annotated[tuple[VariantTable, ...], Field(strict=False)] = ()
+    """Variants one by one; with a matrix, every combination of both."""
     host: Host = Host()
     guest: Guest = Guest()
     implementation: Implementation = Implementation()
-    checks: Annotated[tuple[Check, ...], Field(strict=False)]
+    checks: Annotated[Checks, Field(validate_default=True)] = ()
+    """May be missing when every variant has its own."""
 
     @field_validator("checks")
     @classmethod
-    def _is_not_empty(cls, checks: tuple[Check, ...]) -> tuple[Check, ...]:
-        if not checks:
+    def _is_not_empty(cls, checks: tuple[Check, ...], info: ValidationInfo) -> tuple[Check, ...]:
+        variants = info.data.get("variants", ())
+        if not checks and not (variants and all(variant.checks for variant in variants)):
             raise PydanticCustomError("missing", "is missing", {})
         return checks
 
     @field_validator("name")
     @classmethod
     def _is_a_word(cls, name: str) -> str:
-        if not NAME.fullmatch(name):
-            raise PydanticCustomError("no_name", "{name} is no name: lower-case letters, digits and - only", {"name": repr(name)})
-        return name
+        return word(name)

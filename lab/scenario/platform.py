@@ -20,6 +20,7 @@ from lab.ops.upstream import Selection
 from lab.scenario.model import Scenario
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import Shipment
+from lab.scenario.switches import Switches
 
 
 class GuestShell(Protocol):
@@ -64,6 +65,12 @@ class Guest(Protocol):
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids, on the host, of the component's workers that are running."""
 
+    def render_server_pids(self) -> tuple[int, ...]:
+        """Process ids, on the host, of virglrenderer's render server."""
+
+    def kill(self, pid: int) -> None:
+        """Kill a process of the machine (SIGKILL)."""
+
     def alive(self) -> bool:
         """Whether QEMU is still running."""
 
@@ -103,6 +110,7 @@ class BootPlan:
     variables: tuple[tuple[str, str], ...]
     logs: Path
     deadline: Deadline
+    switches: Switches | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,20 +15,22 @@ from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
-from lab.errors import HostError, LabError
+from lab.errors import HostError, LabError, LaunchError
 from lab.scenario.book import RunBook, ended_record
 from lab.scenario.calls import FOLDER
+from lab.scenario.checks.fault import judged_refusal, tell
 from lab.scenario.environment import host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import ship_programs
 from lab.scenario.listener import RunListener
-from lab.scenario.model import Capset
+from lab.scenario.model import Capset, FaultCheck
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
 from lab.scenario.requirements import Decision, HostAbilities, decided
 from lab.scenario.shipment import GUEST_FOLDER
-from lab.scenario.variant_run import BootedVariant, VariantRun
+from lab.scenario.switches import Switches, laid, switched
+from lab.scenario.variant_run import BootedVariant, VariantRun, counts_of, status_of
 
 SETUP_S = 3600.0
 SHIP_S = 60.0
@@ -128,6 +130,7 @@ class Runner:
         served: list[VariantRun] = []
         try:
             with contextlib.ExitStack() as stack:
+                stack.enter_context(laid(plan.switches))
                 with self.listener.step(f"booting a guest for {', '.join(one.id for one in variants)}"):
                     guest = stack.enter_context(self.platform.boot(plan))
                     self.book.boot(booted_record(boot_record(variants, plan), guest), number)
@@ -139,7 +142,10 @@ class Runner:
                     if not guest.alive():
                         break
         except LabError as error:
-            self.broken(variants, served, error)
+            if not served and isinstance(error, LaunchError) and all(map(must_not_start, variants)):
+                self.refused(variants, error)
+            else:
+                self.broken(variants, served, error)
             return variants[len(served) :] if served else ()
         finally:
             share_logs(plan.logs, [self.logs(variant) for variant in variants[1:]])
@@ -160,6 +166,17 @@ class Runner:
         elif served[-1].here.guest.alive() or not served[-1].findings():
             served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, str(error)))
             self.book.variant(served[-1].record())
+
+    def refused(self, variants: Sequence[Variant], error: LaunchError) -> None:
+        """A machine that must not start did not: judge what QEMU said."""
+        for variant in variants:
+            writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "fault")
+            for check in variant.scenario.checks:
+                if isinstance(check, FaultCheck):
+                    tell(check.fault, judged_refusal(check.fault, error), writer)
+            status = status_of(writer.findings)
+            record = ended_record(variant, status, writer.findings[0].text if writer.findings else "")
+            self.book.variant(record.model_copy(update={"cases": counts_of(writer.results)}))
 
     def booted(self, variant: Variant, plan: BootPlan, guest: Guest, number: int, begun: float) -> BootedVariant:
         """The variant in its guest. The boot's time is the first variant's."""
@@ -197,6 +214,8 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
         software_vulkan=decision.software_vulkan,
     )
+    switches = Switches.of(variables, logs) if any(switched(variant.scenario) for variant in variants) else None
+    variables |= switches.variables if switches else {}
     return BootPlan(
         scenario=scenario,
         ingredients=ingredients,
@@ -206,7 +225,14 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         variables=tuple(sorted(variables.items())),
         logs=logs,
         deadline=Deadline.after(scenario.timeout_s),
+        switches=switches,
     )
+
+
+def must_not_start(variant: Variant) -> bool:
+    """Whether QEMU must refuse this variant's machine."""
+    checks = variant.scenario.checks
+    return all(isinstance(check, FaultCheck) and not check.fault.expectation.starts for check in checks)
 
 
 def ship(guest: Guest, ingredients: Ingredients, deadline: Deadline) -> None:

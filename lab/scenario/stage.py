@@ -8,6 +8,7 @@ from pathlib import Path
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing
 from lab.scenario.platform import Guest, Ingredients, Platform
+from lab.scenario.switches import Switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Stage:
         guest_variables: what programs under test are given.
         listing: ggml's registry in the guest, and the processes while it was listed.
         logs: the variant's own folder in the bundle.
+        switches: library paths of the host that may be led elsewhere.
     """
 
     variant: Variant
@@ -29,3 +31,4 @@ class Stage:
     guest_variables: dict[str, str]
     listing: Listing
     logs: Path
+    switches: Switches | None = None

@@ -23,13 +23,13 @@ from lab.ggml.registry import Device
 from lab.ops.upstream import reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import ops, state
+from lab.scenario.checks import fault, ops, state
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
-from lab.scenario.model import OpsCheck
+from lab.scenario.model import FaultCheck, OpsCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.stage import Stage
@@ -117,11 +117,15 @@ class VariantRun:
             variables,
             self.listing,
             here.logs,
+            here.plan.switches,
         )
         for check in scenario.checks:
             writer = self._writer(check.kind)
             if isinstance(check, OpsCheck):
                 self._ops(stage, check, writer, collector)
+            elif isinstance(check, FaultCheck):
+                with here.listener.step(check.summary):
+                    fault.check_fault(stage, check, writer, deadline)
             else:
                 with here.listener.step("state of guest and host"):
                     self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
@@ -174,8 +178,10 @@ class VariantRun:
             for finding in run.findings(collector.last_call()):
                 writer.finding(finding)
         cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs)
-        if alive and not cut_off and not self.interrupted:
-            # a call that was under way when the program was ended is counted and not recorded: no finding of its own
+        broken = any(isinstance(check, FaultCheck) for check in self.here.variant.scenario.checks)
+        if alive and not cut_off and not self.interrupted and not broken:
+            # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
+            # the same holds for calls that a fault check makes fail
             writer = self._writer("calls")
             for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
                 writer.finding(finding)

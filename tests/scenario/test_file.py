@@ -89,7 +89,7 @@ def test_every_problem_of_a_file_is_told_at_once_with_line_key_and_hint(tmp_path
         "line 20: guest.capset: input should be 'venus' or 'apir', not 'vens'",
         f"line 23: implementation.guest: there is no file {tmp_path}/no-such-payload.so",
         "line 27: checks[0].patern: unknown key (did you mean patterns?)",
-        "line 30: checks[1].kind: no such kind of check (one of state, ops)",
+        "line 30: checks[1].kind: no such kind of check (one of state, ops, fault)",
         "line 32: checks[2].ops: is missing (operations by ggml's names",
         "line 34: checks[2].program: input should be 'test-backend-ops', not 'test-frontend-ops'",
         "line 35: checks[2].patterns: '(' is no regular expression: missing )",
@@ -238,3 +238,56 @@ def test_smoke_asks_for_both_capsets_in_one_boot_and_for_enough() -> None:
     (check,) = (one for one in variants[0].scenario.checks if isinstance(one, OpsCheck))
     assert check.min_cases >= 300
     assert len(check.ops) >= 14
+
+
+VARIANTS = """\
+name = "named"
+
+[host.environment]
+A = "1"
+
+[[variants]]
+name = "one"
+guest = { capset = "apir", data_path = "copied" }
+
+[[variants]]
+name = "two"
+host = { environment = { B = "2" } }
+checks = [{ kind = "fault", fault = "no-device" }]
+
+[[checks]]
+kind = "state"
+"""
+
+
+def test_named_variants_lay_their_settings_over_the_files(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIANTS)
+    load(path)
+    one, two = expand(load_tables(path), path)
+    assert (one.id, two.id) == ("one", "two")
+    assert (one.scenario.guest.capset, one.scenario.guest.data_path) == ("apir", "copied")
+    assert [check.kind for check in one.scenario.checks] == ["state"]
+    assert two.scenario.host.environment == {"A": "1", "B": "2"}
+    assert [check.kind for check in two.scenario.checks] == ["fault"]
+
+
+def test_named_variants_and_matrix_combine(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIANTS.replace("[host.environment]", "[matrix]\ncpus = [1, 2]\n\n[host.environment]"))
+    assert [variant.id for variant in expand(load_tables(path), path)] == ["one-cpus-1", "one-cpus-2", "two-cpus-1", "two-cpus-2"]
+
+
+def test_problems_of_named_variants_are_told_with_their_place(tmp_path: Path) -> None:
+    text = VARIANTS.replace('"no-device"', '"no-devise"').replace("capset =", "capsett =").replace('"two"', '"Two"')
+    told = refusal(written(tmp_path, text))
+    for expected in (
+        "variants[0].guest.capsett: unknown key (did you mean capset?)",
+        "variants[1].checks[0].fault: input should be",
+        "variants[1].name: 'Two' is no name",
+    ):
+        assert expected in told
+
+
+def test_checks_may_be_missing_only_where_every_variant_has_its_own(tmp_path: Path) -> None:
+    without = VARIANTS.replace('[[checks]]\nkind = "state"\n', "")
+    assert "checks: is missing" in refusal(written(tmp_path, without))
+    load(written(tmp_path, without.replace('copied" }', 'copied" }\nchecks = [{ kind = "state" }]')))
