@@ -261,6 +261,35 @@ void call_records() {
     rmdir(folder);
 }
 
+void traces() {
+    environment();
+    char folder[] = "virgl-component-test-XXXXXX";
+    expect(mkdtemp(folder) != nullptr, "mkdtemp");
+    setenv("VIRGL_APIR_TRACE", folder, 1);
+    std::string path;
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        path = std::string(folder) + "/trace-3-" + std::to_string(guest.worker()) + ".jsonl";
+        guest.ask(FakeCall::echo, "hello");
+        guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::crash));
+        guest.wait();
+    }
+    std::ifstream file(path);
+    std::vector<std::string> rows;
+    for (std::string row; std::getline(file, row);) rows.push_back(row);
+    auto has = [&](size_t row, const std::string &part) { return row < rows.size() && rows[row].find(part) != std::string::npos; };
+    expect_equal(rows.size(), size_t{6}, "rows of a trace");
+    expect(has(0, "\"ioctl\":\"RESOURCE_CREATE_BLOB\"") && has(0, "\"size\":16384,\"res_handle\":30"), "the reply page");
+    expect(has(1, "\"call\":\"HandShake\",\"return_code\":43806,\"reply\":\"0000000002000000\""), "handshake");
+    expect(has(2, "\"call\":\"LoadLibrary\",\"return_code\":0"), "load");
+    expect(has(4, "\"call\":1001,\"return_code\":4,\"reply\":\"68656c6c6f00\"") && has(4, "\"duration_ns\":"), "echo");
+    expect(has(5, "\"call\":1008") && !has(5, "return_code"), "the command that ended the worker");
+    unlink(path.c_str());
+    rmdir(folder);
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -274,6 +303,7 @@ int main(int count, char **values) {
                       {"blobs", blobs},
                       {"passed_on", passed_on},
                       {"too_many_contexts", too_many_contexts},
-                      {"call_records", call_records}},
+                      {"call_records", call_records},
+                      {"traces", traces}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -29,9 +29,15 @@ from lab.apir.protocol_gen import (
     BufferGetTensorRequest,
     Call,
     Graph,
+    OnDeviceRequest,
     OpRecord,
     RawTensor,
+    ReturnCode,
     TensorRecord,
+    WideGetTensorRequest,
+    WideGraph,
+    WideGraphComputeReply,
+    WideTensorRecord,
 )
 from lab.apir.trace import Command, Ioctl, Row, read_trace
 from lab.apir.wire import Reader, Writer
@@ -43,6 +49,12 @@ TOLERANCE = {"MUL_MAT": 5e-4, "SOFT_MAX": 1e-6, "SUM_ROWS": 1e-6}
 DEFAULT_RESOURCE_BYTES = 1 << 20
 # The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
 KNOWN_OPS = 64
+GRAPHS: dict[int, type[Graph | WideGraph]] = {Call.BACKEND_GRAPH_COMPUTE: Graph, Call.WIDE_GRAPH_COMPUTE: WideGraph}
+GETS: dict[int, type[BufferGetTensorRequest | WideGetTensorRequest]] = {
+    Call.BUFFER_GET_TENSOR: BufferGetTensorRequest,
+    Call.WIDE_GET_TENSOR: WideGetTensorRequest,
+}
+Record = TensorRecord | WideTensorRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,7 @@ class Replay:
         self._library = library
         self._tolerance_of = tolerance_of
         self._handles: dict[int, int] = {}
-        self._computed_by: dict[tuple[int, int], TensorRecord] = {}
+        self._computed_by: dict[tuple[int, int], Record] = {}
 
     def play(self, rows: tuple[Row, ...]) -> Iterator[Answer]:
         """Play all Forward calls in order; what a call needs of the set-up is made before it."""
@@ -79,10 +91,12 @@ class Replay:
         reply = self._library.resources[command.header.reply_resource]
         payload = self._translated_payload(command)
         if command.data_in and command.data_resource is not None:
-            data = self._translated_graph(command.data_in) if command.call == Call.BACKEND_GRAPH_COMPUTE else command.data_in
+            kind = GRAPHS.get(cast("int", command.call))
+            data = command.data_in if kind is None else self._translated_graph(command.data_in, kind)
             self._library.resources[command.data_resource].memory[: len(data)] = data
         start = time.perf_counter_ns()
-        code, answer = self._library.dispatch(cast("int", command.call), payload, reply)
+        number = cast("int", command.call) if command.device is None else Call.ON_DEVICE
+        code, answer = self._library.dispatch(number, payload, reply)
         duration_ns = time.perf_counter_ns() - start
         differences: list[str] = []
         remarks: list[str] = []
@@ -102,9 +116,12 @@ class Replay:
         return self._handles.get(recorded, recorded)
 
     def _translated_payload(self, command: Command) -> bytes:
-        if command.call not in REQUESTS:
-            return command.payload
         writer = Writer()
+        if command.device is not None:
+            OnDeviceRequest(command.device, cast("int", command.call)).encode(writer)
+        if command.call not in REQUESTS:
+            writer.raw(command.payload)
+            return writer.data
         self._translated(REQUESTS[Call(command.call)].decode(Reader(command.payload))).encode(writer)
         return writer.data
 
@@ -115,12 +132,12 @@ class Replay:
             value = getattr(message, name)
             if name in {"buffer", "buft", "handle"} and isinstance(value, int) and not isinstance(message, RawTensor):
                 changes[name] = self._handle(value)
-            elif isinstance(value, TensorRecord | OpRecord):
+            elif isinstance(value, TensorRecord | WideTensorRecord | OpRecord):
                 changes[name] = self._translated(value)
         return dataclasses.replace(message, **changes)
 
-    def _translated_graph(self, data: bytes) -> bytes:
-        graph = Graph.decode(Reader(data))
+    def _translated_graph(self, data: bytes, kind: type[Graph | WideGraph]) -> bytes:
+        graph: Any = kind.decode(Reader(data))
         for tensor in graph.tensors:
             if tensor.id in graph.nodes:
                 self._computed_by[tensor.buffer, tensor.data] = tensor
@@ -143,18 +160,19 @@ class Replay:
                 self._handles[before] = now
                 if (before == 0) != (now == 0):
                     yield f"{name} {now}, recorded {before}"
-            elif before != now and isinstance(recorded, BackendGraphComputeReply):
+            elif before != now and isinstance(recorded, BackendGraphComputeReply | WideGraphComputeReply):
                 yield f"graph status {now}, recorded {before}"
             elif before != now:
                 remarks.append(f"{name} {now}, recorded {before}")
 
     def _data_differences(self, command: Command) -> Iterator[str]:
-        if command.call != Call.BUFFER_GET_TENSOR or command.data_resource is None:
+        kind = GETS.get(cast("int", command.call))
+        if kind is None or command.data_resource is None or command.return_code != ReturnCode.OK:
             return
         got = bytes(self._library.resources[command.data_resource].memory[: command.data_bytes])
         if got == command.data_out:
             return
-        tensor = BufferGetTensorRequest.decode(Reader(command.payload)).tensor
+        tensor = kind.decode(Reader(command.payload)).tensor
         maker = self._computed_by.get((tensor.buffer, tensor.data))
         tolerance = self._tolerance_of.get(maker.op, 0.0) if maker is not None and tensor.type == TYPE_F32 else 0.0
         error = nmse(got, command.data_out) if tolerance else math.inf

@@ -2,18 +2,19 @@
 
 Fields of a command (``tests/data/traces`` has recorded ones): ``command`` the submission's bytes, ``call`` Forward number or name,
 ``return_code``, ``reply`` the payload behind ``notify``, ``data_resource`` and ``data_bytes``, ``data_in`` and ``data_out``;
-bytes in hex. Our own recordings add ``start_ns`` and ``duration_ns``.
+bytes in hex. Our own recordings (``VIRGL_APIR_TRACE``) add ``start_ns`` and ``duration_ns``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.apir.protocol_gen import REPLIES, REQUESTS, Call, CommandHeader
+from lab.apir.protocol_gen import REPLIES, REQUESTS, Call, CommandHeader, OnDeviceRequest
 from lab.apir.wire import Reader
 from lab.errors import ConfigError, ConfigProblem, WireError
 
@@ -30,7 +31,11 @@ class Ioctl:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command with its answer; ``call`` is None for HandShake and LoadLibrary, ``return_code`` for one never answered."""
+    """A command with its answer; ``call`` is None for HandShake and LoadLibrary, ``return_code`` for one never answered.
+
+    Where on_device carries a call, ``call`` and ``payload`` are the carried one's, ``device`` the one that is addressed
+    (None: the call stands for itself).
+    """
 
     header: CommandHeader
     name: str
@@ -44,13 +49,14 @@ class Command:
     data_out: bytes = b""
     start_ns: int | None = None
     duration_ns: int | None = None
+    device: int | None = None
 
 
 Row = Ioctl | Command
 
 
 def read_trace(path: Path) -> tuple[Row, ...]:
-    """Read a recorded conversation. A last line that was cut off is left out.
+    """Read a recorded conversation. Of a last line that was cut off the command is read if it is whole, else nothing.
 
     Raises:
         ConfigError: the file cannot be read, or a line is no row of a trace; with the number of the line.
@@ -66,11 +72,18 @@ def rows(path: Path, lines: list[str]) -> Iterator[Row]:
     """Rows of the lines."""
     for number, line in enumerate(lines, 1):
         if number == len(lines) and not line.endswith("\n") and not is_json(line):
+            yield from unfinished(line)
             return
         try:
             yield row(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, WireError) as error:
             raise ConfigError(path, [ConfigProblem("", f"not a row of a trace: {error}", line=number)]) from error
+
+
+def unfinished(line: str) -> Iterator[Row]:
+    """The command that a killed process was at, whose request is written before it is carried out; nothing of less than that."""
+    with contextlib.suppress(ValueError, KeyError, TypeError, WireError):
+        yield row(json.loads(line + "}"))
 
 
 def is_json(line: str) -> bool:
@@ -90,11 +103,16 @@ def row(raw: dict[str, Any]) -> Row:
     data = bytes.fromhex(raw["command"])
     header = CommandHeader.decode(Reader(data))
     call = raw.get("call", header.flags)
+    payload, device = data[HEADER_BYTES:], None
+    if call == Call.ON_DEVICE:
+        reader = Reader(payload)
+        address = OnDeviceRequest.decode(reader)
+        call, device, payload = address.call, address.device, payload[reader.offset :]
     return Command(
         header=header,
         name=Call(call).name.lower() if isinstance(call, int) and call in Call._value2member_map_ else str(call),
         call=call if isinstance(call, int) else None,
-        payload=data[HEADER_BYTES:],
+        payload=payload,
         return_code=raw.get("return_code"),
         reply=bytes.fromhex(raw.get("reply", "")),
         data_resource=raw.get("data_resource"),
@@ -103,12 +121,15 @@ def row(raw: dict[str, Any]) -> Row:
         data_out=bytes.fromhex(raw.get("data_out", "")),
         start_ns=raw.get("start_ns"),
         duration_ns=raw.get("duration_ns"),
+        device=device,
     )
 
 
 def shown(command: Command) -> str:
     """One line for a reader: what was asked, what was answered, what went along, and how long it took."""
     parts = [f"{command.name:28}", f"{code_text(command):>8}"]
+    if command.device is not None:
+        parts.append(f"on device {command.device}")
     if command.call is not None and command.call in REQUESTS:
         parts.append(f"({fields_of(REQUESTS[Call(command.call)].decode(Reader(command.payload)))})")
         if command.reply:

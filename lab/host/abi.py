@@ -118,7 +118,9 @@ def ggml_of(rootfs: Path, root: HostRoot, progress: Progress, deadline: Deadline
             tree.mkdir()
             argv = ("fsck.erofs", f"--extract={tree}", "--no-preserve", "--overwrite", rootfs)
             binds = (Bind(rootfs.parent), Bind(folder, writable=True))
-            check(root.enter(argv, binds=binds), deadline=deadline.narrowed(EXTRACT_S))
+            check(
+                root.enter(argv, binds=binds), what="taking libggml out of the guest image", deadline=deadline.narrowed(EXTRACT_S)
+            )
             libraries = sorted(path for path in tree.glob("usr/lib/*/libggml*.so.*") if path.is_file())
             if not libraries:
                 raise BuildError(f"{rootfs} has no libggml: a guest needs one", hint="add libggml0 to the image's packages")

@@ -94,12 +94,12 @@ def native_payloads(
     Raises:
         BuildError: CMake or the compiler failed; its output is in it.
     """
-    words = _options(options, sanitize=sanitize)
+    words = cmake_options(options, sanitize=sanitize)
     key = content_key(LAYOUT, files_key(sources, source_files(sources)), root.key, words)
 
     def build(folder: Path) -> None:
         with progress.step("building the native payloads" + (" with sanitizers" if sanitize else "")):
-            work = _work_folder(root, sources, words)
+            work = work_folder(root, words, sources)
             with turn(work.with_suffix(".lock"), progress, deadline):
                 _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
                 for product in _products(work):
@@ -117,15 +117,16 @@ def native_tests(
     Raises:
         BuildError: the build failed.
     """
-    sources, words = paths.BACKEND_IMPL, _options(options, sanitize=sanitize)
-    work = _work_folder(root, sources, words)
+    sources, words = paths.BACKEND_IMPL, cmake_options(options, sanitize=sanitize)
+    work = work_folder(root, words, sources)
     with progress.step("running the native tests"), turn(work.with_suffix(".lock"), progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
         argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error")
         return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
 
 
-def _options(options: tuple[str, ...], *, sanitize: bool) -> tuple[str, ...]:
+def cmake_options(options: tuple[str, ...] = (), *, sanitize: bool = False) -> tuple[str, ...]:
+    """The words for CMake of a build."""
     return ("-DCMAKE_BUILD_TYPE=Release", *(("-DAPIR_SANITIZE=ON",) if sanitize else ()), *options)
 
 
@@ -138,7 +139,8 @@ def source_files(sources: Path) -> tuple[Path, ...]:
     )
 
 
-def _work_folder(root: HostRoot, sources: Path, options: tuple[str, ...]) -> Path:
+def work_folder(root: HostRoot, options: tuple[str, ...], sources: Path = paths.BACKEND_IMPL) -> Path:
+    """Where the sources are compiled with CMake's ``options``, and where their tests run; kept between runs."""
     return paths.cache() / "native-work" / content_key(LAYOUT, root.key, os.fspath(sources.resolve()), options)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lab.apir import protocol_gen as gen
+from lab.apir.trace import Command, read_trace, shown
 from lab.apir.wire import Reader, Writer
 
 pytestmark = pytest.mark.protocol
@@ -109,3 +110,38 @@ def test_a_changed_byte_is_noticed() -> None:
     writer = Writer()
     gen.BufferSetTensorRequest.decode(Reader(bytes(data))).encode(writer)
     assert writer.data != without_stale_tensor_bytes(bytes.fromhex(row["command"])[12:], [8])
+
+
+REQUEST = gen.OnDeviceRequest(2, gen.Call.BUFFER_CLEAR)
+
+
+def recorded(**more: object) -> str:
+    writer = Writer()
+    gen.CommandHeader(gen.CommandType.FORWARD, gen.Call.ON_DEVICE, 7).encode(writer)
+    REQUEST.encode(writer)
+    gen.BufferClearRequest(5, 1).encode(writer)
+    return json.dumps({"kind": "command", "command": writer.data.hex(), "call": gen.Call.ON_DEVICE, **more})
+
+
+def test_a_call_on_a_device_is_read_as_the_call_itself(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(recorded(return_code=4, reply="", start_ns=1, duration_ns=2500) + "\n")
+    (command,) = read_trace(path)
+    assert isinstance(command, Command)
+    assert (command.call, command.device, command.name) == (gen.Call.BUFFER_CLEAR, 2, "buffer_clear")
+    assert gen.BufferClearRequest.decode(Reader(command.payload)) == gen.BufferClearRequest(5, 1)
+    assert shown(command).split() == ["buffer_clear", "code", "4", "on", "device", "2", "(buffer=5,", "value=1)", "2.5", "us"]
+
+
+def test_the_command_that_killed_the_worker_is_read_and_a_row_cut_in_the_middle_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    whole = recorded(return_code=4, reply="")
+    begun = recorded().removesuffix("}")
+    path.write_text(whole + "\n" + begun)
+    first, last = read_trace(path)
+    assert isinstance(first, Command)
+    assert isinstance(last, Command)
+    assert (first.return_code, last.return_code, last.call) == (4, None, gen.Call.BUFFER_CLEAR)
+    for length in (1, 20, len(begun) - 3):
+        path.write_text(whole + "\n" + begun[:length])
+        assert len(read_trace(path)) == 1

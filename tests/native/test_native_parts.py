@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lab import paths
+from lab.apir.trace import Command, read_trace
 from lab.deadline import Deadline
 from lab.errors import HostError
-from lab.host.native import NativePayloads, native_payloads, native_tests
+from lab.host.native import NativePayloads, cmake_options, native_payloads, native_tests, work_folder
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.process import Finished, finish
@@ -33,10 +35,14 @@ def payloads(root: HostRoot) -> NativePayloads:
     return native_payloads(root, SilentProgress(), Deadline.after(BUILD_S))
 
 
+@pytest.fixture(scope="module")
+def tested(root: HostRoot) -> Finished:
+    return native_tests(root, SilentProgress(), Deadline.after(BUILD_S))
+
+
 @pytest.mark.protocol
-def test_native_tests_pass(root: HostRoot) -> None:
-    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S))
-    assert done.exit_status == 0, done.output
+def test_native_tests_pass(tested: Finished) -> None:
+    assert tested.exit_status == 0, tested.output
 
 
 @pytest.mark.native
@@ -45,10 +51,10 @@ def test_native_tests_pass_under_sanitizers(root: HostRoot) -> None:
     assert done.exit_status == 0, done.output
 
 
-def replayed(root: HostRoot, payloads: NativePayloads, trace: Path) -> Finished:
+def replayed(root: HostRoot, payloads: NativePayloads, trace: Path, ggml_library: Path | str = CPU_LIBRARY) -> Finished:
     argv = (
         "python3", "-m", "lab.apir.replay", str(trace),
-        "--host-library", str(payloads.host_library), "--ggml-library", CPU_LIBRARY,
+        "--host-library", str(payloads.host_library), "--ggml-library", str(ggml_library),
     )  # fmt: skip
     binds = (Bind(paths.PROJECT), Bind(payloads.folder), Bind(trace.parent))
     return finish(root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT), deadline=Deadline.after(60))
@@ -62,6 +68,30 @@ def test_recorded_conversation_gets_the_same_answers(root: HostRoot, payloads: N
     total = json.loads(done.output.splitlines()[-1])
     assert total["played"] >= 16
     assert total["different"] == 0
+
+
+@pytest.mark.protocol
+@pytest.mark.usefixtures("tested")
+def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, tmp_path: Path) -> None:
+    work = work_folder(root, cmake_options())
+    (recorded,) = (work / "traces").glob("trace-*.jsonl")
+    for file in (recorded, work / "libtest-two-devices.so"):
+        shutil.copy(file, tmp_path)
+    done = replayed(root, payloads, tmp_path / recorded.name, tmp_path / "libtest-two-devices.so")
+    assert done.exit_status == 0, done.output
+    *answers, total = (json.loads(line) for line in done.output.splitlines() if line.startswith("{"))
+    assert total == {"played": len(answers), "different": 0}
+    names = {answer["name"] for answer in answers}
+    wide = {
+        "wide_supports_op",
+        "wide_get_alloc_size",
+        "wide_set_tensor",
+        "wide_get_tensor",
+        "wide_cpy_tensor",
+        "wide_graph_compute",
+    }
+    assert wide <= names
+    assert any(isinstance(row, Command) and row.device == 1 for row in read_trace(recorded))
 
 
 @pytest.mark.protocol

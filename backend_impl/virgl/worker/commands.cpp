@@ -47,6 +47,7 @@ void Commands::on_blob_added(const Entry &entry) {
     BlobEntry blob;
     std::memcpy(&blob, entry.payload, sizeof blob);
     world_.blobs->add(blob.resource, {blob.offset, blob.size});
+    trace_.blob_added(blob.resource, blob.size);
 }
 
 void Commands::on_blob_removed(const Entry &entry) {
@@ -78,8 +79,13 @@ void Commands::on_command(const Entry &entry) {
     if (page == nullptr) complain("a command with reply resource", header.reply_resource);
     if (type && page != nullptr) {
         const uint8_t *request = entry.payload + reader.offset();
+        trace_.begin(*type, entry.payload, entry.size, *world_.blobs);
+        uint64_t start_ns = trace_.is_open() ? monotonic_ns() : 0;
         Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(),
                                     page->data + sizeof(uint32_t), page->size - sizeof(uint32_t));
+        // Before the guest learns of the reply, and may use the data resource for the next call.
+        if (trace_.is_open())
+            trace_.end(outcome.code, page->data + sizeof(uint32_t), outcome.reply_size, start_ns, monotonic_ns() - start_ns);
         auto *notify = reinterpret_cast<uint32_t *>(page->data);
         // Release: the guest, which reads this with acquire, then sees the payload and all data.
         __atomic_store_n(notify, outcome.code + 1, __ATOMIC_RELEASE);

@@ -8,12 +8,13 @@
 
 #include "../shared_queue.hpp"
 #include "host_library.hpp"
+#include "trace.hpp"
 
 namespace apir::virgl {
 
 class Commands {
   public:
-    Commands(HostWorld &world, CallLog &calls) : world_(world), calls_(calls), library_(world) {}
+    Commands(HostWorld &world, CallLog &calls, Trace &trace) : world_(world), calls_(calls), trace_(trace), library_(world) {}
 
     // Takes an entry of the queue. Never fails: what cannot be answered is logged.
     void take(const Entry &entry);
@@ -38,6 +39,7 @@ class Commands {
 
     HostWorld &world_;
     CallLog &calls_;
+    Trace &trace_;
     HostLibrary library_;
     bool other_major_ = false;
     int complaints_ = 0;

@@ -49,6 +49,14 @@ void open_call_log(CallLog &calls, const Arguments &arguments) {
     if (!error.empty()) log(Level::warn, "%s", error.c_str());
 }
 
+void open_trace(Trace &trace, const Arguments &arguments) {
+    auto folder = arguments.config.find("apir.trace");
+    if (folder == arguments.config.end() || folder->second.empty()) return;
+    std::string error;
+    std::string name = "trace-" + std::to_string(arguments.context) + "-" + std::to_string(getpid()) + ".jsonl";
+    if (!trace.open(folder->second, name, error)) log(Level::warn, "%s", error.c_str());
+}
+
 void serve(QueueConsumer &queue, Commands &commands) {
     SpinTime spin;
     uint64_t ended = monotonic_ns();
@@ -77,8 +85,10 @@ int run(int count, char **values) {
     QueueConsumer queue(worker_queue_fd);
     CallLog calls;
     open_call_log(calls, arguments);
+    Trace trace;
+    open_trace(trace, arguments);
     HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats()};
-    Commands commands(world, calls);
+    Commands commands(world, calls, trace);
     serve(queue, commands);
     return 0;
 }

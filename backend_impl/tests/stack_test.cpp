@@ -1,0 +1,175 @@
+// The whole stack without a virtual machine: what only shows between guest library, component, worker and host library.
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <sys/stat.h>
+#include <thread>
+
+#include "guest_fake.hpp"
+#include "host_expect.hpp"
+#include "stack_device.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+using apir::guest::test::CapturedLog;
+using apir::guest::test::Variable;
+using Clock = std::chrono::steady_clock;
+using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
+using Buffer = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
+using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
+
+std::unique_ptr<guest::Registry> set_up() { return guest::make_registry(std::make_unique<StackDevice>()); }
+
+Backend backend_of(guest::Registry &registry, size_t device) {
+    return {ggml_backend_dev_init(registry.device(device), nullptr), ggml_backend_free};
+}
+
+// rms_norm(a * b) + view(a) with a stride that needs 64 bits, or an ordinary one.
+std::vector<float> compute(ggml_backend_t backend, size_t unused_stride) {
+    Context context{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *a = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 64, 4);
+    ggml_tensor *b = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 64, 4);
+    ggml_tensor *view = ggml_view_4d(context.get(), a, 64, 4, 1, 1, 256, unused_stride, unused_stride, 0);
+    ggml_tensor *result = ggml_add(context.get(), ggml_rms_norm(context.get(), ggml_mul(context.get(), a, b), 1e-6F), view);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend), ggml_backend_buffer_free};
+    std::vector<float> numbers(256);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::sin(static_cast<float>(i));
+    ggml_backend_tensor_set(a, numbers.data(), 0, 1024);
+    ggml_backend_tensor_set(b, numbers.data(), 0, 1024);
+    if (!ggml_backend_supports_op(backend, result) || ggml_backend_graph_compute(backend, graph) != GGML_STATUS_SUCCESS) return {};
+    ggml_backend_tensor_get(result, numbers.data(), 0, 1024);
+    // Within the host, through a stride beyond 32 bits too.
+    ggml_tensor *copy = ggml_dup_tensor(context.get(), view);
+    std::memcpy(copy->nb, view->nb, sizeof copy->nb);
+    auto *base = static_cast<char *>(ggml_backend_buffer_get_base(buffer.get()));
+    ggml_backend_tensor_alloc(buffer.get(), copy, static_cast<char *>(b->data) - base + base);
+    ggml_backend_tensor_copy(view, copy);
+    std::vector<float> copied(256);
+    ggml_backend_tensor_get(copy, copied.data(), 0, 1024);
+    ggml_backend_tensor_set(view, copied.data(), 0, 1024);
+    for (size_t i = 0; i < copied.size(); ++i)
+        if (copied[i] != std::sin(static_cast<float>(i))) return {};
+    return numbers;
+}
+
+constexpr size_t beyond_32_bits = size_t{3} << 33;
+
+// Both devices, ordinary and wide: a conversation with every kind of call. VIRGL_APIR_TRACE, when set, records it.
+void conversation() {
+    StackHost host(TWO_DEVICES);
+    Variable copied("GGML_VIRTGPU_DATA_PATH", "copied");
+    std::unique_ptr<guest::Registry> registry = set_up();
+    expect_equal(registry->devices.size(), size_t{2}, "devices");
+    std::vector<float> first;
+    for (size_t device = 0; device < registry->devices.size(); ++device) {
+        Backend backend = backend_of(*registry, device);
+        std::vector<float> ordinary = compute(backend.get(), 1024);
+        if (first.empty()) first = ordinary;
+        expect(!ordinary.empty() && ordinary == first, "the same bits on each device");
+        expect(compute(backend.get(), beyond_32_bits) == first, "the same bits with strides beyond 32 bits");
+    }
+}
+
+// The graph's worker is killed from outside while it computes.
+void worker_killed_in_a_graph() {
+    StackHost host(GGML_CPU_LIBRARY);
+    std::unique_ptr<guest::Registry> registry = set_up();
+    expect(registry->session->has(Extension::liveness), "the component watches");
+    Backend backend = backend_of(*registry, 0);
+    Context context{ggml_init({size_t{4} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *a = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 2048, 2048);
+    ggml_tensor *result = a;
+    for (int i = 0; i < 400; ++i) result = ggml_mul_mat(context.get(), a, result);
+    ggml_cgraph *graph = ggml_new_graph_custom(context.get(), 1024, false);
+    ggml_build_forward_expand(graph, result);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend.get()), ggml_backend_buffer_free};
+    Clock::time_point killed;
+    CapturedLog log;
+    std::thread killer([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        killed = Clock::now();
+        for (int pid : worker_pids()) kill(pid, SIGKILL);
+    });
+    ggml_status status = ggml_backend_graph_compute(backend.get(), graph);
+    auto noticed = Clock::now();
+    killer.join();
+    expect(status == GGML_STATUS_FAILED, "a graph whose worker was killed");
+    expect(noticed >= killed && noticed - killed < std::chrono::seconds(1), "is noticed within a second");
+    expect(log.has("the host's worker process has ended"), "and told");
+}
+
+// Nodes that are done count: a graph that takes longer than the stall limit is computed.
+void long_graph() {
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "500", 1);
+    StackHost host(GGML_CPU_LIBRARY);
+    std::unique_ptr<guest::Registry> registry = set_up();
+    Backend backend = backend_of(*registry, 0);
+    Context context{ggml_init({size_t{8} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *a = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 256, 256);
+    ggml_cgraph *graph = ggml_new_graph_custom(context.get(), 4096, false);
+    ggml_tensor *result = a;
+    for (int i = 0; i < 160; ++i) result = ggml_mul_mat(context.get(), a, result);
+    ggml_build_forward_expand(graph, result);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend.get()), ggml_backend_buffer_free};
+    ggml_backend_buffer_clear(buffer.get(), 0);
+    Clock::time_point start = Clock::now();
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph that got on was ended");
+    expect(Clock::now() - start > std::chrono::milliseconds(1000), "the graph was shorter than the limit");
+}
+
+struct Footprint {
+    long guest_kib, worker_kib;
+    size_t blobs;
+    uint32_t contexts;
+};
+
+Footprint footprint() {
+    std::vector<int> workers = worker_pids();
+    return {private_kib(getpid()), workers.empty() ? -1 : private_kib(workers[0]), StackDevice::open_blobs(), StackDevice::contexts()};
+}
+
+// Buffers of many sizes allocated, used and freed in one process.
+void soak(const char *path, int rounds) {
+    StackHost host(GGML_CPU_LIBRARY);
+    Variable data_path("GGML_VIRTGPU_DATA_PATH", path);
+    std::unique_ptr<guest::Registry> registry = set_up();
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(registry->device());
+    auto turn = [&](int count) {
+        for (int i = 0; i < count; ++i) {
+            Buffer buffer{ggml_backend_buft_alloc_buffer(type, 64 + static_cast<size_t>(i * 7919 % 50000)), ggml_backend_buffer_free};
+            if (buffer == nullptr) return expect(false, "a buffer");
+            if (i % 16 == 0) ggml_backend_buffer_clear(buffer.get(), 1);
+        }
+    };
+    turn(rounds / 10);
+    Footprint before = footprint();
+    turn(rounds);
+    Footprint after = footprint();
+    std::printf("%s, %d buffers: guest side %ld -> %ld KiB, worker %ld -> %ld KiB, blobs %zu -> %zu\n", path, rounds, before.guest_kib,
+                after.guest_kib, before.worker_kib, after.worker_kib, before.blobs, after.blobs);
+    expect(after.blobs <= before.blobs + 4, "blobs are left");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    expect(after.guest_kib - before.guest_kib < 512, "the guest side grows");
+    expect(after.worker_kib - before.worker_kib < 512, "the worker grows");
+#endif
+}
+
+constexpr int soak_rounds = 20000;
+void soak_shared() { soak("shared", soak_rounds); }
+void soak_copied() { soak("copied", soak_rounds); }
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"conversation", conversation},
+                      {"worker_killed_in_a_graph", worker_killed_in_a_graph},
+                      {"long_graph", long_graph},
+                      {"soak_shared", soak_shared},
+                      {"soak_copied", soak_copied}},
+                     count > 1 ? values[1] : nullptr);
+}
