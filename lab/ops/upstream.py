@@ -10,6 +10,7 @@ What has to be known of it (each seen with libggml 0.27):
 * Without a terminal its output is held back: ``stdbuf -oL`` makes rows arrive as they happen.
 * Rows repeat with the same text: a case's id is its text and its occurrence. ``test`` and ``support`` mode give different
   numbers of rows, so the list of expected cases comes from a ``test`` run.
+* A row of an unsupported case names the device once for every tensor that is not supported: ``"X, X, X"``.
 * Error numbers are printed without a newline in front of the row they belong to.
 """
 
@@ -109,11 +110,19 @@ class OccurrenceCounter:
         return text if self._seen[text] == 1 else f"{text}#{self._seen[text]}"
 
 
-def case_ids(lines: Iterable[str]) -> tuple[str, ...]:
-    """Ids of all cases in the output of a ``test`` run, in its order: the list of expected ones."""
+@dataclass(frozen=True, slots=True)
+class ExpectedCases:
+    """The cases that a selection stands for, in the program's order, and those of them that a CPU device does not support."""
+
+    ids: tuple[str, ...]
+    unsupported: frozenset[str] = frozenset()
+
+
+def expected_cases(lines: Iterable[str]) -> ExpectedCases:
+    """All cases in the output of a ``test`` run on a CPU device."""
     counter = OccurrenceCounter()
-    rows = (parse_row(line) for line in lines)
-    return tuple(counter.case_id(row.text) for row in rows if row is not None)
+    rows = [(counter.case_id(row.text), row.supported) for row in map(parse_row, lines) if row is not None]
+    return ExpectedCases(tuple(case for case, _ in rows), frozenset(case for case, supported in rows if not supported))
 
 
 def op_of(case: str) -> str:
@@ -151,7 +160,7 @@ class RowStream:
             self._last = now if self._last is None else self._last
             return
         self._last = now
-        if row.backend != self.device:
+        if not names_only(row.backend, self.device):
             self.foreign.append(row.backend)
             return
         message = " ".join(part for part in (row.before, row.error) if part)
@@ -164,6 +173,13 @@ class RowStream:
             self.pid = int(match[1])
         elif line.strip() and not line.startswith('"backend_name"'):
             self.remarks.append(line.rstrip())
+
+
+def names_only(backend: str, device: str) -> bool:
+    """Whether a row's first field names the device and no other, however often."""
+    separator = ", "
+    times = (len(backend) + len(separator)) // (len(device) + len(separator))
+    return times > 0 and backend == separator.join([device] * times)
 
 
 def refused_devices(devices: Sequence[Device]) -> tuple[Finding, ...]:
@@ -231,6 +247,16 @@ def judge(
         findings += _judge_breadth(results, selection, min_cases)
     findings += _judge_failures(results)
     return tuple(findings)
+
+
+def first_harmed(results: Sequence[CaseResult], expected: ExpectedCases) -> CaseResult | None:
+    """The first result that a lost worker can have caused: a failure, or a lack of support that the CPU does not have."""
+    return next((one for one in results if one.outcome is Outcome.FAIL or lost_support(one, expected)), None)
+
+
+def lost_support(result: CaseResult, expected: ExpectedCases) -> bool:
+    """Whether a case is unsupported that a CPU device supports."""
+    return result.outcome is Outcome.UNSUPPORTED and result.case not in expected.unsupported
 
 
 def first_without_result(results: Sequence[CaseResult], expected: Sequence[str]) -> str | None:

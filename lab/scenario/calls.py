@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.apir.protocol_gen import ReturnCode
+from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.bundle.schema import CallRow, CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter
 from lab.deadline import Deadline
@@ -22,6 +23,8 @@ FETCH_S = 60.0
 STREAM_EVERY_S = 1.0
 FOLDER = "calls"
 SUFFIX = "*.calls"
+UNANSWERED = -1
+"""Status in the guest's record of a call to which no reply came."""
 
 
 @dataclass(slots=True)
@@ -110,6 +113,20 @@ def findings_of(joined: Joined, results: int) -> Iterator[Finding]:
         yield Finding(FindingKind.CALLS_DIFFER, Blame.PRODUCT, text)
     if results and not joined.calls:
         yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, f"{results} cases have results, but no remote call was recorded")
+
+
+def losses(joined: Joined) -> Iterator[Finding]:
+    """One finding for every context whose worker was lost, and one for every call that nobody answered."""
+    told: set[int] = set()
+    for call in joined.calls:
+        place = f"{call.command} (call {call.seq} of guest pid {call.guest_pid})"
+        if call.status == ReturnCode.WORKER_LOST and call.session not in told:
+            told.add(call.session)
+            text = f"{Outcome.HOST_CRASH}: the worker of context {call.context} was lost during {place}"
+            yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
+        elif call.status == UNANSWERED:
+            text = f"{Outcome.HANG}: the worker of context {call.context} never answered {place}"
+            yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
 
 
 def calls_record(joined: Joined) -> CallsRecord:

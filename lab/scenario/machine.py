@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
 from lab.image import guest_image
-from lab.ops.upstream import Selection, case_ids, program_argv
+from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
@@ -74,13 +73,13 @@ def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
     return booted_guest(boot_spec(plan), plan.logs, plan.deadline)
 
 
-def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadline) -> Sequence[str] | None:
+def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
     """The selection's cases from a ``test`` run on the host root's CPU device; None when the guest's ggml is another one."""
     versions = {dict(packages).get(GGML_PACKAGE) for packages in (ingredients.root.packages, ingredients.image.packages)}
     if len(versions) != 1 or None in versions:
         return None
     argv = ingredients.root.enter(program_argv(CPU_DEVICE, selection))
-    return case_ids(finish(argv, deadline=deadline).output.splitlines())
+    return expected_cases(finish(argv, deadline=deadline).output.splitlines())
 
 
 def abilities(root: HostRoot, image: str) -> HostAbilities:

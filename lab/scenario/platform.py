@@ -5,7 +5,7 @@ The runner is handed a ``Platform``, so its whole flow is tested without QEMU by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from lab.elf import ProcessFacts
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
-from lab.ops.upstream import Selection
+from lab.ops.upstream import ExpectedCases, Selection
 from lab.scenario.model import Scenario
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import Shipment
@@ -128,5 +128,5 @@ class Platform:
     abilities: Callable[[HostRoot, str], HostAbilities]
     prepare: Callable[[Scenario, Progress, Deadline], Ingredients]
     boot: Callable[[BootPlan], AbstractContextManager[Guest]]
-    native_cases: Callable[[Selection, Ingredients, Deadline], Sequence[str] | None]
+    native_cases: Callable[[Selection, Ingredients, Deadline], ExpectedCases | None]
     process: Callable[[int], ProcessFacts]

@@ -171,14 +171,10 @@ class VariantRun:
                 self.here.guest.collect_dmesg(self.here.logs / "dmesg.log", Deadline.after(DMESG_S))
         joined = collector.joined(self.here.guest if alive else None, self.here.guest_calls)
         self.calls = calls.calls_record(joined)
-        for run, writer in self.ops_runs:
-            lost = run.lost_case()
-            if lost is not None:
-                writer.case(lost)
-            for finding in run.findings(collector.last_call()):
-                writer.finding(finding)
-        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs)
         broken = any(isinstance(check, FaultCheck) for check in self.here.variant.scenario.checks)
+        lost = () if broken else tuple(calls.losses(joined))
+        self._judge_ops(collector.last_call(), lost)
+        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs)
         if alive and not cut_off and not self.interrupted and not broken:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
             # the same holds for calls that a fault check makes fail
@@ -187,6 +183,20 @@ class VariantRun:
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
+
+    def _judge_ops(self, last_call: str, losses: tuple[Finding, ...]) -> None:
+        """What is wrong with the runs of ops, and what lost workers did to them."""
+        loss = losses[0].text.partition(": ")[2] if losses else ""
+        for run, writer in self.ops_runs:
+            case = run.lost_case(loss)
+            if case is not None:
+                writer.case(case)
+            for finding in (*run.findings(last_call), *(run.harm(loss) if loss else ())):
+                writer.finding(finding)
+        if losses:
+            writer = self._writer("calls")
+            for finding in losses:
+                writer.finding(finding)
 
     def _writer(self, check: str) -> CheckWriter:
         writer = CheckWriter(self.here.bundle, *self.here.place, check)

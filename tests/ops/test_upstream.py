@@ -13,10 +13,11 @@ from lab.ops.upstream import (
     OccurrenceCounter,
     RowStream,
     Selection,
-    case_ids,
+    expected_cases,
     first_without_result,
     guest_command,
     judge,
+    names_only,
     parse_row,
     program_argv,
     reference_device,
@@ -82,7 +83,17 @@ def test_quotes_within_a_field_are_read() -> None:
 def test_repeated_rows_have_ids_of_their_own() -> None:
     counter = OccurrenceCounter()
     assert [counter.case_id(text) for text in ("A()", "B()", "A()", "A()")] == ["A()", "B()", "A()#2", "A()#3"]
-    assert case_ids((OK, "noise", OK)) == ("ADD(type=f32,ne=[1,1])", "ADD(type=f32,ne=[1,1])#2")
+    cases = expected_cases((OK, "noise", row("0", "not supported")))
+    assert cases.ids == ("ADD(type=f32,ne=[1,1])", "ADD(type=f32,ne=[1,1])#2")
+    assert cases.unsupported == {"ADD(type=f32,ne=[1,1])#2"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "ours"),
+    [("X", True), ("X, X, X", True), ("Y", False), ("X, Y", False), ("", False), ("X, ", False), ("XX", False)],
+)
+def test_row_of_an_unsupported_case_names_its_device_several_times(backend: str, ours: bool) -> None:
+    assert names_only(backend, "X") is ours
 
 
 def test_pid_and_remarks_are_kept_apart_from_rows() -> None:

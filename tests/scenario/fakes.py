@@ -22,7 +22,7 @@ from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
 from lab.metrics.calls import HEADER, RECORD
-from lab.ops.upstream import Selection
+from lab.ops.upstream import ExpectedCases, Selection
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform
 from lab.scenario.requirements import HostAbilities
@@ -75,6 +75,7 @@ class Script:
     expected: Sequence[str] | None = TEXTS
     guest_records: int = 5
     host_records: int = 5
+    last_status: int = 4
     mapped_ids: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CapabilityRecord, ...] = ()
     prepare_error: LabError | None = None
@@ -138,7 +139,7 @@ class FakeShell:
         session = 100 * self.script.boots + self._sessions
         for old in self.folder.glob("*.calls"):
             old.unlink()
-        write_calls(self.folder / f"guest-7-{session}.calls", 0, session, self.script.guest_records)
+        write_calls(self.folder / f"guest-7-{session}.calls", 0, session, self.script.guest_records, self.script.last_status)
         write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, session, self.script.host_records)
 
     def put(self, local: Path, remote: str) -> str:
@@ -150,7 +151,7 @@ class FakeShell:
         return SHA
 
 
-def write_calls(path: Path, side: int, session: int, count: int) -> None:
+def write_calls(path: Path, side: int, session: int, count: int, last_status: int = 4) -> None:
     """A call record file with ``count`` records."""
     header = np.zeros((), HEADER)
     header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
@@ -158,7 +159,8 @@ def write_calls(path: Path, side: int, session: int, count: int) -> None:
     header["pid"], header["monotonic_ns"] = 9, session
     records = np.zeros(count, RECORD)
     for index in range(count):
-        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, 22, 3, 4, 340, 16)
+        status = last_status if index == count - 1 else 4
+        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, 22, 3, status, 340, 16)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(header.tobytes() + records.tobytes())
 
@@ -271,9 +273,9 @@ class FakePlatform:
         if not self.script.alive:
             raise GuestLost("QEMU ended with exit status -9")
 
-    def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> Sequence[str] | None:
+    def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
         assert not deadline.expired
-        return self.script.expected
+        return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected))
 
     def process(self, pid: int) -> ProcessFacts:
         plan = self.plans[-1]

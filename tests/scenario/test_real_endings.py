@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -170,6 +171,21 @@ def test_killed_qemu_during_ops(lab: Lab) -> None:
     assert "the last call record is" in told
     assert "none: no worker recorded" not in told
     assert bundle.calls
+
+
+def test_killed_worker_during_ops_fails_the_run_and_is_named(lab: Lab) -> None:
+    def kill(child: Child) -> None:
+        lab.await_case(child)
+        (worker,) = (pid for pid, name in processes_with(str(lab.folder)) if name == "apir-worker")
+        os.kill(worker, signal.SIGKILL)
+
+    status, _ = lab.run(meanwhile=kill)
+    assert status == 1
+    bundle, told = lab.bundle(), texts(lab.bundle())
+    assert re.search(r"worker lost \[product\] host crash: the worker of context \d+ was lost during [a-z_]+ \(call \d+ of", told)
+    assert re.search(r"lost support \[product\] \d+ cases that a CPU supports are unsupported since the worker", told)
+    assert any(case.outcome == "host crash" and "was lost during" in case.message for case in bundle.cases)
+    assert lab.answer()["scenarios"][0]["cases"]["error"] == 1
 
 
 def test_library_without_the_registration_symbol_is_refused_before_the_boot(lab: Lab) -> None:

@@ -188,6 +188,40 @@ def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
     assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
 
 
+UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]
+
+
+def test_lost_worker_is_named_though_the_program_tells_of_a_lack_of_support(running: Running) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), *UNSUPPORTED[1:]), last_status=64)
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+    loss = "the worker of context 0 was lost during backend_graph_compute (call 4 of guest pid 9)"
+    assert f"worker lost [product] host crash: {loss}" in texts(bundle)
+    assert f"lost support [product] 2 cases that a CPU supports are unsupported since {loss}, the first is {TEXTS[1]}" in texts(
+        bundle
+    )
+    assert [(case.case, case.outcome) for case in bundle.cases[-1:]] == [(TEXTS[1], "host crash")]
+    assert (variant(bundle).cases.ok, variant(bundle).cases.error, variant(bundle).cases.unsupported) == (1, 1, 1)
+
+
+def test_lost_worker_is_a_host_crash_though_it_took_the_program_along(running: Running) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0])), ops_status=134, last_status=64)
+    bundle = running(script, variants=("venus",))
+    assert "worker lost [product]" in texts(bundle)
+    assert (bundle.cases[-1].case, bundle.cases[-1].outcome) == (TEXTS[1], "host crash")
+
+
+def test_call_that_nobody_answered_is_named(running: Running) -> None:
+    bundle = running(Script(last_status=-1), variants=("venus",))
+    assert bundle.run.exit == 1
+    assert "worker lost [product] hang: the worker of context 0 never answered backend_graph_compute (call 4" in texts(bundle)
+
+
+def test_lack_of_support_without_a_loss_is_no_finding(running: Running) -> None:
+    bundle = running(Script(ops=(HEADER_LINE, row(TEXTS[0]), *UNSUPPORTED[1:])), variants=("venus",))
+    assert texts(bundle).count("lost support") == 0
+
+
 def test_silence_is_a_hang_and_the_program_is_killed(running: Running) -> None:
     script = Script()
 

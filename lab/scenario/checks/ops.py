@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
@@ -12,11 +12,14 @@ from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WaitTimeout
 from lab.ops.upstream import (
     Ending,
+    ExpectedCases,
     RowStream,
-    case_ids,
+    expected_cases,
+    first_harmed,
     first_without_result,
     guest_command,
     judge,
+    lost_support,
     op_of,
     program_argv,
     refused_devices,
@@ -44,9 +47,14 @@ class OpsRun:
     """A run of the program as far as it got: what is judged when the calls have been collected, too."""
 
     check: OpsCheck
-    expected: tuple[str, ...]
+    cases: ExpectedCases
     stream: RowStream
     ending: Ending = INTERRUPTED
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Ids of the expected cases, in their order."""
+        return self.cases.ids
 
     def findings(self, last_call: str) -> tuple[Finding, ...]:
         """Everything wrong with it; an interruption names the last remote call, too."""
@@ -58,12 +66,24 @@ class OpsRun:
             for finding in judged
         )
 
-    def lost_case(self) -> CaseResult | None:
-        """The case that was running when a crash or hang ended it all."""
+    def harm(self, loss: str) -> Iterator[Finding]:
+        """What the loss of a worker did to the cases behind it, which a program may well tell as a mere lack of support."""
+        lost = [one.case for one in self.stream.results if lost_support(one, self.cases)]
+        if lost:
+            text = f"{len(lost)} cases that a CPU supports are unsupported since {loss}, the first is {lost[0]}"
+            yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, lost[0])
+
+    def lost_case(self, loss: str = "") -> CaseResult | None:
+        """The case that was running when a worker was lost, or when a crash or hang ended it all."""
+        harmed = first_harmed(self.stream.results, self.cases) if loss else None
+        if harmed is not None:
+            return replace(harmed, outcome=Outcome.HOST_CRASH, message=f"{loss}; {harmed.message or 'told as unsupported'}")
         case = first_without_result(self.stream.results, self.expected)
         if self.ending.cut_off is None or self.ending.cut_off is Outcome.ERROR or case is None:
             return None
         params = case.partition("(")[2].rpartition(")")[0]
+        if loss:
+            return CaseResult(case, op_of(case), params, Outcome.HOST_CRASH, f"{loss}; {self.ending.why}")
         return CaseResult(case, op_of(case), params, self.ending.cut_off, self.ending.why)
 
 
@@ -75,8 +95,8 @@ def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadl
         writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
-    expected = expected_cases(stage, check, deadline)
-    if not expected:
+    expected = chosen_cases(stage, check, deadline)
+    if not expected.ids:
         text = f"the patterns leave no case of {', '.join(check.ops)}"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return None
@@ -103,17 +123,17 @@ class Eyes:
     on_row: Callable[[], None]
 
 
-def expected_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> tuple[str, ...]:
-    """Ids of the cases that the selection stands for, from a ``test`` run of the same program on a CPU device.
+def chosen_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> ExpectedCases:
+    """The cases that the selection stands for, from a ``test`` run of the same program on a CPU device.
 
     Natively in the host root when it has the same ggml as the guest (a second), else in the guest (more like 20 s).
     """
     native = stage.platform.native_cases(check.selection, stage.ingredients, deadline)
     if native is not None:
-        return tuple(native)
+        return native
     lines: list[str] = []
     stage.guest.ssh.stream(guest_command(program_argv("CPU", check.selection), {}), lines.append, deadline)
-    return case_ids(lines)
+    return expected_cases(lines)
 
 
 def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, deadline: Deadline) -> None:
