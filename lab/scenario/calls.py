@@ -79,6 +79,10 @@ class CallCollector:
         self.bundle.flush_calls()
         return joined
 
+    def capsets(self) -> tuple[int, ...]:
+        """Numbers of the capsets of the contexts that workers served, in order, each as often as there were contexts."""
+        return tuple(log.capset for log in self.host_logs())
+
     def last_call(self) -> str:
         """The last command that a worker recorded, in words."""
         last = max(

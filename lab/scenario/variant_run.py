@@ -23,7 +23,7 @@ from lab.ggml.registry import Device
 from lab.ops.upstream import reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import fault, ops, state
+from lab.scenario.checks import fault, ops, state, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
@@ -179,6 +179,9 @@ class VariantRun:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
             # the same holds for calls that a fault check makes fail
             writer = self._writer("calls")
+            if any(run.stream.results for run, _ in self.ops_runs):
+                for fact in way.way_facts(self.here.variant.scenario.guest, collector.capsets(), self.calls):
+                    state.tell(fact, writer)
             for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():

@@ -76,6 +76,8 @@ class Script:
     guest_records: int = 5
     host_records: int = 5
     last_status: int = 4
+    first_call: int = 9
+    capset: int | None = None
     mapped_ids: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CapabilityRecord, ...] = ()
     prepare_error: LabError | None = None
@@ -125,7 +127,7 @@ class FakeShell:
         if "registry.py" in command:
             on_line(json.dumps({"devices": [asdict(device) for device in self.script.devices]}) + "\n")
             return 0
-        self._calls()
+        self._calls(self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
         for step in self.script.ops:
             if isinstance(step, str):
                 on_line(step)
@@ -133,14 +135,15 @@ class FakeShell:
                 step()
         return self.script.ops_status
 
-    def _calls(self) -> None:
+    def _calls(self, capset: int) -> None:
         """The records that both sides would have written."""
         self._sessions += 1
         session = 100 * self.script.boots + self._sessions
         for old in self.folder.glob("*.calls"):
             old.unlink()
-        write_calls(self.folder / f"guest-7-{session}.calls", 0, session, self.script.guest_records, self.script.last_status)
-        write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, session, self.script.host_records)
+        made = Made(session, capset, self.script.first_call)
+        write_calls(self.folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
+        write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
 
     def put(self, local: Path, remote: str) -> str:
         self.shipped[remote] = local.name
@@ -151,16 +154,26 @@ class FakeShell:
         return SHA
 
 
-def write_calls(path: Path, side: int, session: int, count: int, last_status: int = 4) -> None:
+@dataclass(frozen=True)
+class Made:
+    """What both sides' files of a context have in common; the first call is ``first_call``, all others compute graphs."""
+
+    session: int
+    capset: int
+    first_call: int
+
+
+def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
     """A call record file with ``count`` records."""
     header = np.zeros((), HEADER)
     header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
-    header["session"], header["counted"], header["written"], header["capset"] = session, count, count, 4
-    header["pid"], header["monotonic_ns"] = 9, session
+    header["session"], header["counted"], header["written"], header["capset"] = made.session, count, count, made.capset
+    header["pid"], header["monotonic_ns"] = 9, made.session
     records = np.zeros(count, RECORD)
     for index in range(count):
         status = last_status if index == count - 1 else 4
-        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, 22, 3, status, 340, 16)
+        call = 22 if index else made.first_call
+        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, call, 3, status, 340, 16)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(header.tobytes() + records.tobytes())
 
@@ -224,6 +237,7 @@ def mapped(script: Script, one: Payload) -> MappedFile:
 
 def guest_program(script: Script, plan: BootPlan, pid: int) -> ProcessFacts:
     variables: dict[str, str] = {"GGML_BACKEND_PATH": GUEST_LIBRARY, "GGML_REMOTING_USE_APIR_CAPSET": "1"}
+    variables["GGML_VIRTGPU_DATA_PATH"] = plan.scenario.guest.data_path
     assert plan.variables
     return ProcessFacts(pid, "/usr/bin/python3", ("python3",), tuple(variables.items()), (mapped(script, SHIPMENT.guest_library),))
 

@@ -233,8 +233,12 @@ def test_the_projects_own_scenarios_load() -> None:
 def test_smoke_asks_for_both_capsets_in_one_boot_and_for_enough() -> None:
     path = SCENARIOS / "smoke.toml"
     variants = expand(load_tables(path), path)
-    assert [one.id for one in variants] == ["venus", "apir"]
+    assert [one.id for one in variants] == ["venus-shared", "apir-copied"]
     assert len(boots(variants)) == 1
+    assert [(one.scenario.guest.capset, one.scenario.guest.data_path) for one in variants] == [
+        ("venus", "shared"),
+        ("apir", "copied"),
+    ]
     (check,) = (one for one in variants[0].scenario.checks if isinstance(one, OpsCheck))
     assert check.min_cases >= 300
     assert len(check.ops) >= 14

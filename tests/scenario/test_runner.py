@@ -188,6 +188,42 @@ def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
     assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
 
 
+@pytest.mark.parametrize(
+    ("data_path", "first_call", "finding"),
+    [
+        ("shared", 9, ""),
+        ("copied", 14, ""),
+        ("auto", 14, ""),
+        (
+            "shared",
+            14,
+            "wrong data path [product] commands that made buffers (shared): expected device_buffer_from_ptr, seen buffer_type",
+        ),
+        (
+            "copied",
+            9,
+            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen device_buf",
+        ),
+        (
+            "copied",
+            22,
+            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen none",
+        ),
+    ],
+)
+def test_data_path_is_proved_by_the_commands_sent(running: Running, data_path: str, first_call: int, finding: str) -> None:
+    text = SCENARIO.replace("[guest]", f'[guest]\ndata_path = "{data_path}"')
+    bundle = running(Script(first_call=first_call), text, variants=("venus",))
+    assert bundle.run.exit == (1 if finding else 0)
+    assert finding in texts(bundle)
+
+
+def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> None:
+    bundle = running(Script(capset=10))
+    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.PASSED]
+    assert "wrong capset [product] capset of the contexts served: expected venus, seen apir" in texts(bundle)
+
+
 UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]
 
 
