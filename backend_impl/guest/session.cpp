@@ -30,23 +30,18 @@ uint64_t random_id() {
     return id;
 }
 
-// Takes the first node on which a context of the capset opens.
-Status open_context(Device &device, const Config &config, uint32_t capset) {
-    std::vector<std::string> nodes = device.nodes();
-    if (!config.render_node.empty()) nodes = {config.render_node};
-    std::string causes;
-    for (const std::string &node : nodes) {
-        uint8_t caps[24] = {}; // its content is not looked at: behind a proxy it may be zero, on capset 4 it is Venus's
-        Status status = device.open(node);
-        if (status.ok()) status = device.get_caps(capset, caps, sizeof caps);
-        if (status.ok()) status = device.init_context(capset);
-        if (status.ok()) {
-            log(LogLevel::info, "context on %s, capset %u", node.c_str(), capset);
-            return {};
-        }
-        causes += (causes.empty() ? "" : "; ") + status.text();
-    }
-    return Status::failure(causes.empty() ? "no render node of a virtio-gpu device in /dev/dri" : causes);
+std::vector<std::string> candidates(Device &device, const Config &config) {
+    if (!config.render_node.empty()) return {config.render_node};
+    return device.nodes();
+}
+
+Status open_context(Device &device, const std::string &node, uint32_t capset) {
+    uint8_t caps[24] = {}; // its content is not looked at: behind a proxy it may be zero, on capset 4 it is Venus's
+    Status status = device.open(node);
+    if (status.ok()) status = device.get_caps(capset, caps, sizeof caps);
+    if (status.ok()) status = device.init_context(capset);
+    if (status.ok()) log(LogLevel::info, "context on %s, capset %u", node.c_str(), capset);
+    return status;
 }
 
 std::string library_code_text(uint32_t code) {
@@ -91,31 +86,36 @@ std::string load_code_text(uint32_t code) {
            std::to_string(code) + ")";
 }
 
+// The first node that leads to a host library: a virtual machine may have several GPUs, and APIR behind one of them.
 std::unique_ptr<Session> Session::start(std::unique_ptr<Device> device, const Config &config, std::string &error) {
+    std::shared_ptr<Device> shared = std::move(device);
     uint32_t capset = config.use_apir_capset ? apir_capset : venus_capset;
-    Status status = open_context(*device, config, capset);
-    if (!status.ok()) {
-        error = status.text();
-        return nullptr;
+    error.clear();
+    for (const std::string &node : candidates(*shared, config)) {
+        Status status = open_context(*shared, node, capset);
+        if (status.ok()) {
+            std::unique_ptr<Session> session(new Session(shared, config, capset));
+            status = session->bring_up();
+            if (status.ok()) return session;
+        }
+        error += (error.empty() ? "" : "; ") + status.text();
     }
-    std::unique_ptr<Session> session(new Session(std::move(device), config, capset));
-    session->open_call_log();
-    status = session->handshake();
-    if (status.ok()) status = session->load_library();
-    if (!status.ok()) {
-        error = status.text();
-        return nullptr;
-    }
-    session->negotiate();
-    // The first data slot is made before any buffer can fill the host-visible window.
-    if (!session->data_slots_.take(Clock::now())) {
-        error = "the host-visible window has no room for a data resource";
-        return nullptr;
-    }
-    return session;
+    if (error.empty()) error = "no render node of a virtio-gpu device in /dev/dri";
+    return nullptr;
 }
 
-Session::Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset)
+Status Session::bring_up() {
+    open_call_log();
+    Status status = handshake();
+    if (status.ok()) status = load_library();
+    if (!status.ok()) return status;
+    negotiate();
+    // The first data slot is made before any buffer can fill the host-visible window.
+    if (data_slots_.take(Clock::now())) return {};
+    return Status::failure("the host-visible window has no room for a data resource");
+}
+
+Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t capset)
     : config_(config), capset_(capset), device_(std::move(device)),
       reply_slots_(*device_, reply_page_size, reply_page_size, reply_slot_limit),
       data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit), buffer_blobs_(*device_),

@@ -30,7 +30,9 @@ class Session {
     bool has(Extension extension) const { return (extensions_ & static_cast<uint64_t>(extension)) != 0; }
 
   private:
-    Session(std::unique_ptr<Device> device, const Config &config, uint32_t capset);
+    Session(std::shared_ptr<Device> device, const Config &config, uint32_t capset);
+
+    Status bring_up();
 
     void open_call_log();
     Status handshake();
@@ -39,7 +41,7 @@ class Session {
 
     const Config config_;
     const uint32_t capset_;
-    std::unique_ptr<Device> device_;
+    std::shared_ptr<Device> device_; // shared with start() only, which tries the next node when this one leads nowhere
     BlobPool reply_slots_;
     BlobPool data_slots_;
     BlobReserve buffer_blobs_;

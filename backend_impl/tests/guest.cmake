@@ -23,3 +23,12 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
     $<TARGET_FILE:test-two-devices>)
   set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
 endif()
+
+# A program for the inside of a guest; the test only shows that it runs.
+add_executable(buffer-soak buffer_soak.cpp)
+target_include_directories(buffer-soak PRIVATE ${GGML_INCLUDE_DIR})
+target_link_libraries(buffer-soak PRIVATE ${GGML_LIBRARY} ${GGML_BASE_LIBRARY})
+if(cpu_backends)
+  add_test(NAME buffer-soak COMMAND buffer-soak ${cpu_backend} 1000)
+  set_tests_properties(buffer-soak PROPERTIES TIMEOUT 60)
+endif()

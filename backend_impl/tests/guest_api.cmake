@@ -13,7 +13,7 @@ foreach(api 2 3)
   target_include_directories(test-guest-library-${api} PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
   target_compile_definitions(test-guest-library-${api} PRIVATE APIR_GGML_API=${api})
   target_link_libraries(test-guest-library-${api} PRIVATE apir-wire ${GGML_BASE_LIBRARY} Threads::Threads)
-  target_link_options(test-guest-library-${api} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(test-guest-library-${api} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
 
   # The stand-in first: what it has is found there, the rest in libggml.
   if(api EQUAL 2)

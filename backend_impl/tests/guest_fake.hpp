@@ -128,6 +128,7 @@ class ScriptedHost : public FakeHost {
     Version version{0, 1};
     uint32_t handshake_code = handshake_magic;
     uint32_t load_code = 0;
+    std::deque<uint32_t> first_load_codes; // answered before load_code
     bool answers_handshake = true;
     bool answers_load = true;
     bool takes_pointers = false;

@@ -59,6 +59,10 @@ void ScriptedHost::on_command(const std::vector<uint8_t> &command) {
     } else if (type == static_cast<uint32_t>(CommandType::load_library)) {
         if (!answers_load) return;
         code = load_code;
+        if (!first_load_codes.empty()) {
+            code = first_load_codes.front();
+            first_load_codes.pop_front();
+        }
     } else {
         if (silent_.count(header.flags) != 0) return;
         auto handler = handlers_.find(header.flags);

@@ -47,6 +47,21 @@ void test_device_failures() {
     expect(host.sent(Call::negotiate).size() == 1, "a host library is loaded before the device is known to be usable");
 }
 
+// APIR may be behind the second GPU only.
+void test_second_node() {
+    ScriptedHost host;
+    host.first_load_codes = {static_cast<uint32_t>(LoadCode::variable_missing)};
+    DevicePlan plan;
+    plan.nodes = {"/fake/a", "/fake/b"};
+    std::unique_ptr<Registry> registry = set_up(host, plan);
+    expect(registry->devices.size() == 1, "the second node is not tried");
+    expect(host.open_blobs() == 2, "blobs of the first node are left: " + std::to_string(host.open_blobs()));
+    ScriptedHost neither;
+    neither.load_code = static_cast<uint32_t>(LoadCode::cannot_open);
+    neither.first_load_codes = {static_cast<uint32_t>(LoadCode::variable_missing)};
+    refuses("neither node", neither, "VIRGL_APIR_BACKEND_LIBRARY is not set on the host (code 3); the host library cannot be opened", plan);
+}
+
 void test_small_window() {
     ScriptedHost host;
     DevicePlan plan;
@@ -175,6 +190,7 @@ void test_facts() {
 
 int main() {
     test_device_failures();
+    test_second_node();
     test_small_window();
     test_handshake();
     test_load_codes();
