@@ -1,0 +1,167 @@
+"""Contexts, tensors and graphs: what a computation is described with before any device sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lab.ggml.library import Ggml, GgmlError, InitParams, TensorStruct
+from lab.ggml.types import Array, Block, Bytes, Type
+
+DIMENSIONS = 4
+NO_OPERATION = 0
+VIEWS = frozenset({"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"})
+"""Operations that compute nothing: another look at the same bytes."""
+
+IntArray = ctypes.c_int64 * DIMENSIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A tensor's type, sizes and strides as they are in ``struct ggml_tensor``; strides in bytes."""
+
+    type: Type
+    ne: tuple[int, ...]
+    nb: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: int) -> Shape:
+        """Read a tensor's."""
+        struct = TensorStruct.from_address(tensor)
+        return cls(Type(struct.type), tuple(struct.ne), tuple(struct.nb))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """``struct ggml_context`` without data of its own. Made by ``new_context``."""
+
+    ggml: Ggml
+    address: int
+    size: int
+
+    def new_tensor(self, kind: Type, ne: Sequence[int]) -> int:
+        """A tensor without data. ``ne`` has one to four sizes, the first one's elements lie side by side."""
+        if not 1 <= len(ne) <= DIMENSIONS or min(ne) < 0 or ne[0] % block_of(self.ggml, kind).elements:
+            raise GgmlError("ggml_new_tensor", f"no tensor of type {kind.label} has the sizes {tuple(ne)}")
+        return self.ggml.made("ggml_new_tensor", self.address, int(kind), len(ne), (ctypes.c_int64 * len(ne))(*ne))
+
+    def operation(self, name: str, *arguments: Any) -> int:
+        """Make the tensor of an operation: ``operation("add", a, b)`` is ``ggml_add(context, a, b)``."""
+        tensor = self.ggml.operations[name](self.address, *arguments)
+        if not tensor:
+            raise GgmlError(f"ggml_{name}", "returned nothing")
+        return int(tensor)
+
+    def new_graph(self, outputs: Sequence[int], capacity: int) -> int:
+        """A graph that computes ``outputs``, with room for ``capacity`` tensors."""
+        graph = self.ggml.made("ggml_new_graph_custom", self.address, capacity, False)
+        for tensor in outputs:
+            self.ggml.call("ggml_build_forward_expand", graph, tensor)
+        return graph
+
+    def tensors(self, after: int | None = None) -> Iterator[int]:
+        """Tensors of the context in the order they were made, all or those made after one."""
+        ggml = self.ggml
+        tensor = (
+            ggml.call("ggml_get_next_tensor", self.address, after) if after else ggml.call("ggml_get_first_tensor", self.address)
+        )
+        while tensor:
+            yield tensor
+            tensor = ggml.call("ggml_get_next_tensor", self.address, tensor)
+
+    @property
+    def free_bytes(self) -> int:
+        """How much more fits. ggml ends the process when it is exceeded, so ask."""
+        return int(self.size - self.ggml.call("ggml_used_mem", self.address))
+
+
+@contextlib.contextmanager
+def new_context(ggml: Ggml, size: int) -> Iterator[Context]:
+    """A context of ``size`` bytes for descriptions of tensors and graphs, freed at the end."""
+    address = ggml.init(InitParams(size, None, True))
+    if not address:
+        raise GgmlError("ggml_init", f"no {size} bytes")
+    try:
+        yield Context(ggml, int(address), size)
+    finally:
+        ggml.call("ggml_free", address)
+
+
+@functools.cache
+def block_of(ggml: Ggml, kind: Type) -> Block:
+    """Elements and bytes of a block of the type, as the loaded library has them."""
+    return Block(int(ggml.call("ggml_blck_size", int(kind))), int(ggml.call("ggml_type_size", int(kind))))
+
+
+def row_bytes(ggml: Ggml, kind: Type, elements: int) -> int:
+    """Bytes of ``elements`` values that lie side by side."""
+    block = block_of(ggml, kind)
+    if elements % block.elements:
+        raise GgmlError("ggml_row_size", f"{elements} values are no whole blocks of {kind.label}")
+    return elements // block.elements * block.size
+
+
+def packed_bytes(ggml: Ggml, shape: Shape, memory: Bytes, offset: int) -> Bytes:
+    """The elements of a tensor, in order and without the gaps between them, from a copy of its buffer.
+
+    Raises:
+        GgmlError: the tensor reaches beyond ``memory``.
+    """
+    block = block_of(ggml, shape.type)
+    counts = (shape.ne[0] // block.elements, *shape.ne[1:])
+    if 0 in counts:
+        return np.empty(0, np.uint8)
+    end = offset + sum((count - 1) * stride for count, stride in zip(counts, shape.nb, strict=True)) + block.size
+    if end > memory.nbytes:
+        raise GgmlError("ggml_backend_tensor_get", f"a tensor ends at byte {end} of {memory.nbytes}")
+    view = np.lib.stride_tricks.as_strided(memory[offset:], (*counts[::-1], block.size), (*shape.nb[::-1], 1), writeable=False)
+    return np.ascontiguousarray(view).reshape(-1)
+
+
+def quantised(ggml: Ggml, kind: Type, values: Array) -> Bytes:
+    """Rows of f32 values (2-D) as blocks of a quantised type, by ``ggml_quantize_chunk``."""
+    if values.ndim != 2 or ggml.call("ggml_quantize_requires_imatrix", int(kind)):  # noqa: PLR2004 - rows and columns
+        raise GgmlError("ggml_quantize_chunk", f"{kind.label} of an array with {values.ndim} dimensions")
+    source = np.ascontiguousarray(values, np.float32)
+    rows, columns = source.shape
+    target = np.zeros(rows * row_bytes(ggml, kind, columns), np.uint8)
+    written = ggml.call("ggml_quantize_chunk", int(kind), source.ctypes.data, target.ctypes.data, 0, rows, columns, None)
+    if written != target.nbytes:
+        raise GgmlError("ggml_quantize_chunk", f"wrote {written} bytes, not {target.nbytes}")
+    return target
+
+
+class TypeTraits(ctypes.Structure):
+    """``struct ggml_type_traits``."""
+
+    _fields_ = (
+        ("type_name", ctypes.c_char_p),
+        ("blck_size", ctypes.c_int64),
+        ("blck_size_interleave", ctypes.c_int64),
+        ("type_size", ctypes.c_size_t),
+        ("is_quantized", ctypes.c_bool),
+        ("to_float", ctypes.c_void_p),
+        ("from_float_ref", ctypes.c_void_p),
+    )
+
+
+TO_FLOAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def dequantised(ggml: Ggml, kind: Type, blocks: Bytes) -> Array:
+    """The f32 values of whole blocks of a quantised type, in order, by the library's own ``to_float``."""
+    block = block_of(ggml, kind)
+    traits = TypeTraits.from_address(ggml.made("ggml_get_type_traits", int(kind)))
+    if blocks.nbytes % block.size or not traits.to_float:
+        raise GgmlError("ggml_get_type_traits", f"{blocks.nbytes} bytes are no whole blocks of {kind.label}")
+    source = np.ascontiguousarray(blocks)
+    values = np.empty(source.nbytes // block.size * block.elements, np.float32)
+    if values.size:
+        TO_FLOAT(traits.to_float)(source.ctypes.data, values.ctypes.data, values.size)
+    return values

@@ -1,0 +1,113 @@
+"""ggml's tensor types: their numbers (``ggml.h`` of libggml 0.27), their blocks, and how float types look in numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Array = npt.NDArray[Any]
+
+
+class Type(IntEnum):
+    """``enum ggml_type``. Names are ``ggml_type_name``'s in capitals."""
+
+    F32 = 0
+    F16 = 1
+    Q4_0 = 2
+    Q4_1 = 3
+    Q5_0 = 6
+    Q5_1 = 7
+    Q8_0 = 8
+    Q8_1 = 9
+    Q2_K = 10
+    Q3_K = 11
+    Q4_K = 12
+    Q5_K = 13
+    Q6_K = 14
+    Q8_K = 15
+    IQ2_XXS = 16
+    IQ2_XS = 17
+    IQ3_XXS = 18
+    IQ1_S = 19
+    IQ4_NL = 20
+    IQ3_S = 21
+    IQ2_S = 22
+    IQ4_XS = 23
+    I8 = 24
+    I16 = 25
+    I32 = 26
+    I64 = 27
+    F64 = 28
+    IQ1_M = 29
+    BF16 = 30
+    TQ1_0 = 34
+    TQ2_0 = 35
+    MXFP4 = 39
+    NVFP4 = 40
+    Q1_0 = 41
+    Q2_0 = 42
+
+    @property
+    def label(self) -> str:
+        """The name as ggml writes it, such as ``f32`` or ``q4_K``."""
+        return f"{self.name[:-2].lower()}_K" if self.name.endswith("_K") else self.name.lower()
+
+    @property
+    def quantised(self) -> bool:
+        """Whether elements come in blocks with a scale."""
+        return self not in PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``elements`` values in ``size`` bytes; 1 and the element's size for types that are not quantised."""
+
+    elements: int
+    size: int
+
+
+PLAIN: dict[Type, np.dtype[Any]] = {
+    Type.F32: np.dtype("<f4"),
+    Type.F16: np.dtype("<f2"),
+    Type.BF16: np.dtype("<u2"),
+    Type.F64: np.dtype("<f8"),
+    Type.I8: np.dtype("<i1"),
+    Type.I16: np.dtype("<i2"),
+    Type.I32: np.dtype("<i4"),
+    Type.I64: np.dtype("<i8"),
+}
+"""Types that numpy can hold as they are; bf16 as its 16 bits."""
+
+BY_LABEL = {kind.label: kind for kind in Type}
+
+
+def typed(label: str) -> Type:
+    """The type of a name such as ``q4_K``. Raises ``KeyError`` for any other."""
+    return BY_LABEL[label]
+
+
+def bf16_bits(values: Array) -> Array:
+    """Nearest bf16 of finite f32 values, ties to even, as 16 bits."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    return (rounded >> np.uint32(16)).astype(np.uint16)
+
+
+def bf16_values(bits: Array) -> Array:
+    """The f32 values of bf16 bits."""
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def encoded(kind: Type, values: Array) -> Array:
+    """Values as a type that is not quantised stores them."""
+    return bf16_bits(values) if kind is Type.BF16 else values.astype(PLAIN[kind])
+
+
+def decoded(kind: Type, stored: Array) -> Array:
+    """Stored elements of a type that is not quantised as numbers."""
+    return bf16_values(stored) if kind is Type.BF16 else stored

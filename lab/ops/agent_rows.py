@@ -1,0 +1,117 @@
+"""What the agent tells, read back, and getting every case through although some end the process.
+
+Rows come when a batch has ended, so a process that dies or hangs names no case: it was one of those that travelled together from
+the first without a row. They are run again one by one; the first without a row then is the one, and the rest go on as before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab.errors import LabError
+from lab.ggml.registry import Device
+from lab.ops.catalog import case_named
+from lab.ops.engine import BATCH_CASES, COMPUTED, UNSUPPORTED, ordered
+
+LOST = "lost"
+"""The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""
+MAX_LOST = 32
+
+
+class AgentFailed(LabError):
+    """The agent could not start, or lost more cases than makes sense to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """One case as the agent told it. ``duration_ns`` is its share of the batch's computation."""
+
+    case: str
+    outcome: str
+    digest: str = ""
+    duration_ns: int = 0
+    batch: int = 0
+    text: str = ""
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether the device said that it computes this; None when it was never heard."""
+        return {COMPUTED: True, UNSUPPORTED: False}.get(self.outcome)
+
+
+@dataclass(slots=True)
+class AgentStream:
+    """Takes the agent's output line by line."""
+
+    rows: list[AgentRow] = field(default_factory=list)
+    device: Device | None = None
+    others: tuple[Device, ...] = ()
+    ended: bool = False
+    remarks: list[str] = field(default_factory=list)
+
+    def feed(self, line: str) -> None:
+        """One line, with or without its end."""
+        record = _record(line)
+        if "case" in record:
+            self.rows.append(row_from(record))
+        elif "device" in record:
+            self.device, self.others = Device(**record["device"]), tuple(Device(**other) for other in record["others"])
+        elif "end" in record:
+            self.ended = True
+        elif line.strip():
+            self.remarks.append(line.rstrip())
+
+
+def row_from(record: dict[str, Any]) -> AgentRow:
+    """A case's row from its line."""
+    return AgentRow(record["case"], record["outcome"], record["digest"], record["ns"], record["batch"], record.get("text", ""))
+
+
+def _record(line: str) -> dict[str, Any]:
+    if not line.startswith("{"):
+        return {}
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+Attempt = Callable[[Sequence[str], int], AgentStream]
+"""Runs the agent once on cases, so many together at most, and gives what it told; not ``ended`` when it was cut off."""
+
+
+def in_order(cases: Sequence[str]) -> tuple[str, ...]:
+    """The order in which the agent takes cases."""
+    return tuple(case.id for case in ordered(case_named(name) for name in cases))
+
+
+def all_rows(cases: Sequence[str], attempt: Attempt, *, max_lost: int = MAX_LOST) -> tuple[AgentRow, ...]:
+    """A row for every case, in the agent's order; those that ended the process have the outcome ``lost``.
+
+    Raises:
+        AgentFailed: it never told its device, or lost more than ``max_lost`` cases.
+    """
+    pending, rows, lost = list(in_order(cases)), list[AgentRow](), 0
+    suspects = 0
+    while pending:
+        part = pending[:suspects] if suspects else pending
+        stream = attempt(part, 1 if suspects else BATCH_CASES)
+        if stream.device is None:
+            raise AgentFailed(f"the agent did not start: {' · '.join(stream.remarks[-3:]) or 'no output'}")
+        rows += stream.rows
+        del pending[: len(stream.rows)]
+        if stream.ended:
+            suspects = 0
+        elif suspects:
+            lost += 1
+            rows.append(AgentRow(pending.pop(0), LOST, text=" · ".join(stream.remarks[-3:])))
+            suspects -= len(stream.rows) + 1
+        else:
+            suspects = min(BATCH_CASES, len(pending))
+        if lost > max_lost:
+            raise AgentFailed(f"{lost} cases ended the process, the last was {rows[-1].case}: {rows[-1].text}")
+    return tuple(rows)

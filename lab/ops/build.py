@@ -1,0 +1,126 @@
+"""Building a case's operations on ggml's API, while writing down what is asked for, in words a golden can be computed from.
+
+A ``Value`` is a tensor and how it came to be: a leaf with its filling, a slice, or a function of ggml with its arguments. The
+golden oracle reads that record and never ggml's own operation codes, so an error in what ggml makes of it is seen, too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lab.errors import LabError
+from lab.ggml.library import TensorStruct
+from lab.ggml.tensor import Context, block_of
+from lab.ggml.types import Type
+from lab.ops.data import UNIFORM, Fill
+
+LEAF = "leaf"
+SLICE = "slice"
+SINKS = "+sinks"
+
+LAYOUTS = ("", "slice", "step", "p0213", "p1023", "p0132", "p0321", "p3210")
+"""How a source lies in memory: one after another; cut out of a larger tensor; every second row; with dimensions swapped."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """A tensor, what made it, and from what. ``written`` says that an operation writes into this leaf."""
+
+    tensor: int
+    made_by: str
+    arguments: tuple[Any, ...]
+    type: Type
+    ne: tuple[int, ...]
+    fill: Fill = UNIFORM
+    written: bool = False
+
+    @property
+    def nb(self) -> tuple[int, ...]:
+        """Strides in bytes."""
+        return tuple(TensorStruct.from_address(self.tensor).nb)
+
+
+class UnbuildableCase(LabError):
+    """Parameters that make no case: ggml would end the process over them."""
+
+
+@dataclass(slots=True)
+class Builder:
+    """Makes the tensors of one case: leaves that are only read, leaves that are written to, and everything computed.
+
+    Args:
+        leaves: the context of leaves that are only read.
+        targets: the context of leaves that operations write into.
+        nodes: the context of operations.
+    """
+
+    leaves: Context
+    targets: Context
+    nodes: Context
+    made: list[Value] = field(default_factory=list)
+
+    def leaf(self, kind: Type, ne: Sequence[int], fill: Fill = UNIFORM, *, written: bool = False) -> Value:
+        """A contiguous tensor with data."""
+        sizes = (*ne, *(1,) * (4 - len(ne)))
+        tensor = (self.targets if written else self.leaves).new_tensor(kind, sizes)
+        value = Value(tensor, LEAF, (), kind, sizes, fill, written)
+        self.made.append(value)
+        return value
+
+    def source(self, kind: Type, ne: Sequence[int], layout: str = "", fill: Fill = UNIFORM, *, written: bool = False) -> Value:
+        """A tensor of the given sizes that lies in memory as ``layout`` says."""
+        sizes = (*ne, *(1,) * (4 - len(ne)))
+        if not layout:
+            return self.leaf(kind, sizes, fill, written=written)
+        if layout == "slice":
+            step = block_of(self.leaves.ggml, kind).elements
+            parent = self.leaf(kind, (sizes[0] + step, sizes[1] + 1, sizes[2], sizes[3] + 1), fill, written=written)
+            return self.slice(parent, sizes, (step, 1, 0, 1))
+        if layout == "step":
+            parent = self.leaf(kind, (sizes[0], 2 * sizes[1], sizes[2], sizes[3]), fill, written=written)
+            return self.slice(parent, sizes, steps=(1, 2, 1, 1))
+        axes = tuple(int(axis) for axis in layout.removeprefix("p"))
+        parent = self.leaf(kind, tuple(sizes[axis] for axis in axes), fill, written=written)
+        return self.call("permute", parent, *axes)
+
+    def slice(
+        self, parent: Value, ne: Sequence[int], start: Sequence[int] = (0, 0, 0, 0), steps: Sequence[int] = (1, 1, 1, 1)
+    ) -> Value:
+        """A view: ``ne`` elements from ``start``, every ``steps``-th. The first dimension has no steps."""
+        sizes = (*ne, *(1,) * (4 - len(ne)))
+        block = block_of(self.leaves.ggml, parent.type)
+        for dimension in range(4):
+            if start[dimension] + (sizes[dimension] - 1) * steps[dimension] >= parent.ne[dimension]:
+                raise UnbuildableCase(f"a slice of {sizes} from {tuple(start)} does not fit into {parent.ne}")
+        nb = parent.nb
+        offset = start[0] // block.elements * block.size + sum(start[d] * nb[d] for d in (1, 2, 3))
+        strides = [nb[d] * steps[d] for d in (1, 2, 3)]
+        tensor = self.nodes.operation("view_4d", parent.tensor, *sizes, *strides, offset)
+        return Value(tensor, SLICE, (parent, tuple(sizes), tuple(start), tuple(steps)), parent.type, sizes)
+
+    def call(self, name: str, *arguments: Any) -> Value:
+        """The operation ``ggml_<name>``; arguments are values, None for no tensor, numbers, types, or lists of int32."""
+        foreign = tuple(_foreign(argument) for argument in arguments)
+        tensor = self.nodes.operation(name, *foreign)
+        struct = TensorStruct.from_address(tensor)
+        return Value(tensor, name, arguments, Type(struct.type), tuple(struct.ne))
+
+    def setting(self, name: str, value: Value, *arguments: Any) -> None:
+        """Call a function that changes how an operation just made is computed, but not what, such as ``ggml_prec_set_acc``."""
+        self.nodes.ggml.call(name, value.tensor, *(_foreign(argument) for argument in arguments))
+
+    def with_sinks(self, name: str, value: Value, sinks: Value) -> Value:
+        """The operation with attention sinks added by function ``name``; its record says so."""
+        self.nodes.ggml.call(name, value.tensor, sinks.tensor)
+        return replace(value, made_by=f"{value.made_by}{SINKS}", arguments=(*value.arguments, sinks))
+
+
+def _foreign(argument: Any) -> Any:
+    if isinstance(argument, Value):
+        return argument.tensor
+    if isinstance(argument, list):
+        return (ctypes.c_int32 * len(argument))(*argument)
+    return int(argument) if isinstance(argument, Type) else argument

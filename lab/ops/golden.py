@@ -1,0 +1,104 @@
+"""The numpy oracle: computes what a case asked for from the record of how it was built, in float64 and without ggml's operations.
+
+Definitions are in ``golden_elementwise``, ``golden_rows`` and ``golden_spatial``, each with its source. Arrays have their slowest
+dimension first, so ggml's dimension 0 is numpy's last. What has no definition, or a result that is quantised, has no golden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lab.ggml.library import Ggml
+from lab.ggml.tensor import dequantised
+from lab.ggml.types import PLAIN, Array, Bytes, Type, decoded
+from lab.ops.build import LEAF, SLICE, Value
+
+WHOLE_NUMBERS = frozenset({Type.I8, Type.I16, Type.I32, Type.I64})
+
+
+class NoGolden(Exception):
+    """No definition is written for a function, or not for these arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of arrays and numbers, and where its definition is from."""
+
+    compute: Callable[..., Array]
+    source: str
+
+
+def numbers_of(ggml: Ggml, kind: Type, ne: Sequence[int], data: Bytes) -> Array:
+    """The elements of a contiguous tensor as float64, or int64 for whole numbers."""
+    flat = dequantised(ggml, kind, data) if kind.quantised else decoded(kind, data.view(PLAIN[kind]))
+    wide = flat.astype(np.int64 if kind in WHOLE_NUMBERS else np.float64)
+    return np.asarray(wide.reshape(tuple(ne)[::-1]))
+
+
+def evaluated(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, Definition]) -> Array:
+    """What a value must be.
+
+    Args:
+        value: the result wanted.
+        leaves: the leaves' elements by their tensor.
+        definitions: by the name of ggml's function without its prefix.
+
+    Raises:
+        NoGolden: something on the way has no definition.
+    """
+    if value.made_by == LEAF and value.written:
+        raise NoGolden("a leaf that operations write into")
+    done: dict[int, Array] = {}
+    stack = [value]
+    while stack:
+        top = stack[-1]
+        missing = [] if id(top) in done else [other for other in _values(top.arguments) if id(other) not in done]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if id(top) not in done:
+            done[id(top)] = _one(top, leaves, definitions, done)
+    return done[id(value)]
+
+
+def _values(arguments: Sequence[Any]) -> list[Value]:
+    return [argument for argument in arguments if isinstance(argument, Value)]
+
+
+def _one(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, Definition], done: Mapping[int, Array]) -> Array:
+    if value.made_by == LEAF:
+        return leaves[value.tensor]
+    if value.type.quantised and value.made_by not in {SLICE, "permute"}:
+        raise NoGolden(f"a result of type {value.type.label}")
+    arguments = [done[id(argument)] if isinstance(argument, Value) else argument for argument in value.arguments]
+    if value.made_by == SLICE:
+        _, ne, start, steps = value.arguments
+        return sliced(arguments[0], ne, start, steps)
+    name = value.made_by.replace("_inplace", "")
+    if name not in definitions:
+        raise NoGolden(f"ggml_{name} has no definition here")
+    result = definitions[name].compute(*arguments)
+    wanted = value.ne[::-1]
+    if result.size != int(np.prod(wanted)):
+        raise NoGolden(f"the definition of {name} makes {result.shape}, ggml {wanted}")
+    return rounded(result.reshape(wanted), value.type)
+
+
+def sliced(parent: Array, ne: Sequence[int], start: Sequence[int], steps: Sequence[int]) -> Array:
+    """A part of an array; sizes, starts and steps are fastest dimension first."""
+    ranges = tuple(slice(first, first + (count - 1) * step + 1, step) for first, count, step in zip(start, ne, steps, strict=True))
+    return parent[ranges[::-1]]
+
+
+def rounded(values: Array, kind: Type) -> Array:
+    """Values as a result of that type holds them; f32 results stay as exact as they are."""
+    if kind is Type.F16:
+        return values.astype(np.float16).astype(np.float64)
+    if kind in WHOLE_NUMBERS:
+        return np.trunc(values).astype(np.int64)
+    return values

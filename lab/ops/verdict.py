@@ -1,0 +1,161 @@
+"""Three oracles, one verdict a case.
+
+The remote device's results are known by digest. Where the digest is that of the host library's own native run, the results are
+its results, bit for bit (transparency), and what the judge said of those on the host (mean square error against another build of
+the CPU backend, goldens) holds for them, too. Where it is not, the results are fetched and judged themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.ggml.registry import Device
+from lab.ops.agent_rows import LOST, AgentRow
+from lab.ops.catalog import case_named
+from lab.ops.engine import COMPUTED
+from lab.ops.native import Judged
+
+BROKEN_COUNT = (
+    "ggml-cpu 0.27 counts elements beyond the tensor when COUNT_EQUAL has more than two dimensions: it depends on what lies there"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """A case that may fail an oracle, and why. ``library`` is the registry of the host library that does it."""
+
+    case: str
+    library: str
+    oracles: tuple[str, ...]
+    reason: str
+
+
+TRANSPARENCY, GOLDEN, ERROR = "transparency", "golden", "NMSE"
+EXCUSES = tuple(
+    Excuse(case, "CPU", (TRANSPARENCY, GOLDEN, ERROR), BROKEN_COUNT) for case in ("COUNT_EQUAL()", "COUNT_EQUAL(values=1)")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known when a case is judged.
+
+    Args:
+        library: registry of the host library, such as ``CPU``.
+        native: rows of its native run.
+        remote: rows of the remote device.
+        judged: of the native run's results.
+        fetched: of remote results that were fetched, because their digest was another.
+        lost_as: the outcome of cases that ended the process, which the caller found out from what it left behind.
+    """
+
+    library: str
+    native: Mapping[str, AgentRow]
+    remote: Mapping[str, AgentRow]
+    judged: Mapping[str, Judged]
+    fetched: Mapping[str, Judged]
+    lost_as: Outcome = Outcome.GUEST_CRASH
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """A line of the truth table: what the library says natively and what the remote device says; None: it was not heard."""
+
+    case: str
+    native: bool | None
+    remote: bool | None
+
+    @property
+    def agree(self) -> bool:
+        """Whether both say the same."""
+        return self.native is self.remote
+
+
+def to_fetch(native: Mapping[str, AgentRow], remote: Mapping[str, AgentRow]) -> tuple[str, ...]:
+    """Cases whose remote results are others than the native ones and so are wanted whole."""
+    computed = (row for row in remote.values() if row.outcome == COMPUTED)
+    return tuple(row.case for row in computed if row.case not in native or native[row.case].digest != row.digest)
+
+
+def truth_table(native: Mapping[str, AgentRow], remote: Mapping[str, AgentRow]) -> tuple[Support, ...]:
+    """Every case that either side told, in the order of the native run."""
+    names = list(dict.fromkeys((*native, *remote)))
+    return tuple(Support(name, *(rows[name].supported if name in rows else None for rows in (native, remote))) for name in names)
+
+
+def results(cases: Iterable[str], evidence: Evidence) -> tuple[CaseResult, ...]:
+    """The verdict on every case that the remote device told."""
+    return tuple(_result(evidence.remote[case], evidence) for case in cases if case in evidence.remote)
+
+
+def findings(cases: Sequence[str], evidence: Evidence) -> tuple[Finding, ...]:
+    """What is wrong besides the failed cases themselves: cases without a row, and support that one side alone claims."""
+    found = []
+    missing = [case for case in cases if case not in evidence.remote]
+    if missing:
+        text = f"{len(missing)} of {len(cases)} cases have no result, the first is {missing[0]}"
+        found.append(Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0]))
+    lost = [line for line in truth_table(evidence.native, evidence.remote) if line.native is not None and line.remote is not None]
+    for line in lost:
+        if not line.agree:
+            text = f"{line.case}: the host library {_says(line.native)} it, the remote device {_says(line.remote)} it"
+            found.append(Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, line.case))
+    return tuple(found)
+
+
+def _says(supported: bool | None) -> str:
+    return "computes" if supported else "refuses"
+
+
+def refused_reference(native: Device, remote: Device, remote_registry: str) -> tuple[Finding, ...]:
+    """Why the comparison would prove nothing: the reference is the remote device, or the remote device is none."""
+    if remote.registry != remote_registry:
+        text = f"cases were computed by {remote.name!r} of registry {remote.registry}, not {remote_registry}"
+        return (Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text),)
+    if native.registry == remote_registry:
+        text = f"the reference {native.name!r} is of registry {native.registry}, which is the remote device's own"
+        return (Finding(FindingKind.WRONG_REFERENCE, Blame.LAB, text),)
+    return ()
+
+
+def _result(row: AgentRow, evidence: Evidence) -> CaseResult:
+    case = case_named(row.case)
+    params = row.case[len(case.op) + 1 : -1]
+    outcome, message = _verdict(row, evidence)
+    return CaseResult(row.case, case.op, params, outcome, message, row.duration_ns / 1e6)
+
+
+def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
+    native = evidence.native.get(row.case)
+    if row.outcome == LOST:
+        return evidence.lost_as, row.text
+    if row.supported is None:
+        return Outcome.FAIL, f"the remote device failed: {row.text}"
+    if native is None or native.supported is None:
+        return Outcome.ERROR, f"the host library itself did not get through it natively: {native.text if native else 'no row'}"
+    if native.supported is not row.supported:
+        return Outcome.FAIL, f"the host library {_says(native.supported)} it, the remote device {_says(row.supported)} it"
+    if not row.supported:
+        return Outcome.UNSUPPORTED, ""
+    same = native.digest == row.digest
+    said = (evidence.judged if same else evidence.fetched).get(row.case)
+    complaints = [] if same else [(TRANSPARENCY, f"other bits than the host library's own ({row.digest} for {native.digest})")]
+    if said is None:
+        complaints.append((ERROR, "its results were not judged"))
+    else:
+        complaints += [(GOLDEN, f"golden: {said.golden}")] if said.golden_ok is False else []
+        complaints += [(ERROR, f"against another build of the CPU backend: {said.against}")] if said.against_ok is False else []
+    return _excused(row.case, evidence.library, complaints)
+
+
+def _excused(case: str, library: str, complaints: Sequence[tuple[str, str]]) -> tuple[Outcome, str]:
+    """The verdict on complaints, of which those with an excuse are only told."""
+    excuse = next((one for one in EXCUSES if one.case == case and one.library == library), None)
+    serious = [text for oracle, text in complaints if excuse is None or oracle not in excuse.oracles]
+    if serious:
+        return Outcome.FAIL, "; ".join(serious)
+    if complaints and excuse is not None:
+        return Outcome.PASS, f"excused ({', '.join(oracle for oracle, _ in complaints)}): {excuse.reason}"
+    return Outcome.PASS, ""
