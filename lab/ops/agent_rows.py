@@ -48,6 +48,7 @@ class AgentStream:
 
     rows: list[AgentRow] = field(default_factory=list)
     device: Device | None = None
+    pid: int | None = None
     others: tuple[Device, ...] = ()
     ended: bool = False
     remarks: list[str] = field(default_factory=list)
@@ -58,7 +59,8 @@ class AgentStream:
         if "case" in record:
             self.rows.append(row_from(record))
         elif "device" in record:
-            self.device, self.others = Device(**record["device"]), tuple(Device(**other) for other in record["others"])
+            self.device, self.pid = Device(**record["device"]), record["pid"]
+            self.others = tuple(Device(**other) for other in record["others"])
         elif "end" in record:
             self.ended = True
         elif line.strip():

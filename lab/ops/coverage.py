@@ -40,7 +40,7 @@ class Coverage:
     missing: tuple[Missing, ...]
 
 
-def tested_operations(show_coverage: str) -> tuple[str, ...]:
+def operations_tested(show_coverage: str) -> tuple[str, ...]:
     """Operations that the output of ``test-backend-ops --show-coverage`` counts as tested."""
     return tuple(TESTED.findall(show_coverage))
 

@@ -3,7 +3,7 @@
 ``python3 -m lab.guest.agent.ops --device NAME --seed N --cases FILE``, in the guest on the remote device, or with ``--library
 PATH --threads N`` on the host on a backend library itself. Lines, in this order:
 
-* ``{"device": {…}, "others": […]}``: what computes, and the registry it was found in.
+* ``{"device": {…}, "pid": n, "others": […]}``: what computes, in which process, and the registry it was found in.
 * ``{"case", "outcome", "digest", "ns", "batch"}``, in the order of the cases as ``engine.ordered`` puts them; with ``text``
   for an error; with ``at`` and ``outputs`` (type, sizes, bytes each) where values are appended to ``--values``.
 * ``{"end": {"cases", "batches", "seconds"}}``. Without it the program was cut off: the first case without a line, or one that
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -71,7 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         values = stack.enter_context(Path(arguments.values).open("ab", buffering=0)) if arguments.values else None
         backend = stack.enter_context(opened_backend(device, threads=arguments.threads))
-        tell({"device": asdict(device.facts), "others": [asdict(other.facts) for other in listed_devices(ggml)]})
+        tell(
+            {"device": asdict(device.facts), "pid": os.getpid(), "others": [asdict(other.facts) for other in listed_devices(ggml)]}
+        )
         engine = Engine(backend, arguments.seed, batch_cases=arguments.batch)
         count = 0
         for count, result in enumerate(engine.run(cases), 1):  # noqa: B007 - counted for the last line

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.ggml.registry import Device
+from lab.ops.agent_rows import LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
+from lab.ops.catalog import all_cases
+from lab.ops.parcel import agent_parcel, imported, needed_modules
+
+DEVICE = Device(0, "CPU", "CPU", "", "CPU")
+CASES = tuple(case.id for case in all_cases()[:300])
+
+
+def agent(killers: set[str], starts: list[int], *, deaf: bool = False):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def attempt(cases: Sequence[str], batch: int) -> AgentStream:
+        starts.append(batch)
+        stream = AgentStream(device=None if deaf else DEVICE, remarks=["Segmentation fault"])
+        for start in range(0, len(cases), batch):
+            together = cases[start : start + batch]
+            if killers & set(together):
+                return stream
+            stream.rows += [AgentRow(case, "computed", "d") for case in together]
+        stream.ended = True
+        return stream
+
+    return attempt
+
+
+def test_cases_go_in_one_start_when_nothing_happens() -> None:
+    starts: list[int] = []
+    rows = all_rows(CASES, agent(set(), starts))
+    assert tuple(row.case for row in rows) == in_order(CASES)
+    assert starts == [128]
+
+
+def test_cases_that_end_the_process_are_found_and_no_other_is_lost() -> None:
+    killers = {CASES[3], CASES[4], CASES[200]}
+    rows = all_rows(CASES, agent(killers, []))
+    assert {row.case for row in rows if row.outcome == LOST} == killers
+    assert sorted(row.case for row in rows) == sorted(CASES)
+    assert next(row for row in rows if row.outcome == LOST).text == "Segmentation fault"
+
+
+def test_too_many_losses_end_it() -> None:
+    with pytest.raises(AgentFailed, match="3 cases ended the process"):
+        all_rows(CASES, agent(set(CASES), []), max_lost=2)
+
+
+def test_an_agent_that_does_not_start_is_told() -> None:
+    with pytest.raises(AgentFailed, match="Segmentation fault"):
+        all_rows(CASES, agent(set(), [], deaf=True))
+
+
+def test_lines_of_the_agent_are_read() -> None:
+    stream = AgentStream()
+    device = {"index": 0, "registry": "ggml-virtgpu", "name": "[virtgpu] CPU", "description": "", "type": "GPU"}
+    stream.feed(json.dumps({"device": device, "pid": 7, "others": [device]}) + "\n")
+    stream.feed(json.dumps({"case": "ADD()", "outcome": "unsupported", "digest": "", "ns": 5, "batch": 1}) + "\n")
+    stream.feed('{"case": "torn')
+    stream.feed("load_backend: loaded\n")
+    assert (stream.device, stream.pid) == (Device(**device), 7)
+    assert [row.supported for row in stream.rows] == [False]
+    assert stream.remarks == ['{"case": "torn', "load_backend: loaded"]
+    assert not stream.ended
+
+
+def test_parcel_has_all_that_it_imports_and_runs_on_its_own(tmp_path: Path) -> None:
+    parcel = tmp_path / "ops.pyz"
+    parcel.write_bytes(agent_parcel())
+    done = subprocess.run((sys.executable, "-I", parcel, "--help"), capture_output=True, text=True, check=False)
+    assert (done.returncode, "--device" in done.stdout) == (0, True)
+
+
+def test_parcel_is_the_same_each_time_and_imports_numpy_and_the_standard_library_only() -> None:
+    assert agent_parcel() == agent_parcel()
+    foreign = {
+        name.split(".")[0] for path in needed_modules("lab.guest.agent.ops") for name in imported(path.read_text(encoding="utf-8"))
+    } - set(sys.stdlib_module_names)
+    assert foreign <= {"numpy", "lab"}
+    names = zipfile.ZipFile(io.BytesIO(agent_parcel())).namelist()
+    assert not [name for name in names if "upstream" in name or "judge" in name]

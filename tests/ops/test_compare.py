@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lab.ggml.types import Type
+from lab.ops.compare import difference, tolerance_of
+
+EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
+
+
+def test_equal_results_are_acceptable_even_with_no_tolerance() -> None:
+    assert difference(EXPECTED, EXPECTED, Type.F32, 0.0).acceptable
+
+
+def test_one_wrong_element_is_named_fastest_dimension_first() -> None:
+    got = EXPECTED.copy()
+    got[0, 1, 2, 3] += 0.5
+    found = difference(got, EXPECTED, Type.F32, 1e-7)
+    assert not found.acceptable
+    assert (found.bad, found.first_bad) == (1, (3, 2, 1, 0))
+    assert "first at [3, 2, 1, 0]" in found.text
+
+
+def test_one_wrong_element_among_many_is_seen_although_the_mean_hides_it() -> None:
+    expected = np.ones((1, 1, 100, 1000))
+    got = expected.copy()
+    got[0, 0, 50, 500] = 2.0
+    found = difference(got, expected, Type.F32, 5e-4)
+    assert found.nmse < found.tolerance
+    assert not found.acceptable
+
+
+def test_small_errors_everywhere_are_refused_by_the_mean() -> None:
+    found = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
+    assert found.nmse == pytest.approx(1e-6)
+    assert not found.acceptable
+
+
+def test_infinities_and_nans_must_stand_in_their_places() -> None:
+    expected = np.array([1.0, -np.inf, np.nan])
+    assert difference(expected, expected, Type.F32, 1e-7).acceptable
+    for wrong in ([1.0, np.inf, np.nan], [1.0, -np.inf, 0.0], [np.nan, -np.inf, np.nan]):
+        assert not difference(np.array(wrong), expected, Type.F32, 1e-7).acceptable
+
+
+def test_a_result_where_zeros_are_expected_is_refused() -> None:
+    assert not difference(np.array([0.0, 1e-9]), np.zeros(2), Type.F32, 1e-7).acceptable
+
+
+def test_errors_are_told_in_units_in_the_last_place() -> None:
+    one = np.array([1.0])
+    assert difference(np.nextafter(one.astype(np.float32), np.float32(2)), one, Type.F32, 1e-7).max_ulp == 1.0
+    assert difference(one + 2**-10, one, Type.F16, 1e-3).max_ulp == 1.0
+    assert difference(np.array([7]), np.array([5]), Type.I32, 0.0).max_ulp == 2.0
+
+
+def test_other_shapes_are_no_comparison() -> None:
+    with pytest.raises(ValueError, match="compared"):
+        difference(np.zeros(3), np.zeros(4), Type.F32, 0.0)
+
+
+def test_tolerances_follow_operation_and_type() -> None:
+    assert tolerance_of("ADD", Type.F32) == 1e-7
+    assert tolerance_of("MUL_MAT", Type.F32) == 5e-4
+    assert tolerance_of("ADD", Type.F16) == 1e-6
+    assert tolerance_of("ARGSORT", Type.I32) == 0.0
+    assert tolerance_of("CPY", Type.Q4_0) > tolerance_of("CPY", Type.Q8_0) > tolerance_of("CPY", Type.F16)

@@ -1,0 +1,145 @@
+"""The catalog computed natively in the host root, judged, and judged again with one element wrong in every result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lab import paths
+from lab.deadline import Deadline
+from lab.errors import HostError, LabError
+from lab.ggml.types import PLAIN, bf16_bits, bf16_values, typed
+from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.ops.catalog import all_cases, cases_of
+from lab.ops.native import Computed, Files, Judged, NativeRun
+from lab.ops.verdict import EXCUSES
+
+pytestmark = pytest.mark.protocol
+
+BACKENDS = "/usr/lib/x86_64-linux-gnu/ggml/backends0"
+OWN, OTHER = (f"{BACKENDS}/libggml-cpu-{name}.so" for name in ("haswell", "x64"))
+CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 1 << 20)
+EXCUSED = {excuse.case for excuse in EXCUSES}
+RUN_S = 300.0
+
+
+def native_run(folder: Path, seed: int = 1) -> NativeRun:
+    root = cached_host_root()
+    if root is None:
+        raise HostError("host root", "it is not in the cache", hint="lab setup")
+
+    def enter(argv: Sequence[str], place: Path, env: Mapping[str, str]) -> Sequence[str]:
+        return entered(root, argv, place, env)
+
+    return NativeRun(enter, folder, seed)
+
+
+def entered(root: HostRoot, argv: Sequence[str], place: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+    return root.enter(argv, binds=(Bind(paths.PROJECT), Bind(place, writable=True)), env=env, cwd=paths.PROJECT)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> NativeRun:
+    return native_run(tmp_path_factory.mktemp("native"))
+
+
+@pytest.fixture(scope="module")
+def own(run: NativeRun) -> Computed:
+    return run.compute(OWN, CASES, "own", Deadline.after(RUN_S), threads=1)
+
+
+@pytest.fixture(scope="module")
+def other(run: NativeRun) -> Computed:
+    return run.compute(OTHER, CASES, "other", Deadline.after(RUN_S), threads=1)
+
+
+@pytest.fixture(scope="module")
+def judged(run: NativeRun, own: Computed, other: Computed) -> dict[str, Judged]:
+    return run.judge(own, Deadline.after(RUN_S), other)
+
+
+def operations(cases: Iterable[str]) -> set[str]:
+    return {case.partition("(")[0] for case in cases}
+
+
+def test_every_case_is_computed_or_unsupported(own: Computed) -> None:
+    assert set(own.rows) == set(CASES)
+    assert {row.outcome for row in own.rows.values()} == {"computed", "unsupported"}
+    assert sum(row.outcome == "computed" for row in own.rows.values()) >= 4000
+    assert own.device.registry == "CPU"
+
+
+def test_both_oracles_accept_what_ggml_computes(judged: dict[str, Judged]) -> None:
+    refused = [case for case, said in judged.items() if False in (said.against_ok, said.golden_ok) and case not in EXCUSED]
+    assert refused == []
+    assert all(judged[case].golden_ok is False for case in EXCUSED)
+
+
+def test_goldens_cover_100_operations(judged: dict[str, Judged]) -> None:
+    assert len(operations(case for case, said in judged.items() if said.golden_ok is not None)) >= 100
+
+
+def test_one_wrong_element_in_any_operation_is_refused_by_both_oracles(
+    run: NativeRun, own: Computed, other: Computed, judged: dict[str, Judged], tmp_path: Path
+) -> None:
+    with_golden = {case for case, said in judged.items() if said.golden_ok}
+    chosen = {case.partition("(")[0]: case for case in judged if case in with_golden}
+    for case in judged:
+        chosen.setdefault(case.partition("(")[0], case)
+    harmed = harmed_copy(own, chosen.values(), run.folder)
+    said = run.judge(harmed, Deadline.after(RUN_S), other)
+    assert set(said) == set(chosen.values())
+    assert [case for case, one in said.items() if one.against_ok is not False] == []
+    assert [case for case, one in said.items() if case in with_golden and one.golden_ok is not False] == []
+    assert len(operations(with_golden)) >= 100
+    assert not list(tmp_path.iterdir())
+
+
+def harmed_copy(own: Computed, cases: Iterable[str], folder: Path) -> Computed:
+    """The same results with one element wrong in each of the cases."""
+    rows = {row["case"]: row for row in map(json.loads, own.files.rows.read_text(encoding="utf-8").splitlines())}
+    values = np.fromfile(own.files.values, np.uint8)
+    files = Files(folder / "harmed.rows", folder / "harmed.values")
+    for case in cases:
+        harm(values, rows[case])
+    files.rows.write_text("\n".join(json.dumps(rows[case]) for case in cases), encoding="utf-8")
+    values.tofile(files.values)
+    return replace(own, files=files)
+
+
+def harm(values: np.ndarray[Any, Any], row: dict[str, Any]) -> None:
+    """Make the last finite element of the first result wrong by about the size of all."""
+    label, _, size = row["outputs"][0]
+    kind, start = typed(label), row["at"]
+    stored = values[start : start + size].view(PLAIN[kind])
+    numbers = bf16_values(stored).astype(np.float64) if label == "bf16" else stored.astype(np.float64)
+    finite = np.flatnonzero(np.isfinite(numbers))
+    place = finite[-1]
+    wrong = numbers[place] + max(1.0, 2 * float(np.abs(numbers[finite]).max()))
+    stored[place] = bf16_bits(np.array([wrong], np.float32))[0] if label == "bf16" else wrong
+
+
+def test_two_runs_of_a_seed_have_the_same_digests_and_another_seed_has_not(own: Computed, tmp_path: Path) -> None:
+    some = [case.id for op in ("ADD", "MUL_MAT", "GRAPH") for case in cases_of(op)]
+    again = native_run(tmp_path).compute(OWN, some, "again", Deadline.after(RUN_S), threads=1)
+    assert [row.digest for row in again.rows.values()] == [own.rows[case].digest for case in again.rows]
+    changed = native_run(tmp_path, seed=2).compute(OWN, some, "changed", Deadline.after(RUN_S), threads=1)
+    assert all(changed.rows[case].digest != row.digest for case, row in again.rows.items() if row.digest)
+
+
+def test_how_cases_travel_does_not_change_them(own: Computed, run: NativeRun) -> None:
+    some = [case.id for op in ("SUB", "CPY", "SET_ROWS", "FLASH_ATTN_EXT") for case in cases_of(op)][::41]
+    for case in some[:4]:
+        alone = run.compute(OWN, [case], "alone", Deadline.after(RUN_S), threads=1)
+        assert alone.rows[case].digest == own.rows[case].digest
+
+
+def test_a_library_that_is_none_is_told(run: NativeRun) -> None:
+    with pytest.raises(LabError, match="no backend library"):
+        run.compute("/usr/lib/x86_64-linux-gnu/libc.so.6", ["ADD()"], "none", Deadline.after(60))
