@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "shape_rules.hpp"
 #include "shape_terms.hpp"
 
 namespace apir::host {
@@ -259,6 +260,27 @@ constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     all[GGML_OP_OPT_STEP_ADAMW] = adamw;
     all[GGML_OP_OPT_STEP_SGD] = sgd;
     all[GGML_OP_SSM_CONV] = ssm_conv;
+    all[GGML_OP_IM2COL_BACK] = im2col_back;
+    all[GGML_OP_IM2COL_3D] = im2col_3d;
+    all[GGML_OP_CONV_3D] = conv_3d;
+    all[GGML_OP_COL2IM_1D] = col2im_1d;
+    all[GGML_OP_POOL_2D_BACK] = pool_2d_back;
+    all[GGML_OP_WIN_PART] = window_part;
+    all[GGML_OP_WIN_UNPART] = window_unpart;
+    all[GGML_OP_GET_REL_POS] = get_relative_positions;
+    all[GGML_OP_ADD_REL_POS] = add_relative_positions;
+    all[GGML_OP_SSM_SCAN] = ssm_scan;
+    all[GGML_OP_RWKV_WKV6] = rwkv_wkv6;
+    all[GGML_OP_RWKV_WKV7] = rwkv_wkv7;
+    all[GGML_OP_GATED_LINEAR_ATTN] = gated_linear_attention;
+    all[GGML_OP_GATED_DELTA_NET] = gated_delta_net;
+    all[GGML_OP_SOLVE_TRI] = solve_triangular;
+    all[GGML_OP_LIGHTNING_INDEXER] = lightning_indexer;
+    all[GGML_OP_DSV4_HC_COMB] = hyper_connection_combine;
+    all[GGML_OP_DSV4_HC_PRE] = hyper_connection_before;
+    all[GGML_OP_DSV4_HC_POST] = hyper_connection_after;
+    // libggml itself cannot make one any more: nothing says what its kernels would take.
+    all[GGML_OP_FLASH_ATTN_BACK] = [](T) { return false; };
     return all;
 }();
 

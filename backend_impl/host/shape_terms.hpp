@@ -19,6 +19,19 @@ inline bool is_shape(const ggml_tensor &x, int64_t n0, int64_t n1, int64_t n2, i
 
 inline int64_t elements(const ggml_tensor &x) { return x.ne[0] * x.ne[1] * x.ne[2] * x.ne[3]; }
 
+inline bool all_f32(const ggml_tensor &t, int sources) {
+    for (int i = 0; i < sources; ++i)
+        if (t.src[i]->type != GGML_TYPE_F32) return false;
+    return t.type == GGML_TYPE_F32;
+}
+
+// Of kernels that walk their data as one array, whatever the strides are.
+inline bool all_contiguous(const ggml_tensor &t, int sources) {
+    for (int i = 0; i < sources; ++i)
+        if (!ggml_is_contiguous(t.src[i])) return false;
+    return ggml_is_contiguous(&t);
+}
+
 inline bool divides(int64_t part, int64_t whole) { return part != 0 && whole % part == 0; }
 
 // Whether `whole` is `part` a number of times in each dimension.
