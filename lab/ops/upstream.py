@@ -11,6 +11,7 @@ What has to be known of it (each seen with libggml 0.27):
 * Rows repeat with the same text: a case's id is its text and its occurrence. ``test`` and ``support`` mode give different
   numbers of rows, so the list of expected cases comes from a ``test`` run.
 * A row of an unsupported case names the device once for every tensor that is not supported: ``"X, X, X"``.
+* With ``-j`` rows come in another order, each whole; error numbers may stand in front of another thread's row.
 * Error numbers are printed without a newline in front of the row they belong to.
 """
 
@@ -36,6 +37,10 @@ HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "err
 ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
 
 
+OP_TAG = re.compile(r"\[(?P<op>[A-Z0-9_]+)\] ")
+"""What opens an error number: the operation it is of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which cases: operations by exact name, and regular expressions one of which the parameters must begin with."""
@@ -49,9 +54,10 @@ class Selection:
         return (*chosen, "-p", f"^({'|'.join(self.patterns)})") if self.patterns else chosen
 
 
-def program_argv(device: str, selection: Selection) -> tuple[str, ...]:
-    """Command that tests ``device`` and prints each row when its case has ended."""
-    return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *selection.arguments())
+def program_argv(device: str, selection: Selection, jobs: int = 1) -> tuple[str, ...]:
+    """Command that tests ``device``, ``jobs`` cases at a time, and prints each row when its case has ended."""
+    threads = ("-j", str(jobs)) if jobs > 1 else ()
+    return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *threads, *selection.arguments())
 
 
 def guest_command(argv: Sequence[str], environment: Mapping[str, str]) -> str:
@@ -163,7 +169,11 @@ class RowStream:
         if not names_only(row.backend, self.device):
             self.foreign.append(row.backend)
             return
-        message = " ".join(part for part in (row.before, row.error) if part)
+        said = row.before
+        if (tag := OP_TAG.match(said)) and tag["op"] != row.op:
+            self.remarks.append(said)
+            said = ""
+        message = " ".join(part for part in (said, row.error) if part)
         result = CaseResult(self._counter.case_id(row.text), row.op, row.params, row.outcome, message, round(since * 1000, 3))
         self.results.append(result)
         self.on_result(result)

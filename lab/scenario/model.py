@@ -176,6 +176,10 @@ class OpsCheck(Section):
     patterns: Words = ()
     """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1
+    jobs: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of one process that compute cases at once, each in a context of ggml's own (``-j``)."""
+    processes: Annotated[int, Field(ge=1, le=16)] = 1
+    """Processes in the guest that compute all of the cases at the same time."""
     deadline_s: Seconds = 300.0
     case_deadline_s: Seconds = 60.0
     """How long no result may come, the program's start included."""
@@ -195,7 +199,9 @@ class OpsCheck(Section):
     @property
     def summary(self) -> str:
         """The check in a line."""
-        return f"{self.program}: at least {self.min_cases} cases of {', '.join(self.ops)}"
+        at_once = f", {self.processes} processes at once" if self.processes > 1 else ""
+        threads = f", {self.jobs} threads each" if self.jobs > 1 else ""
+        return f"{self.program}: at least {self.min_cases} cases of {', '.join(self.ops)}{at_once}{threads}"
 
     @property
     def selection(self) -> Selection:

@@ -7,6 +7,7 @@ one with results and without findings *passed*. The end is written down whatever
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from lab.deadline import Deadline
 from lab.elf import ProcessFacts
 from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
 from lab.ggml.registry import Device
-from lab.ops.upstream import reference_device, remote_device
+from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
 from lab.scenario.checks import fault, ops, state, way
@@ -35,6 +36,8 @@ from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.stage import Stage
 
 DMESG_S = 20.0
+COLUMNS = ("ok", "unsupported", "fail", "error")
+"""Counters of cases, the better before the worse."""
 TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
 """Parts of file names that a report tells of; a process maps a hundred more."""
 
@@ -142,15 +145,24 @@ class VariantRun:
         run = ops.prepared(stage, check, writer, deadline)
         if run is None:
             return
-        self.ops_runs.append((run, writer))
+        runs = [(run, writer), *(self._another(run, number) for number in range(2, check.processes + 1))]
+        self.ops_runs += runs
+        looking = threading.Lock()
 
         def on_row() -> None:
-            bad = sum(result.outcome.blame is not None for result in run.stream.results)
-            self.here.listener.cases(len(run.stream.results), len(run.expected), bad)
-            collector.stream()
+            with looking:
+                results = [result for one, _ in runs for result in one.stream.results]
+                bad = sum(result.outcome.blame is not None for result in results)
+                self.here.listener.cases(len(results), len(run.expected) * len(runs), bad)
+                collector.stream()
 
         with self.here.listener.step(f"{check.program} on {run.stream.device}"):
-            ops.run_program(stage, run, writer, ops.Eyes(self._observe, on_row), deadline)
+            ops.run_programs(stage, runs, ops.Eyes(self._observe, on_row), deadline)
+
+    def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
+        """A further process with the same cases: its rows are those of a check of its own."""
+        writer = self._writer(f"{run.check.kind} {number}")
+        return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number), writer
 
     def _observe(self, pid: int) -> Observation:
         """The processes of this moment. A worker that ends meanwhile is not among them."""
@@ -236,7 +248,7 @@ class VariantRun:
             settings=here.variant.scenario.model_dump_json(),
             boot=here.boot,
             mapped=tuple(mapped_records(self.observed)) if self.observed else (),
-            expected_cases=sum(len(run.expected) for run, _ in self.ops_runs) or None,
+            expected_cases=sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1) or None,
             reason=findings[0].text if findings else "",
             logs=str(here.logs.relative_to(here.bundle.folder)),
         )
@@ -265,9 +277,12 @@ def finding_of(error: LabError) -> Finding:
 
 
 def counts_of(results: list[CaseResult]) -> CaseCounts:
-    """Distinct cases by how they ended."""
-    distinct = {result.case: result.outcome for result in results}
-    columns = Counter(Outcome(outcome).column for outcome in distinct.values())
+    """Distinct cases by how they ended: the worst end, of one that was run several times."""
+    distinct: dict[str, str] = {}
+    for result in results:
+        column = Outcome(result.outcome).column
+        distinct[result.case] = max(distinct.get(result.case, column), column, key=COLUMNS.index)
+    columns = Counter(distinct.values())
     return CaseCounts(**columns)
 
 

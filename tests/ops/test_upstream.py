@@ -96,6 +96,11 @@ def test_row_of_an_unsupported_case_names_its_device_several_times(backend: str,
     assert names_only(backend, "X") is ours
 
 
+def test_error_number_of_another_thread_is_not_taken_for_the_rows_own() -> None:
+    stream = stream_of("[MUL] ERR = 1.0 > 0.1 " + OK)
+    assert (stream.results[0].message, stream.remarks) == ("", ["[MUL] ERR = 1.0 > 0.1"])
+
+
 def test_pid_and_remarks_are_kept_apart_from_rows() -> None:
     stream = stream_of("pid 321\n", "loading\n", OK)
     assert (stream.pid, stream.remarks, len(stream.results)) == (321, ["loading"], 1)

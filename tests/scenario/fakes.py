@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -78,6 +79,7 @@ class Script:
     last_status: int = 4
     first_call: int = 9
     capset: int | None = None
+    last_row: Callable[[], str] | None = None
     mapped_ids: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CapabilityRecord, ...] = ()
     prepare_error: LabError | None = None
@@ -116,7 +118,7 @@ class FakeShell:
         if "elf.py" in command:
             return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
         if command.startswith("ls "):
-            return 0, "\n".join(path.name for path in sorted(self.folder.glob("*.calls")))
+            return 0, "\n".join(path.name for path in sorted((self.folder / Path(command).name).glob("*.calls")))
         if command.startswith("kill "):
             self.script.killed.append(command)
         return 0, ""
@@ -127,22 +129,23 @@ class FakeShell:
         if "registry.py" in command:
             on_line(json.dumps({"devices": [asdict(device) for device in self.script.devices]}) + "\n")
             return 0
-        self._calls(self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
+        for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
+            self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
         for step in self.script.ops:
             if isinstance(step, str):
                 on_line(step)
             else:
                 step()
+        if self.script.last_row is not None:
+            on_line(self.script.last_row())
         return self.script.ops_status
 
-    def _calls(self, capset: int) -> None:
+    def _calls(self, folder: Path, capset: int) -> None:
         """The records that both sides would have written."""
         self._sessions += 1
         session = 100 * self.script.boots + self._sessions
-        for old in self.folder.glob("*.calls"):
-            old.unlink()
         made = Made(session, capset, self.script.first_call)
-        write_calls(self.folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
+        write_calls(folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
         write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
 
     def put(self, local: Path, remote: str) -> str:
@@ -150,7 +153,7 @@ class FakeShell:
         return SHA
 
     def get(self, remote: str, local: Path) -> str:
-        shutil.copyfile(self.folder / Path(remote).name, local)
+        shutil.copyfile(self.folder / Path(remote).parent.name / Path(remote).name, local)
         return SHA
 
 

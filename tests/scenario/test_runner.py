@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -222,6 +223,48 @@ def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> 
     bundle = running(Script(capset=10))
     assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.PASSED]
     assert "wrong capset [product] capset of the contexts served: expected venus, seen apir" in texts(bundle)
+
+
+TWO = SCENARIO.replace("min_cases = 3", "min_cases = 3\nprocesses = 2\njobs = 2")
+
+
+def meeting() -> Callable[[], None]:
+    """A step at which both processes wait for each other."""
+    return threading.Barrier(2, timeout=10).wait
+
+
+def test_two_processes_at_once_are_two_runs_of_the_same_cases(running: Running) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), meeting(), *(row(text) for text in TEXTS[1:])))
+    bundle = running(script, TWO, variants=("venus",))
+    assert texts(bundle) == ""
+    assert bundle.run.exit == 0
+    assert [(case.check, case.case) for case in sorted(bundle.cases, key=lambda case: case.check)] == [
+        (check, text) for check in ("ops", "ops 2") for text in TEXTS
+    ]
+    assert (variant(bundle).cases.ok, variant(bundle).expected_cases, variant(bundle).calls.count) == (3, 3, 10)
+    assert any(fact.name == "processes that computed at the same time" and fact.seen == "2" for fact in bundle.facts)
+
+
+def test_processes_that_ran_one_after_the_other_do_not_pass(running: Running) -> None:
+    waiting = threading.Event()
+    turns = iter((lambda: waiting.wait(10), waiting.is_set))
+
+    def wait_but_for_the_last() -> None:
+        next(turns)()
+
+    script = Script(ops=(wait_but_for_the_last, HEADER_LINE, *(row(text) for text in TEXTS), waiting.set))
+    bundle = running(script, TWO, variants=("venus",))
+    assert "processes that computed at the same time: expected 2, seen not all" in texts(bundle)
+    assert bundle.run.exit == 2
+
+
+def test_case_that_failed_in_one_of_two_processes_counts_as_failed(running: Running) -> None:
+    rows = iter((row(TEXTS[2], error="test failed"), row(TEXTS[2])))
+    script = Script(ops=(HEADER_LINE, meeting(), *(row(text) for text in TEXTS[:2])), ops_status=1)
+    script.last_row = lambda: next(rows)
+    bundle = running(script, TWO, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert (variant(bundle).cases.ok, variant(bundle).cases.fail) == (2, 1)
 
 
 UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]

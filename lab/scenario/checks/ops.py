@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
@@ -25,14 +27,14 @@ from lab.ops.upstream import (
     refused_devices,
     remote_device,
 )
-from lab.scenario.checks.state import mapped_facts, missing_variables, tell
+from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.guest_programs import Observation
 from lab.scenario.model import OpsCheck
 from lab.scenario.stage import Stage
 
-LOG = "test-backend-ops.log"
+LOG = "test-backend-ops{}.log"
 KILL_S = 10.0
 LIBRARY_WORD = "virtgpu"
 LOADER = "load_backend:"
@@ -49,7 +51,20 @@ class OpsRun:
     check: OpsCheck
     cases: ExpectedCases
     stream: RowStream
+    number: int = 1
     ending: Ending = INTERRUPTED
+    rows_from: float | None = None
+    rows_until: float | None = None
+
+    @property
+    def log(self) -> str:
+        """Name of the file that gets its output."""
+        return LOG.format("" if self.number == 1 else f"-{self.number}")
+
+    def sign(self) -> None:
+        """A row has come."""
+        self.rows_until = time.monotonic()
+        self.rows_from = self.rows_from or self.rows_until
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -136,9 +151,37 @@ def chosen_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> ExpectedC
     return expected_cases(lines)
 
 
+def run_programs(stage: Stage, runs: Sequence[tuple[OpsRun, CheckWriter]], eyes: Eyes, deadline: Deadline) -> None:
+    """Run them all at the same time, and prove that they were. Raises what ``run_program`` does."""
+    if len(runs) == 1:
+        run_program(stage, *runs[0], eyes, deadline)
+        return
+    with ThreadPoolExecutor(len(runs)) as pool:
+        running = [pool.submit(run_program, stage, run, writer, eyes, deadline) for run, writer in runs]
+        try:
+            for one in running:
+                one.result()
+        except BaseException:
+            for run, _ in runs:
+                with contextlib.suppress(GuestError):
+                    _kill(stage, run.stream.pid)
+            wait(running)
+            for run, _ in runs:
+                run.ending = INTERRUPTED
+            raise
+    tell(overlap([run for run, _ in runs]), runs[0][1])
+
+
+def overlap(runs: Sequence[OpsRun]) -> Fact:
+    """Whether there was a moment at which every run was between its first and its last row."""
+    spans = [(run.rows_from, run.rows_until) for run in runs if run.rows_from is not None and run.rows_until is not None]
+    together = len(spans) == len(runs) and max(start for start, _ in spans) < min(end for _, end in spans)
+    return Fact("processes that computed at the same time", str(len(runs)), str(len(runs)) if together else "not all")
+
+
 def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, deadline: Deadline) -> None:
     """Run it; whatever ends it is in ``run.ending`` and raises nothing here, but for an interruption of the lab itself."""
-    with open(stage.logs / LOG, "a", encoding="utf-8") as log:
+    with open(stage.logs / run.log, "a", encoding="utf-8") as log:
 
         def on_line(line: str, watch: Watch) -> None:
             log.write(line if line.endswith("\n") else f"{line}\n")
@@ -150,6 +193,7 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
                 watch.sign()
             if len(run.stream.results) > before:
                 watch.sign()
+                run.sign()
                 eyes.on_row()
 
         run.ending = _ending(stage, run, on_line, deadline.narrowed(run.check.deadline_s))
@@ -171,7 +215,7 @@ def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], de
         with contextlib.suppress(GuestError):
             _kill(stage, run.stream.pid)
 
-    command = guest_command(program_argv(run.stream.device, run.check.selection), stage.guest_variables)
+    command = guest_command(program_argv(run.stream.device, run.check.selection, run.check.jobs), stage.guest_variables)
     with watched(run.check.case_deadline_s, on_silence) as watch:
         try:
             status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
