@@ -13,6 +13,7 @@ from lab.cli.answer import EMPTY, answering, print_json, run_answer, tell_capabi
 from lab.cli.display import progress_display
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
+from lab.cli.trace import trace
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.dry_run import dry_run
 from lab.scenario.machine import capability_records, real_platform
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(trace)
 
 Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]

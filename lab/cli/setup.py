@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lab.deadline import Deadline
+from lab.host.abi import prove_payload
 from lab.host.lock import write_lock
 from lab.host.native import native_payloads
 from lab.host.progress import Progress
@@ -20,6 +21,7 @@ def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: b
     root = host_root(progress, deadline, refresh=refresh)
     image = guest_image(image_name, progress, deadline, refresh=refresh)
     native = native_payloads(root, progress, deadline)
+    prove_payload(native, root, image.rootfs, progress, deadline)
     if update_lock:
         write_lock(named_recipe(RECIPE, "host-root").lock, root.packages)
         write_lock(named_recipe(image_name, "guest").lock, image.packages)

@@ -22,6 +22,7 @@ from lab.scenario.platform import Guest
 FETCH_S = 60.0
 STREAM_EVERY_S = 1.0
 FOLDER = "calls"
+TRACES = "traces"
 SUFFIX = "*.calls"
 UNANSWERED = -1
 """Status in the guest's record of a call to which no reply came."""

@@ -22,6 +22,7 @@ GGML_THREADS = "APIR_LLAMA_CPP_GGML_THREADS"
 WORKER = "VIRGL_APIR_WORKER"
 ADVERTISE = "VIRGL_APIR_ADVERTISE_CAPSET"
 HOST_CALL_LOG = "VIRGL_APIR_CALL_LOG"
+TRACE = "VIRGL_APIR_TRACE"
 
 USE_APIR_CAPSET = "GGML_REMOTING_USE_APIR_CAPSET"
 BACKEND_PATH = "GGML_BACKEND_PATH"
@@ -66,6 +67,8 @@ def host_environment(
     }
     if advertise:
         variables[ADVERTISE] = "1"
+    if scenario.host.trace:
+        variables[TRACE] = str(logs / "traces")
     if scenario.host.ggml_library == "vulkan" and software_vulkan:
         variables |= LAVAPIPE
     return overlaid(variables, scenario.host.environment)

@@ -8,6 +8,7 @@ from pathlib import Path
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
+from lab.host.abi import prove_payload
 from lab.host.native import native_payloads
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
@@ -19,7 +20,7 @@ from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
-from lab.scenario.model import Scenario
+from lab.scenario.model import BUILTIN, Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import shipment
@@ -34,10 +35,16 @@ def real_platform() -> Platform:
 
 
 def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:
-    """Build or find root, image and payloads, and choose the files the scenario asks for."""
+    """Build or find root, image and payloads, and choose the files the scenario asks for.
+
+    Raises:
+        BuildError: among others, when our guest library does not fit the ggml of root or image (the slot is named).
+    """
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
     native = native_payloads(root, progress, deadline)
+    if scenario.implementation.guest == BUILTIN:
+        prove_payload(native, root, image.rootfs, progress, deadline)
     return Ingredients(root, image, shipment(scenario, root, native, deadline))
 
 

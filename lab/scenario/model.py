@@ -126,6 +126,8 @@ class Host(Section):
     """Symbol that the library registers itself by; ``ggml_backend_init`` if absent."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """Threads the host library computes with; the host's cores if absent."""
+    trace: bool = False
+    """Record every command and reply of every context into the bundle, as ``lab trace`` reads them."""
     environment: Environment = {}
     """Variables for QEMU, over the ones the lab sets. ``false`` takes one away."""
 

@@ -17,7 +17,7 @@ from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import HostError, LabError, LaunchError
 from lab.scenario.book import RunBook, ended_record
-from lab.scenario.calls import FOLDER
+from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
 from lab.scenario.environment import host_environment, recorded
 from lab.scenario.evidence import share_logs
@@ -123,7 +123,8 @@ class Runner:
     def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """Boot once and serve as many variants as the guest lives for. Returns those that are left."""
         logs = self.logs(variants[0])
-        (logs / FOLDER).mkdir(exist_ok=True)
+        for folder in (FOLDER, TRACES) if variants[0].scenario.host.trace else (FOLDER,):
+            (logs / folder).mkdir(exist_ok=True)
         plan = boot_plan(variants, ingredients, decision, logs)
         number = self.book.boot(boot_record(variants, plan))
         started = time.monotonic()

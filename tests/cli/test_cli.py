@@ -27,7 +27,7 @@ def lab(*words: str, cwd: Path | None = None) -> tuple[int, str]:
 def test_help_names_the_commands() -> None:
     status, output = lab("--help")
     assert status == 0
-    for command in ("doctor", "setup", "run", "shell", "report"):
+    for command in ("doctor", "setup", "run", "shell", "trace", "report"):
         assert command in output
 
 

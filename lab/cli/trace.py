@@ -1,0 +1,179 @@
+"""``lab trace``: conversations of guest and host, recorded in a run, read, and played again without a VM.
+
+``show`` needs nothing but the file. ``replay`` plays it against a host library in the host root and ends with 1 when an answer
+differs in what is judged: return codes, the status of graphs, the data that tensors give back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lab import paths
+from lab.apir.trace import Command, Ioctl, Row, read_trace, shown
+from lab.cli.answer import answering, print_json, run_answer, tell_run
+from lab.cli.display import progress_display
+from lab.deadline import Deadline
+from lab.errors import BuildError, ConfigError, ConfigProblem
+from lab.host.native import native_payloads
+from lab.host.root import Bind, host_root
+from lab.process import finish
+from lab.scenario.calls import TRACES
+from lab.scenario.machine import real_platform
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import run
+from lab.scenario.shipment import DEFAULT_REGISTRATION, ggml_library
+from reports import rendered_report
+
+SETUP_S = 3600.0
+REPLAY_S = 600.0
+TRACING = "host.trace=true"
+DIFFERENT_EXIT = 1
+
+File = Annotated[Path, typer.Argument(help="A recorded conversation (JSON lines).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+
+trace = typer.Typer(name="trace", help="Conversations of guest and host: record, show, replay.", no_args_is_help=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay told: a row for every command played, and its exit status."""
+
+    rows: tuple[dict[str, Any], ...]
+    exit_status: int
+
+    @property
+    def different(self) -> int:
+        """Commands with another answer than the recorded one."""
+        return sum(bool(row["differences"]) for row in self.rows)
+
+
+@trace.command()
+def record(
+    file: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    *,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key.")] = None,
+    variants: Annotated[
+        list[str] | None, typer.Option("--variant", metavar="ID", help="Only this variant; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    json_: Json = False,
+) -> None:
+    """Run a scenario, every command and reply of it recorded in the bundle. Exit status: the run's; 2 if nothing was recorded."""
+    choice = Choice((*(settings or ()), TRACING), "", tuple(variants or ()))
+    with answering(as_json=json_, empty={"traces": []}):
+        plan = planned([file], choice)
+        with progress_display() as progress:
+            outcome = run(plan, choice, out, progress, real_platform())
+            page = rendered_report(outcome.folder)
+        traces = sorted(outcome.folder.glob(f"logs/**/{TRACES}/*.jsonl"))
+        if json_:
+            print_json({**run_answer(outcome.folder, outcome.record), "traces": [str(path) for path in traces]})
+        else:
+            tell_run(outcome.folder, outcome.record, page, [])
+            for path in traces:
+                typer.echo(path)
+        if not traces and not outcome.record.exit:
+            raise ConfigError(file, [ConfigProblem("", "nothing was recorded: no worker served a context")])
+    raise typer.Exit(outcome.record.exit or 0)
+
+
+@trace.command()
+def show(file: File, *, json_: Json = False) -> None:
+    """A line for every command: what was asked, what was answered, what data went along, how long it took."""
+    with answering(as_json=json_, empty={"commands": 0, "calls": {}}):
+        rows = read_trace(file)
+        if json_:
+            print_json(counted(rows))
+        else:
+            for row in rows:
+                typer.echo(line_of(row))
+
+
+@trace.command()
+def replay(
+    file: File,
+    *,
+    host_library: Annotated[
+        Path | None,
+        typer.Option("--host-library", metavar="FILE", help="Whose host library; ours if not given.", show_default=False),
+    ] = None,
+    library: Annotated[str, typer.Option("--ggml-library", metavar="WHICH", help="cpu, vulkan or a path.")] = "cpu",
+    registration: Annotated[
+        str, typer.Option("--registration", metavar="SYMBOL", help="Of the ggml library.")
+    ] = DEFAULT_REGISTRATION,
+    json_: Json = False,
+) -> None:
+    """Play a conversation against a host library, without a VM. Exit status: 0 equal answers, 1 others, 2 nothing was played."""
+    with answering(as_json=json_, empty={"played": 0, "different": 0}):
+        read_trace(file)
+        played = played_again(file.resolve(), host_library, library, registration)
+        if json_:
+            durations = [row["duration_ns"] for row in played.rows]
+            answer = {"played": len(played.rows), "different": played.different, "duration_us": sum(durations) / 1000}
+            print_json({**answer, "exit": played.exit_status})
+        else:
+            tell_replay(played)
+    raise typer.Exit(played.exit_status)
+
+
+def played_again(file: Path, host_library: Path | None, library: str, registration: str) -> Replayed:
+    """Play the conversation in the host root.
+
+    Raises:
+        BuildError: the player ended without playing anything; its words are in it.
+    """
+    deadline = Deadline.after(SETUP_S)
+    with progress_display() as progress:
+        root = host_root(progress, deadline)
+        host = host_library.resolve() if host_library else native_payloads(root, progress, deadline).host_library
+        chosen = ggml_library(library, root, deadline)
+        argv = (
+            "python3", "-m", "lab.apir.replay", file, "--host-library", host,
+            "--ggml-library", chosen.inside, "--registration", registration,
+        )  # fmt: skip
+        folders = {paths.PROJECT, host.parent, file.parent}
+        if chosen.inside == str(chosen.path):
+            folders.add(chosen.path.parent)
+        entered = root.enter(argv, binds=tuple(map(Bind, sorted(folders))), env={"HOME": "/tmp"}, cwd=paths.PROJECT)
+        with progress.step(f"playing {file.name}"):
+            done = finish(entered, deadline=Deadline.after(REPLAY_S))
+    rows = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
+    answers = tuple(row for row in rows if "differences" in row)
+    if done.exit_status not in {0, DIFFERENT_EXIT} or not answers:
+        raise BuildError(f"{file} could not be played (status {done.exit_status})", output=done.output)
+    return Replayed(answers, done.exit_status)
+
+
+def counted(rows: tuple[Row, ...]) -> dict[str, Any]:
+    """The line of ``lab trace show --json``."""
+    commands = [row for row in rows if isinstance(row, Command)]
+    calls = Counter(command.name for command in commands)
+    return {"commands": len(commands), "ioctls": len(rows) - len(commands), "calls": dict(calls.most_common()), "exit": 0}
+
+
+def line_of(row: Row) -> str:
+    """One row for a reader."""
+    if isinstance(row, Ioctl):
+        blob = f" of {row.blob[1]} bytes: resource {row.blob[0]}" if row.blob else ""
+        return f"ioctl {row.name.lower()}{blob}"
+    return shown(row)
+
+
+def tell_replay(played: Replayed) -> None:
+    """Commands whose answers differ, then the sum."""
+    for row in played.rows:
+        for difference in row["differences"]:
+            typer.echo(f"row {row['index']}: {row['name']}: {difference}")
+    remarks = sum(bool(row["remarks"]) for row in played.rows)
+    took = sum(row["duration_ns"] for row in played.rows) / 1e6
+    typer.echo(
+        f"{len(played.rows)} commands played in {took:.1f} ms: {played.different} with another answer, "
+        f"{remarks} with other facts of the device, sizes or handles"
+    )

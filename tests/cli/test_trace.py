@@ -1,0 +1,124 @@
+"""``lab trace show`` and ``replay`` on the recorded files, and ``record`` in a real guest, whose files both of them read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.paths import PROJECT
+from lab.process import finish
+
+LAB = (sys.executable, "-c", "from lab.cli import main; main()", "trace")
+TRACES = sorted((PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
+TRACE_S = 300.0
+SCENARIO = """\
+name = "traced"
+timeout_s = 180
+
+[[checks]]
+kind = "ops"
+ops = ["ADD"]
+patterns = ['type=f32,ne=\\[10,5,4,3\\],nr=\\[[12],1']
+"""
+
+
+def lab_trace(*words: str | Path) -> tuple[int, str]:
+    done = finish((*LAB, *map(str, words)), deadline=Deadline.after(TRACE_S))
+    assert "Traceback" not in done.output
+    return done.exit_status, done.output
+
+
+def answer_of(output: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return answer
+
+
+def rows_of(trace: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()]
+
+
+def changed(trace: Path, folder: Path, key: str, value: Any) -> Path:
+    """The conversation with another value in the first call that read a tensor."""
+    rows = rows_of(trace)
+    next(row for row in rows if row.get("call") == 18)[key] = value
+    path = folder / "changed.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_show_tells_every_row(trace: Path) -> None:
+    status, output = lab_trace("show", trace)
+    assert status == 0
+    rows = rows_of(trace)
+    assert len(output.splitlines()) == len(rows)
+    assert "device_get_name" in output
+    status, output = lab_trace("show", trace, "--json")
+    answer = answer_of(output)
+    assert (status, answer["exit"]) == (0, 0)
+    assert answer["commands"] == sum(row["kind"] == "command" for row in rows)
+    assert answer["commands"] + answer["ioctls"] == len(rows)
+    assert answer["calls"].get("backend_graph_compute", 0) == sum(row.get("call") == 22 for row in rows)
+
+
+@pytest.mark.parametrize("command", ["show", "replay"])
+def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0] + '{"kind": "command"}\n')
+    status, output = lab_trace(command, path, "--json")
+    assert status == 2
+    assert "line 2: not a row of a trace" in output
+    assert answer_of(output)["exit"] == 2
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_replay_gets_the_recorded_answers(trace: Path) -> None:
+    status, output = lab_trace("replay", trace, "--json")
+    answer = answer_of(output)
+    assert (status, answer["exit"], answer["different"]) == (0, 0, 0), output
+    assert answer["played"] == sum(isinstance(row.get("call"), int) and "return_code" in row for row in rows_of(trace))
+    assert answer["duration_us"] > 0
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize(("key", "value"), [("return_code", 5), ("data_out", "00")])
+def test_replay_tells_another_answer_and_ends_with_1(tmp_path: Path, key: str, value: Any) -> None:
+    first = next(row for row in rows_of(TRACES[0]) if row.get("call") == 18)
+    other = value * (len(first["data_out"]) // 2) if key == "data_out" else value
+    path = changed(TRACES[0], tmp_path, key, other)
+    status, output = lab_trace("replay", path)
+    assert status == 1
+    assert "buffer_get_tensor: " in output
+    assert "1 with another answer" in output
+    assert answer_of(lab_trace("replay", path, "--json")[1])["different"] == 1
+
+
+@pytest.mark.protocol
+def test_replay_of_nothing_ends_with_2(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0])
+    status, output = lab_trace("replay", path, "--json")
+    assert (status, answer_of(output)["exit"]) == (2, 2)
+    assert "could not be played" in output
+
+
+@pytest.mark.scenario
+def test_recorded_run_is_shown_and_played_with_equal_answers(tmp_path: Path) -> None:
+    path = tmp_path / "traced.toml"
+    path.write_text(SCENARIO)
+    status, output = lab_trace("record", path, "--out", tmp_path / "runs", "--json")
+    answer = answer_of(output)
+    assert status == 0, output
+    counts = []
+    for trace in answer["traces"]:
+        shown = answer_of(lab_trace("show", trace, "--json")[1])
+        counts.append(shown["calls"].get("backend_graph_compute", 0) + shown["calls"].get("wide_graph_compute", 0))
+        status, output = lab_trace("replay", trace, "--json")
+        assert (status, answer_of(output)["different"]) == (0, 0), output
+    assert max(counts) >= answer["scenarios"][0]["cases"]["ok"] > 0
