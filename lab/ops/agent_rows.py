@@ -51,6 +51,7 @@ class AgentStream:
     pid: int | None = None
     others: tuple[Device, ...] = ()
     ended: bool = False
+    exit_status: int | None = None
     remarks: list[str] = field(default_factory=list)
 
     def feed(self, line: str) -> None:

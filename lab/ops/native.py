@@ -99,11 +99,11 @@ class NativeRun:
         rows = all_rows(cases, attempt)
         return Computed({row.case: row for row in rows}, files, devices[0])
 
-    def judge(self, own: Computed, deadline: Deadline, other: Computed | None = None) -> dict[str, Judged]:
-        """What the oracles say of ``own``'s results, by case; ``other`` is for the mean square error."""
-        words = ["--seed", str(self.seed), "--rows", str(own.files.rows), "--values", str(own.files.values)]
+    def judge(self, own: Files, deadline: Deadline, other: Files | None = None) -> dict[str, Judged]:
+        """What the oracles say of results, by case; ``other`` are those to compare with by the mean square error."""
+        words = ["--seed", str(self.seed), "--rows", str(own.rows), "--values", str(own.values)]
         if other is not None:
-            words += ["--reference-rows", str(other.files.rows), "--reference-values", str(other.files.values)]
+            words += ["--reference-rows", str(other.rows), "--reference-values", str(other.values)]
         argv = self.enter((PYTHON, "-m", "lab.ops.judge", *words), self.folder, PYTHON_WORDS)
         done = finish(argv, deadline=deadline)
         if done.exit_status:

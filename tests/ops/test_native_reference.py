@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def other(run: NativeRun) -> Computed:
 
 @pytest.fixture(scope="module")
 def judged(run: NativeRun, own: Computed, other: Computed) -> dict[str, Judged]:
-    return run.judge(own, Deadline.after(RUN_S), other)
+    return run.judge(own.files, Deadline.after(RUN_S), other.files)
 
 
 def operations(cases: Iterable[str]) -> set[str]:
@@ -93,7 +92,7 @@ def test_one_wrong_element_in_any_operation_is_refused_by_both_oracles(
     for case in judged:
         chosen.setdefault(case.partition("(")[0], case)
     harmed = harmed_copy(own, chosen.values(), run.folder)
-    said = run.judge(harmed, Deadline.after(RUN_S), other)
+    said = run.judge(harmed, Deadline.after(RUN_S), other.files)
     assert set(said) == set(chosen.values())
     assert [case for case, one in said.items() if one.against_ok is not False] == []
     assert [case for case, one in said.items() if case in with_golden and one.golden_ok is not False] == []
@@ -101,7 +100,7 @@ def test_one_wrong_element_in_any_operation_is_refused_by_both_oracles(
     assert not list(tmp_path.iterdir())
 
 
-def harmed_copy(own: Computed, cases: Iterable[str], folder: Path) -> Computed:
+def harmed_copy(own: Computed, cases: Iterable[str], folder: Path) -> Files:
     """The same results with one element wrong in each of the cases."""
     rows = {row["case"]: row for row in map(json.loads, own.files.rows.read_text(encoding="utf-8").splitlines())}
     values = np.fromfile(own.files.values, np.uint8)
@@ -110,7 +109,7 @@ def harmed_copy(own: Computed, cases: Iterable[str], folder: Path) -> Computed:
         harm(values, rows[case])
     files.rows.write_text("\n".join(json.dumps(rows[case]) for case in cases), encoding="utf-8")
     values.tofile(files.values)
-    return replace(own, files=files)
+    return files
 
 
 def harm(values: np.ndarray[Any, Any], row: dict[str, Any]) -> None:

@@ -1,0 +1,107 @@
+"""The agent in a guest: shipped as one file, run on the remote device, and asked again for results that differ."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from lab.deadline import Deadline
+from lab.ops.agent_rows import AgentRow, AgentStream
+from lab.ops.engine import BATCH_CASES
+from lab.ops.native import ROW_START, Files
+from lab.ops.parcel import agent_parcel
+from lab.ops.upstream import guest_command
+
+PARCEL, CASES, VALUES = "ops.pyz", "cases", "values"
+
+
+class Shell(Protocol):
+    """What is needed of a guest's shell."""
+
+    def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
+        """Copy a file into the guest."""
+
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+        """Copy a file out of it."""
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline | None = None) -> int:
+        """Run a command and hand over its lines as they come."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuestAgent:
+    """Runs cases in a guest.
+
+    Args:
+        shell: of the guest.
+        folder: where the program works: the guest library lies there, or ``variables`` name it.
+        device: name of the remote device.
+        seed: of the data.
+        variables: of the program.
+        on_row: told every row as it comes.
+        on_line: told every line of output, rows too.
+    """
+
+    shell: Shell
+    folder: str
+    device: str
+    seed: int
+    variables: Mapping[str, str]
+    on_row: Callable[[AgentRow], None] = lambda _row: None
+    on_line: Callable[[str, AgentStream], None] = lambda _line, _stream: None
+
+    def ship(self, deadline: Deadline) -> None:
+        """Put the program into the guest."""
+        self._put(agent_parcel(), PARCEL, deadline)
+
+    def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline) -> AgentStream:
+        """Run cases, so many together at most; what ends the program is no error here, what ends the guest is."""
+        return self._run(cases, ("--batch", str(batch)), deadline, self.on_row)
+
+    def fetched(self, cases: Sequence[str], folder: Path, deadline: Deadline) -> Files:
+        """Run cases again and copy their results into ``folder``."""
+        files = Files(folder / "fetched.rows", folder / "fetched.values")
+        lines: list[str] = []
+        remote = f"{self.folder}/{VALUES}"
+        self.shell.stream(f"rm -f {remote}; : > {remote}", lambda _line: None, deadline)
+        stream = self._run(cases, ("--values", remote, "--batch", str(BATCH_CASES)), deadline, lambda _row: None, lines)
+        files.rows.write_text("".join(line for line in lines if line.startswith(ROW_START)), encoding="utf-8")
+        self.shell.get(remote, files.values, deadline)
+        self.shell.stream(f"rm -f {remote}", lambda _line: None, deadline)
+        if not stream.ended:
+            files.rows.write_text("", encoding="utf-8")
+        return files
+
+    def _run(
+        self,
+        cases: Sequence[str],
+        words: Sequence[str],
+        deadline: Deadline,
+        on_row: Callable[[AgentRow], None],
+        lines: list[str] | None = None,
+    ) -> AgentStream:
+        self._put("\n".join(cases).encode(), CASES, deadline)
+        stream = AgentStream()
+
+        def on_line(line: str) -> None:
+            before = len(stream.rows)
+            stream.feed(line)
+            if lines is not None:
+                lines.append(line)
+            self.on_line(line, stream)
+            for row in stream.rows[before:]:
+                on_row(row)
+
+        program = ("python3", f"{self.folder}/{PARCEL}", "--device", self.device, "--seed", str(self.seed))
+        command = guest_command((*program, "--cases", f"{self.folder}/{CASES}", *words), self.variables)
+        stream.exit_status = self.shell.stream(f"cd {self.folder} && {command}", on_line, deadline)
+        return stream
+
+    def _put(self, content: bytes, name: str, deadline: Deadline) -> None:
+        with tempfile.NamedTemporaryFile(prefix="lab-agent-") as file:
+            file.write(content)
+            file.flush()
+            self.shell.put(Path(file.name), f"{self.folder}/{name}", deadline)
