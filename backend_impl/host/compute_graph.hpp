@@ -2,6 +2,9 @@
 //
 // Only the nodes keep their op and sources. Every other tensor that the guest lists is data to the host: it is computed
 // elsewhere or not at all, so what made it is of no use here, and without sources it cannot be part of a cycle.
+//
+// How often a node's result is used (ggml's use counts, by which some backends decide what to fuse) is no part of any public
+// interface of ggml's: the rebuilt graph has none, and such backends then compute node by node.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,9 @@
 //
 // Kernels trust this: many walk a source by the dimensions of the result. What a backend can compute of well-formed ops, its
 // supports_op says; this is about ops that no constructor would have made.
+//
+// Not seen here: indices that lie in a tensor's data (GET_ROWS, SET_ROWS, MUL_MAT_ID, SSM_SCAN's ids). They may be made by an
+// earlier node of the same graph. A kernel that asserts on a wrong one ends the worker, which is its own guest's.
 #pragma once
 
 #include <ggml.h>

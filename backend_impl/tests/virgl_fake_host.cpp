@@ -22,9 +22,9 @@ struct Callbacks {
 bool ready = false;
 std::atomic<uint64_t> *beats = nullptr;
 
-// Works for a second, and says so.
+// Works for two seconds, and says so.
 void work() {
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 40; ++i) {
         usleep(50'000);
         ++*beats;
     }

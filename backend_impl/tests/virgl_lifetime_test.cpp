@@ -72,19 +72,19 @@ void worker_exits() { environment(), expect_lost(FakeCall::leave); }
 // A worker that lives and does not get on is ended; one that takes long and says that it works is not.
 void worker_stalls() {
     environment();
-    setenv("VIRGL_APIR_STALL_LIMIT_MS", "300", 1);
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "800", 1);
     Qemu qemu;
     GuestContext guest(3, 30);
     guest.start();
     expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::beat)), static_cast<int64_t>(ReturnCode::ok), "long work");
     expect(guest.ask(FakeCall::echo, "then") == "then", "and the worker lives");
-    poll(nullptr, 0, 500);
+    poll(nullptr, 0, 1200);
     expect(guest.ask(FakeCall::echo, "idle") == "idle", "an idle worker is not taken for one that hangs");
     guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
     uint64_t start = monotonic_ns();
-    expect_equal(guest.wait(3000), static_cast<int64_t>(ReturnCode::worker_lost), "a worker that hangs");
+    expect_equal(guest.wait(5000), static_cast<int64_t>(ReturnCode::worker_lost), "a worker that hangs");
     uint64_t waited = monotonic_ns() - start;
-    expect(waited >= 250'000'000 && waited < 1'500'000'000, "after the limit: " + std::to_string(waited));
+    expect(waited >= 700'000'000 && waited < 3'000'000'000, "after the limit: " + std::to_string(waited));
 }
 
 void no_stall_limit() {
