@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,8 +121,17 @@ def packed_bytes(ggml: Ggml, shape: Shape, memory: Bytes, offset: int) -> Bytes:
     end = offset + sum((count - 1) * stride for count, stride in zip(counts, shape.nb, strict=True)) + block.size
     if end > memory.nbytes:
         raise GgmlError("ggml_backend_tensor_get", f"a tensor ends at byte {end} of {memory.nbytes}")
-    view = np.lib.stride_tricks.as_strided(memory[offset:], (*counts[::-1], block.size), (*shape.nb[::-1], 1), writeable=False)
+    size = math.prod(counts) * block.size
+    if end - offset == size and shape.nb == packed_strides(counts, block):
+        return memory[offset:end]
+    strides = (*shape.nb[::-1], 1)
+    view = np.lib.stride_tricks.as_strided(memory[offset:], (*counts[::-1], block.size), strides, writeable=False)
     return np.ascontiguousarray(view).reshape(-1)
+
+
+def packed_strides(counts: Sequence[int], block: Block) -> tuple[int, ...]:
+    """Strides in bytes of ``counts`` blocks that lie one after another."""
+    return tuple(math.prod(counts[:dimension]) * block.size for dimension in range(DIMENSIONS))
 
 
 def quantised(ggml: Ggml, kind: Type, values: Array) -> Bytes:

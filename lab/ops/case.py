@@ -57,16 +57,22 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. ``chosen`` holds the parameters that differ from the family's defaults, in the family's order."""
+    """One case. ``chosen`` holds the parameters that differ from the family's defaults, in the family's order.
+
+    ``id`` is the readable name from which ``parsed`` makes the case again. Made by ``case_of``.
+    """
 
     family: Family
     op: str
     chosen: tuple[tuple[str, Parameter], ...]
+    id: str
 
     @property
-    def id(self) -> str:
-        """The readable name from which ``parsed`` makes the case again."""
-        return f"{self.op}({','.join(f'{name}={written(value)}' for name, value in self.chosen)})"
+    def travels(self) -> tuple[int, int]:
+        """Rounds and transfer: cases in which both are equal may share a graph."""
+        chosen = {name: value for name, value in self.chosen if name in GENERAL}
+        rounds, transfer = (chosen.get(name, GENERAL[name]) for name in (ROUNDS, TRANSFER))
+        return int(str(rounds)), int(str(transfer))
 
     @property
     def parameters(self) -> Parameters:
@@ -80,7 +86,7 @@ def case_of(family: Family, op: str, row: Row) -> Case:
     if unknown := set(row) - set(defaults):
         raise BadCaseId(op, f"it has no parameter {', '.join(sorted(unknown))}")
     chosen = tuple((name, row[name]) for name, default in defaults.items() if name in row and row[name] != default)
-    return Case(family, op, chosen)
+    return Case(family, op, chosen, f"{op}({','.join(f'{name}={written(value)}' for name, value in chosen)})")
 
 
 def parsed(text: str, families: Mapping[str, Family]) -> Case:

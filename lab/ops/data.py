@@ -8,14 +8,17 @@ quantiser runs (those of the IQ types take milliseconds a row) and no machine's 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from lab.ggml.types import Array, Block, Bytes, Type, encoded
 
-BF16_STEP = 8
 WORD = 8
+PERIOD = 250007
+"""Longer tensors repeat their numbers: a prime, so that no misplaced page or power of two looks right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +60,29 @@ def between(low: float, high: float) -> Fill:
 
 
 class Source:
-    """The random words of one case, seed and round, in the order in which they are asked for."""
+    """The random words of one case, seed and round, in the order in which they are asked for.
+
+    All sources share one generator, whose state is set: making one costs more than most cases' data.
+    """
 
     def __init__(self, case_id: str, seed: int, number: int = 0) -> None:
         text = f"{case_id}\0{seed}\0{number}".encode()
-        self._words = np.random.PCG64(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little"))
+        digest = hashlib.blake2b(text, digest_size=32).digest()
+        start, increment = int.from_bytes(digest[:16], "little"), int.from_bytes(digest[16:], "little") | 1
+        self._state: Any = {
+            "bit_generator": "PCG64",
+            "state": {"state": start, "inc": increment},
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
 
     def bytes(self, count: int) -> Bytes:
         """Random bytes."""
-        return self._words.random_raw(-(-count // WORD)).astype("<u8", copy=False).view(np.uint8)[:count]
+        if SHARED.owner is not self:
+            if SHARED.owner is not None:
+                SHARED.owner._state = SHARED.words.state  # noqa: SLF001 - another source's, to go on with later
+            SHARED.words.state, SHARED.owner = self._state, self
+        return SHARED.words.random_raw(-(-count // WORD)).astype("<u8", copy=False).view(np.uint8)[:count]
 
     def whole(self, count: int) -> Array:
         """Random numbers of 32 bits."""
@@ -76,9 +93,20 @@ class Source:
         return (self.whole(count) >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
+@dataclass(slots=True)
+class Shared:
+    """The generator of all sources, and whose state it has."""
+
+    words: np.random.PCG64
+    owner: Source | None = None
+
+
+SHARED = Shared(np.random.PCG64(0))
+
+
 def filled(source: Source, kind: Type, ne: tuple[int, ...], block: Block, fill: Fill) -> Bytes:
     """The bytes of a contiguous tensor."""
-    count = int(np.prod(ne, dtype=np.int64))
+    count = math.prod(ne)
     if kind.quantised:
         return random_blocks(source, kind, count // block.elements, block.size)
     return encoded(kind, numbers(source, fill, count, ne[0])).view(np.uint8)
@@ -88,7 +116,8 @@ def numbers(source: Source, fill: Fill, count: int, row: int) -> Array:
     """``count`` numbers in rows of ``row``."""
     match fill.kind:
         case "uniform":
-            values: Array = source.unit(count) * np.float32(fill.high - fill.low) + np.float32(fill.low)
+            drawn = source.unit(min(count, PERIOD)) * np.float32(fill.high - fill.low) + np.float32(fill.low)
+            values: Array = np.resize(drawn, count) if count > PERIOD else drawn
         case "integers":
             span = np.uint64(int(fill.high) - int(fill.low))
             values = ((source.whole(count).astype(np.uint64) * span) >> np.uint64(32)).astype(np.int64) + int(fill.low)

@@ -22,7 +22,7 @@ from lab.ggml.library import Ggml, TensorStruct
 from lab.ggml.tensor import VIEWS, Context, Shape, block_of, new_context, packed_bytes
 from lab.ggml.types import Bytes, Type
 from lab.ops.build import Builder, Value
-from lab.ops.case import ROUNDS, TRANSFER, Case
+from lab.ops.case import Case
 from lab.ops.data import Source, filled
 
 CONTEXT_BYTES = 8 << 20
@@ -75,6 +75,7 @@ class Built:
     case: Case
     leaves: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    nodes: tuple[int, ...]
     supported: bool
 
 
@@ -110,15 +111,16 @@ def built_case(contexts: Contexts, case: Case, device: OpenDevice | None, before
         contexts: where.
         case: which.
         device: asked whether it computes every operation; None asks nobody.
-        before: the tensor of ``contexts.nodes`` that was made last.
+        before: the tensor of ``contexts.nodes`` that was made last, 0 for none.
     """
     builder = Builder(contexts.leaves, contexts.targets, contexts.nodes)
     made = case.family.build(builder, case.op, case.parameters)
     outputs = made if isinstance(made, tuple) else (made,)
+    nodes = tuple(contexts.nodes.tensors(before))
     supported = device is None or all(
-        device.supports(tensor) for tensor in contexts.nodes.tensors(before) if _operation_name(device.ggml, tensor) not in VIEWS
+        device.supports(tensor) for tensor in nodes if _operation_name(device.ggml, tensor) not in VIEWS
     )
-    return Built(case, tuple(builder.made), outputs, supported)
+    return Built(case, tuple(builder.made), outputs, nodes, supported)
 
 
 _OPERATION_NAMES: dict[int, str] = {}
@@ -169,7 +171,7 @@ class Engine:
 
     def run(self, cases: Iterable[Case]) -> Iterator[Result]:
         """Results in the order of the cases; those of a batch come together."""
-        for (rounds, transfer), group in groupby(cases, key=lambda case: (case.parameters[ROUNDS], case.parameters[TRANSFER])):
+        for (rounds, transfer), group in groupby(cases, key=lambda case: case.travels):
             pending = list(group)
             while pending:
                 done = self._run_batch(pending, rounds, transfer)
@@ -212,10 +214,11 @@ class Engine:
                 one = built_case(contexts, case, device, last)
             except LabError as error:
                 results[case.id] = self._result(case, ERROR, error.message)
-            else:
-                built.append(one)
-                size += sum(int(device.ggml.call("ggml_nbytes", leaf.tensor)) for leaf in one.leaves)
-            last = last_tensor(contexts.nodes, last)
+                last = last_tensor(contexts.nodes, last)
+                continue
+            built.append(one)
+            last = one.nodes[-1] if one.nodes else last
+            size += sum(int(device.ggml.call("ggml_nbytes", leaf.tensor)) for leaf in one.leaves)
         return built, results
 
     def _compute(self, contexts: Contexts, built: Sequence[Built], rounds: int, transfer: int) -> dict[str, Result]:
@@ -224,7 +227,7 @@ class Engine:
             return {}
         device = self.backend.device
         three = (contexts.leaves, contexts.targets, contexts.nodes)
-        tensors = sum(1 for context in three for _ in context.tensors())
+        tensors = sum(len(one.nodes) + len(one.leaves) for one in built)
         graph_bytes = int(device.ggml.call("ggml_graph_overhead_custom", 2 * tensors, False)) + GRAPH_MARGIN
         with contextlib.ExitStack() as stack:
             buffers = Buffers(*(stack.enter_context(allocated_buffer(device, context, contexts.arenas)) for context in three))
@@ -309,4 +312,4 @@ def read_in_pieces(buffer: Buffer, transfer: int) -> Bytes:
 
 def ordered(cases: Iterable[Case]) -> list[Case]:
     """The cases in the order in which most of them travel together."""
-    return sorted(cases, key=lambda case: (case.parameters[ROUNDS], case.parameters[TRANSFER]))
+    return sorted(cases, key=lambda case: case.travels)

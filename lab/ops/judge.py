@@ -30,11 +30,12 @@ from lab.ops.golden import WHOLE_NUMBERS, NoGolden, evaluated, numbers_of
 DEFINITIONS = {**golden_elementwise.DEFINITIONS, **golden_rows.DEFINITIONS, **golden_spatial.DEFINITIONS}
 
 LOOSER = {
-    **dict.fromkeys(("GELU", "GELU_QUICK", "GEGLU", "GEGLU_QUICK"), 1e-5),
+    **dict.fromkeys(("GELU", "GELU_QUICK", "GEGLU", "GEGLU_QUICK"), 1e-4),
     **dict.fromkeys(("FLASH_ATTN_EXT", "MUL_MAT", "MUL_MAT_ID"), 5e-4),
-    "CONV_TRANSPOSE_1D": 1e-6,
+    **dict.fromkeys(("CONV_TRANSPOSE_1D", "CONV_TRANSPOSE_2D"), 1e-5),
 }
-"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, signals rounded to f16."""
+"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, signals rounded to f16. A result
+of one element has no others to hide behind: ten seeds were tried."""
 
 
 @dataclass(frozen=True, slots=True)
