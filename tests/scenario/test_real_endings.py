@@ -188,6 +188,15 @@ def test_killed_worker_during_ops_fails_the_run_and_is_named(lab: Lab) -> None:
     assert lab.answer()["scenarios"][0]["cases"]["error"] == 1
 
 
+def test_library_that_takes_the_other_data_path_fails_the_run(lab: Lab) -> None:
+    other = "guest.environment.GGML_VIRTGPU_DATA_PATH=copied"
+    status, _ = lab.run("--set", "guest.data_path=shared", "--set", other)
+    assert status == 1
+    expected = "commands that made buffers (shared): expected device_buffer_from_ptr, seen buffer_type_alloc_buffer"
+    assert f"wrong data path [product] {expected}" in texts(lab.bundle())
+    assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
+
+
 def test_library_without_the_registration_symbol_is_refused_before_the_boot(lab: Lab) -> None:
     status, output = lab.run("--set", f"host.ggml_library={library_without_ggml()}")
     assert status == 2

@@ -9,6 +9,7 @@ import pytest
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.schema import CapabilityRecord, Status, VariantRecord
+from lab.deadline import Deadline, poll
 from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
 from lab.ggml.registry import Device
 from lab.scenario.listener import SilentListener
@@ -258,6 +259,28 @@ def test_processes_that_ran_one_after_the_other_do_not_pass(running: Running) ->
     assert bundle.run.exit == 2
 
 
+def test_interruption_of_two_processes_ends_both(running: Running) -> None:
+    script = Script()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def wait_for_the_kill() -> None:
+        poll("the kill", lambda: "kill -KILL 7" in script.killed, Deadline.after(10))
+
+    turns = iter((interrupt, wait_for_the_kill))
+
+    def take_turns() -> None:
+        next(turns)()
+
+    script.ops = (HEADER_LINE, row(TEXTS[0]), meeting(), take_turns)
+    bundle = running(script, TWO, variants=("venus",))
+    assert bundle.run.status is Status.INTERRUPTED
+    assert {case.case for case in bundle.cases} == {TEXTS[0]}
+    assert "program failed" not in texts(bundle)
+    assert script.torn_down == 1
+
+
 def test_case_that_failed_in_one_of_two_processes_counts_as_failed(running: Running) -> None:
     rows = iter((row(TEXTS[2], error="test failed"), row(TEXTS[2])))
     script = Script(ops=(HEADER_LINE, meeting(), *(row(text) for text in TEXTS[:2])), ops_status=1)
@@ -305,8 +328,6 @@ def test_silence_is_a_hang_and_the_program_is_killed(running: Running) -> None:
     script = Script()
 
     def wait_for_the_kill() -> None:
-        from lab.deadline import Deadline, poll  # noqa: PLC0415 - for this step alone
-
         poll("the kill", lambda: len(script.killed) == 2, Deadline.after(5))
 
     script.ops = (HEADER_LINE, row(TEXTS[0]), wait_for_the_kill)
