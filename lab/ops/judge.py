@@ -34,8 +34,10 @@ LOOSER = {
     **dict.fromkeys(("FLASH_ATTN_EXT", "MUL_MAT", "MUL_MAT_ID"), 5e-4),
     **dict.fromkeys(("CONV_TRANSPOSE_1D", "CONV_TRANSPOSE_2D"), 1e-5),
 }
-"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, signals rounded to f16. A result
-of one element has no others to hide behind: ten seeds were tried."""
+"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, signals rounded to f16.
+
+Ten seeds were tried: a result of a single element has no others to hide behind.
+"""
 
 
 @dataclass(frozen=True, slots=True)
