@@ -34,6 +34,7 @@ PROBE_S = 30.0
 SETUP_HINT = "run `lab setup` first"
 APIR_MARKS = (b"virgl_apir_configure_kv", b"VIRGL_ROUTE_VENUS_TO_APIR")
 VIRGLRENDERER = "usr/lib/x86_64-linux-gnu/libvirglrenderer.so.1"
+RENDER_SERVER = "usr/libexec/virgl_render_server"
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.json"
 RENDER_NODES = Path("/dev/dri")
 QEMU_WANTED = ("blob", "hostmem", "venus")
@@ -135,7 +136,7 @@ def qemu(root: HostRoot) -> Capability:
 
 def virglrenderer(root: HostRoot) -> Capability:
     """The root's virglrenderer with its render server."""
-    library, server = root.path / VIRGLRENDERER, root.path / "usr/libexec/virgl_render_server"
+    library, server = root.path / VIRGLRENDERER, root.path / RENDER_SERVER
     missing = [path.name for path in (library, server) if not path.exists()]
     probed = f"virglrenderer {root.version('libvirglrenderer1')} in the host root" + (
         f", without {', '.join(missing)}" if missing else ""

@@ -21,6 +21,8 @@ HOST_LIBRARY_LOG = "APIR_LLAMA_CPP_LOG_TO_FILE"
 GGML_THREADS = "APIR_LLAMA_CPP_GGML_THREADS"
 WORKER = "VIRGL_APIR_WORKER"
 ADVERTISE = "VIRGL_APIR_ADVERTISE_CAPSET"
+LIBRARY_PATH = "LD_LIBRARY_PATH"
+RENDER_SERVER = "RENDER_SERVER_EXEC_PATH"
 HOST_CALL_LOG = "VIRGL_APIR_CALL_LOG"
 TRACE = "VIRGL_APIR_TRACE"
 
@@ -41,6 +43,7 @@ RECORDED_PREFIXES = (
     "SDL_",
     "LIBGL_",
     "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
     "RENDER_SERVER",
     "GALLIUM_",
     "MESA_",
@@ -54,7 +57,7 @@ def host_environment(
 ) -> dict[str, str]:
     """Variables for QEMU. ``logs`` is a folder that exists and that QEMU may write to."""
     variables = {
-        PRELOAD: shipment.component.inside,
+        **(built_in_component(shipment) if shipment.built_in else preloaded_component(shipment, advertise=advertise)),
         ROUTE: "1",
         BACKEND_LIBRARY: shipment.host_library.inside,
         COMPONENT_LOG: str(logs / "component.log"),
@@ -62,16 +65,27 @@ def host_environment(
         GGML_REGISTRATION: shipment.registration,
         HOST_LIBRARY_LOG: str(logs / "host-library.log"),
         GGML_THREADS: str(scenario.host.threads or processor_count()),
-        WORKER: shipment.worker.inside,
         HOST_CALL_LOG: str(logs / "calls"),
     }
-    if advertise:
-        variables[ADVERTISE] = "1"
     if scenario.host.trace:
         variables[TRACE] = str(logs / "traces")
     if scenario.host.ggml_library == "vulkan" and software_vulkan:
         variables |= LAVAPIPE
     return overlaid(variables, scenario.host.environment)
+
+
+def preloaded_component(shipment: Shipment, *, advertise: bool) -> dict[str, str]:
+    """Our component in a QEMU whose virglrenderer has none; ``advertise`` lists capset 10 to the guest."""
+    variables = {PRELOAD: shipment.component.inside, WORKER: shipment.worker.inside}
+    return variables | ({ADVERTISE: "1"} if advertise else {})
+
+
+def built_in_component(shipment: Shipment) -> dict[str, str]:
+    """The component of a virglrenderer that has it: QEMU must load that one, and that one's render server."""
+    return {
+        LIBRARY_PATH: shipment.component.inside.rpartition("/")[0],
+        RENDER_SERVER: shipment.worker.inside,
+    }
 
 
 def guest_environment(scenario: Scenario, library: str, calls: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, sha256
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import NativePayloads
+from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
 from lab.scenario.model import BUILTIN, Scenario
@@ -51,7 +52,11 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """All native files of a boot. ``registration`` is the symbol that the ggml library registers itself by."""
+    """All native files of a boot. ``registration`` is the symbol that the ggml library registers itself by.
+
+    ``built_in``: the host root's virglrenderer has the APIR component. It is the component then, and virglrenderer's render server
+    is the worker: both are configured, nothing is preloaded.
+    """
 
     guest_library: Payload
     host_library: Payload
@@ -59,6 +64,7 @@ class Shipment:
     worker: Payload
     ggml_library: Payload
     registration: str
+    built_in: bool = False
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
@@ -77,13 +83,22 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
     library = ggml_library(scenario.host.ggml_library, root, deadline)
     registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION
     require_registration(library, registration, scenario)
+    component, worker = (
+        Payload.of("component", _builtin_or(chosen.component, native.component)),
+        Payload.of("worker", native.worker),
+    )
+    built_in = chosen.component == BUILTIN and has_apir(root.path / VIRGLRENDERER)
+    if built_in:
+        component = Payload.of("component", root.path / VIRGLRENDERER, f"/{VIRGLRENDERER}")
+        worker = Payload.of("worker", root.path / RENDER_SERVER, f"/{RENDER_SERVER}")
     return Shipment(
         guest_library=Payload.of("guest library", _builtin_or(chosen.guest, native.guest_library), GUEST_LIBRARY),
         host_library=Payload.of("host library", _builtin_or(chosen.host, native.host_library)),
-        component=Payload.of("component", _builtin_or(chosen.component, native.component)),
-        worker=Payload.of("worker", native.worker),
+        component=component,
+        worker=worker,
         ggml_library=library,
         registration=registration,
+        built_in=built_in,
     )
 
 
