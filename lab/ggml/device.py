@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +88,10 @@ class Backend:
         status = self.device.ggml.call("ggml_backend_graph_compute", self.address, graph)
         if status != SUCCESS:
             raise GgmlError("ggml_backend_graph_compute", f"status {status}")
+
+    def allocated(self, context: Context, arena_context: Context) -> AbstractContextManager[Buffer]:
+        """See ``allocated_buffer``."""
+        return allocated_buffer(self.device, context, arena_context)
 
     def use_threads(self, count: int) -> None:
         """Set the number of threads. Raises ``GgmlError`` for a backend that knows none."""

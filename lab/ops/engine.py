@@ -11,13 +11,14 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol
 
 import numpy as np
 
 from lab.errors import LabError
-from lab.ggml.device import Backend, Buffer, OpenDevice, allocated_buffer
 from lab.ggml.library import Ggml, TensorStruct
 from lab.ggml.tensor import VIEWS, Context, Shape, block_of, new_context, packed_bytes
 from lab.ggml.types import Bytes, Type
@@ -34,6 +35,55 @@ BATCH_CASES = 128
 UNWRITTEN = 0xA5
 DIGEST_BYTES = 16
 COMPUTED, UNSUPPORTED, ERROR = "computed", "unsupported", "error"
+
+
+class Asked(Protocol):
+    """A device, as far as it is asked."""
+
+    @property
+    def ggml(self) -> Ggml:
+        """The library that describes tensors."""
+
+    def supports(self, tensor: int) -> bool:
+        """Whether it computes this operation."""
+
+
+class Memory(Protocol):
+    """A buffer of a device. Tensors in it have its ``address`` as their buffer."""
+
+    @property
+    def address(self) -> int:
+        """What tensors' ``buffer`` is."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    def clear(self, value: int) -> None:
+        """Set every byte."""
+
+    def write(self, data: Bytes, offset: int = 0) -> None:
+        """Copy bytes into it."""
+
+    def read(self, offset: int = 0, size: int | None = None) -> Bytes:
+        """Bytes of it."""
+
+    def offset_of(self, tensor: int) -> int:
+        """Where in it a tensor's data begin."""
+
+
+class Computing(Protocol):
+    """What computes: a backend of ggml, or a host library with no guest between."""
+
+    @property
+    def device(self) -> Asked:
+        """Of what it is."""
+
+    def allocated(self, context: Context, arena_context: Context) -> AbstractContextManager[Memory]:
+        """Memory with all tensors of a context in it, for as long as it is entered."""
+
+    def compute(self, graph: int) -> None:
+        """Compute a graph and wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +154,7 @@ def new_contexts(ggml: Ggml) -> Iterator[Contexts]:
         yield Contexts(*contexts)
 
 
-def built_case(contexts: Contexts, case: Case, device: OpenDevice | None, before: int) -> Built:
+def built_case(contexts: Contexts, case: Case, device: Asked | None, before: int) -> Built:
     """Make a case's tensors.
 
     Args:
@@ -144,11 +194,11 @@ def leaf_data(ggml: Ggml, built: Built, seed: int, number: int) -> Iterator[tupl
 class Buffers:
     """A batch's memory on the device."""
 
-    leaves: Buffer
-    targets: Buffer
-    nodes: Buffer
+    leaves: Memory
+    targets: Memory
+    nodes: Memory
 
-    def home_of(self, tensor: int) -> Buffer:
+    def home_of(self, tensor: int) -> Memory:
         """The buffer in which a tensor lies."""
         address = TensorStruct.from_address(tensor).buffer
         return next(buffer for buffer in (self.nodes, self.targets, self.leaves) if buffer.address == address)
@@ -164,7 +214,7 @@ class Engine:
         batch_cases: how many cases travel together at most; 1 shows which case ends the process.
     """
 
-    backend: Backend
+    backend: Computing
     seed: int
     batch_cases: int = BATCH_CASES
     batches: int = 0
@@ -230,7 +280,7 @@ class Engine:
         tensors = sum(len(one.nodes) + len(one.leaves) for one in built)
         graph_bytes = int(device.ggml.call("ggml_graph_overhead_custom", 2 * tensors, False)) + GRAPH_MARGIN
         with contextlib.ExitStack() as stack:
-            buffers = Buffers(*(stack.enter_context(allocated_buffer(device, context, contexts.arenas)) for context in three))
+            buffers = Buffers(*(stack.enter_context(self.backend.allocated(context, contexts.arenas)) for context in three))
             place = stack.enter_context(new_context(device.ggml, graph_bytes))
             graph = place.new_graph([value.tensor for one in built for value in one.outputs], 2 * tensors)
             batch = Batch(self.backend, buffers, tuple(built), graph, transfer, self.seed)
@@ -249,7 +299,7 @@ class Engine:
 class Batch:
     """Cases whose tensors lie in the device's memory, and the graph that computes them all."""
 
-    backend: Backend
+    backend: Computing
     buffers: Buffers
     built: tuple[Built, ...]
     graph: int
@@ -305,7 +355,7 @@ def pieces(size: int, transfer: int) -> Iterator[tuple[int, int]]:
     yield start, size
 
 
-def read_in_pieces(buffer: Buffer, transfer: int) -> Bytes:
+def read_in_pieces(buffer: Memory, transfer: int) -> Bytes:
     """All bytes of a buffer."""
     return np.concatenate([buffer.read(start, end - start) for start, end in pieces(buffer.size, transfer)])
 
