@@ -2,7 +2,7 @@
 
 ``upstream`` drives the distribution's own ``test-backend-ops`` in a guest and turns what it prints into case results.
 
-The rest is our own engine. ``catalog`` (``case``, ``families``) says what is tested; ``build``, ``data`` and ``engine`` compute it on
-a device, the same on host and guest; ``judge`` (``golden``, ``compare``) says what it must be; ``native`` and ``remote`` run both
-sides; ``session`` puts them together and ``verdict`` decides. ``loopback`` needs no guest.
+The rest is our own engine. ``catalog`` (``case``, ``families``) says what is tested; ``build``, ``data`` and ``engine``
+compute it on a device, the same on host and guest; ``judge`` (``golden``, ``compare``) says what it must be; ``native``
+and ``remote`` run both sides; ``session`` puts them together and ``verdict`` decides. ``loopback`` needs no guest.
 """
