@@ -19,6 +19,7 @@ from rich.text import Text
 from lab.bundle.schema import CapabilityRecord, RunRecord, Status, VariantRecord
 from lab.cli.interruption import interruptible
 from lab.errors import LabError
+from lab.ops.coverage import Coverage
 from lab.scenario.dry_run import ShownBoot
 from reports.render import duration_text
 
@@ -158,6 +159,22 @@ def tell_capabilities(capabilities: Sequence[CapabilityRecord]) -> None:
         told = capability.probed + (f"\n→ {capability.hint}" if capability.hint and not capability.ok else "")
         table.add_row(mark, capability.name, told)
     console.print(table)
+
+
+def tell_coverage(known: Coverage) -> None:
+    """Cases per operation, and what upstream tests and the catalog lacks."""
+    console = answer_console()
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("operation")
+    table.add_column("cases", justify="right")
+    for op, cases in known.per_op:
+        table.add_row(op, str(cases))
+    console.print(table)
+    for one in known.missing:
+        console.print(Text.assemble((one.op, "yellow"), f" is missing: {one.why}"))
+    console.print(
+        f"{known.cases} cases of {len(known.per_op)} operations, {len(known.missing)} that test-backend-ops tests missing"
+    )
 
 
 def tell_setup(made: Mapping[str, str]) -> None:

@@ -9,12 +9,23 @@ import typer
 
 from lab import __version__, paths
 from lab.bundle import Bundle, read_bundle
-from lab.cli.answer import EMPTY, answering, print_json, run_answer, tell_capabilities, tell_dry_run, tell_run, tell_setup
+from lab.cli.answer import (
+    EMPTY,
+    answering,
+    print_json,
+    run_answer,
+    tell_capabilities,
+    tell_coverage,
+    tell_dry_run,
+    tell_run,
+    tell_setup,
+)
 from lab.cli.display import progress_display
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
 from lab.cli.trace import trace
 from lab.errors import ConfigError, ConfigProblem
+from lab.ops.coverage import coverage
 from lab.scenario.dry_run import dry_run
 from lab.scenario.machine import capability_records, real_platform
 from lab.scenario.model import Guest
@@ -71,6 +82,18 @@ def setup(
             print_json(made)
         else:
             tell_setup(made)
+
+
+@app.command()
+def ops(*, json: Json = False) -> None:
+    """The op catalog: cases per operation, what upstream has and the catalog lacks."""
+    with answering(as_json=json, empty={"cases": 0, "ops": {}, "missing": []}):
+        known = coverage()
+        if json:
+            missing = [{"op": one.op, "why": one.why} for one in known.missing]
+            print_json({"cases": known.cases, "ops": dict(known.per_op), "missing": missing})
+        else:
+            tell_coverage(known)
 
 
 @app.command(name="run")

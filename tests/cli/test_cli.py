@@ -27,8 +27,17 @@ def lab(*words: str, cwd: Path | None = None) -> tuple[int, str]:
 def test_help_names_the_commands() -> None:
     status, output = lab("--help")
     assert status == 0
-    for command in ("doctor", "setup", "run", "shell", "trace", "report"):
+    for command in ("doctor", "setup", "ops", "run", "shell", "trace", "report"):
         assert command in output
+
+
+def test_ops_counts_the_catalog() -> None:
+    status, output = lab("ops", "--json")
+    answer = json.loads(output.splitlines()[-1])
+    assert status == 0
+    assert answer["cases"] == sum(answer["ops"].values()) >= 3000
+    assert min(answer["ops"].values()) >= 5
+    assert len(answer["missing"]) <= 12
 
 
 def test_missing_scenario_is_told_without_a_traceback(tmp_path: Path) -> None:
