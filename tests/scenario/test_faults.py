@@ -38,7 +38,7 @@ def seen(**changes: Any) -> Seen:
     status = changes.pop("status", 0)
     without = changes.pop("without", "")
     told = Told(events=[event for event in events if event["event"] != without], said=said, status=status)
-    return replace(Seen(told, 0.02, under_way=True, alive=True, neighbour=UNHARMED), **changes)
+    return replace(Seen(told, 0.02, under_way=True, alive=True, killed=1, neighbour=UNHARMED), **changes)
 
 
 def wrong(fault: Fault, what: Seen) -> list[str]:
@@ -67,6 +67,7 @@ def test_killed_worker_that_is_handled_well_passes() -> None:
         ({"cpu": {"right": False}}, ["ADD on its CPU backend"]),
         ({"without": "cpu"}, ["ADD on its CPU backend"]),
         ({"remote": {"right": False}}, ["ADD on the remote device"]),
+        ({"killed": 0}, ["processes killed"]),
         ({"under_way": False}, ["moment of the kill"]),
         ({"lost": {"status": 0}}, ["graph under way"]),
         ({"without": "lost"}, ["graph under way"]),
@@ -90,6 +91,7 @@ def test_fault_before_any_device_must_leave_none() -> None:
 def test_fault_that_is_not_felt_must_not_be_talked_of() -> None:
     assert wrong(Fault.RENDER_SERVER_KILLED, seen(said=[])) == []
     assert wrong(Fault.RENDER_SERVER_KILLED, seen()) == ["message"]
+    assert wrong(Fault.RENDER_SERVER_KILLED, seen(said=[], killed=0)) == ["processes killed"]
 
 
 def test_wait_is_limited_by_the_handshakes_two_seconds() -> None:

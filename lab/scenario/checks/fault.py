@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,6 +82,7 @@ class Seen:
     waited_s: float | None
     under_way: bool
     alive: bool
+    killed: int = 0
     neighbour: Neighbour | None = None
 
 
@@ -125,7 +126,7 @@ def judged(fault: Fault, seen: Seen) -> tuple[Point, ...]:
         Point("end of the program", "status 0", end_text(told.status), told.status == 0),
         Point("ADD on its CPU backend", "right", right_text(cpu), cpu is not None and cpu["right"]),
         remote_point(fault, remote),
-        *under_way_points(fault, seen),
+        *killing_points(fault, seen),
         Point("QEMU and its guest", "alive", "alive" if seen.alive else "lost", seen.alive),
         *neighbour_points(wanted, seen.neighbour),
     )
@@ -155,8 +156,10 @@ def remote_point(fault: Fault, remote: dict[str, Any] | None) -> Point:
     return Point("remote device", "none", "none" if remote is None else "there is one", remote is None)
 
 
-def under_way_points(fault: Fault, seen: Seen) -> Iterator[Point]:
-    """A worker that is killed in the middle of a call must be, and the call must fail."""
+def killing_points(fault: Fault, seen: Seen) -> Iterator[Point]:
+    """What is to be killed must have been there; a worker dies in the middle of a call, which must fail."""
+    if fault in {Fault.WORKER_KILLED, Fault.RENDER_SERVER_KILLED}:
+        yield Point("processes killed", "at least 1", str(seen.killed), seen.killed > 0)
     if fault is Fault.WORKER_KILLED:
         yield Point("moment of the kill", "in a graph", "in a graph" if seen.under_way else "between calls", seen.under_way)
         lost = seen.told.event("lost")
@@ -206,18 +209,26 @@ def witnessed(stage: Stage, fault: Fault, deadline: Deadline) -> Seen:
         killing = Killing(stage, fault)
         told = Told(killing.on_event)
         variables = {USE_APIR_CAPSET: "1"} if fault is Fault.NO_APIR_CAPSET else {}
-        with contextlib.suppress(WaitTimeout):
+        with contextlib.suppress(GuestError):
             run(
                 replace(stage, guest_variables={**stage.guest_variables, **variables}),
                 "heavy" if fault is Fault.WORKER_KILLED else "once",
                 told,
                 deadline,
             )
-        alive = stage.guest.alive() and stage.guest.ssh.execute("true", deadline.narrowed(ANSWER_S))[0] == 0
+        alive = answers(stage)
         neighbour = other.ended(before, deadline) if other else None
     loaded = told.event("loaded")
     waited_s = killing.waited_s if fault is Fault.WORKER_KILLED else loaded["load_s"] if loaded else None
-    return Seen(told, waited_s, killing.in_graph(told), alive, neighbour)
+    return Seen(told, waited_s, killing.in_graph(told), alive, killing.killed, neighbour)
+
+
+def answers(stage: Stage) -> bool:
+    """Whether QEMU runs and its guest does what it is asked to."""
+    try:
+        return stage.guest.alive() and stage.guest.ssh.execute("true", Deadline.after(ANSWER_S))[0] == 0
+    except GuestError:
+        return False
 
 
 def run(stage: Stage, mode: str, told: Told, deadline: Deadline) -> None:
@@ -235,20 +246,24 @@ class Killing:
         self._others = frozenset(stage.guest.worker_pids())
         self._killed_at: float | None = None
         self._graphs = -1
+        self.killed = 0
         self.waited_s: float | None = None
         if fault is Fault.RENDER_SERVER_KILLED:
-            for pid in stage.guest.render_server_pids():
-                stage.guest.kill(pid)
+            self._kill(stage.guest.render_server_pids())
 
     def on_event(self, event: dict[str, Any]) -> None:
         """Kill the program's worker when its first graph is under way; take the time when it has failed."""
         if self._fault is Fault.WORKER_KILLED and event["event"] == "computing" and self._killed_at is None:
             self._graphs = event["graphs"]
             self._killed_at = time.monotonic()
-            for pid in set(self._stage.guest.worker_pids()) - self._others:
-                self._stage.guest.kill(pid)
+            self._kill(set(self._stage.guest.worker_pids()) - self._others)
         elif event["event"] == "lost" and self._killed_at is not None:
             self.waited_s = time.monotonic() - self._killed_at
+
+    def _kill(self, pids: Iterable[int]) -> None:
+        for pid in pids:
+            self._stage.guest.kill(pid)
+            self.killed += 1
 
     def in_graph(self, told: Told) -> bool:
         """Whether the graph that failed is the one that was under way at the kill."""
