@@ -27,7 +27,8 @@ bool any_source(ggml_op op, int source) {
     case GGML_OP_ADD:
     case GGML_OP_SUB:
     case GGML_OP_MUL:
-    case GGML_OP_DIV: return source == 1;
+    case GGML_OP_DIV:
+    case GGML_OP_OUT_PROD: return source == 1;
     case GGML_OP_CONT:
     case GGML_OP_DUP:
     case GGML_OP_NORM:
@@ -39,6 +40,14 @@ bool any_source(ggml_op op, int source) {
     }
 }
 
+// The kernel of RWKV_WKV7 steps through a head by whole vectors, 64 numbers with AVX-512, and writes behind a head that is no
+// multiple of that: seen to corrupt the heap with a head of 32.
+constexpr int64_t wkv7_step = 64;
+
+bool whole_steps(const ggml_tensor &tensor) {
+    return tensor.op != GGML_OP_RWKV_WKV7 || (tensor.src[0] != nullptr && tensor.src[0]->ne[0] % wkv7_step == 0);
+}
+
 } // namespace
 
 bool has_cpu_kernels(ggml_backend_dev_t device) {
@@ -48,6 +57,7 @@ bool has_cpu_kernels(ggml_backend_dev_t device) {
 bool has_cpu_layout(const ggml_tensor &tensor) {
     if (!any_result(tensor.op) && !dense_rows(tensor)) return false;
     if (wants_order(tensor.op) && !ordered(tensor)) return false;
+    if (!whole_steps(tensor)) return false;
     for (int i = 0; i < GGML_MAX_SRC; ++i)
         if (tensor.src[i] != nullptr && !any_source(tensor.op, i) && !dense_rows(*tensor.src[i])) return false;
     return true;
