@@ -1,5 +1,6 @@
 // Calls on buffers and their tensors, and the computation of graphs.
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 #include "refusal.hpp"
@@ -68,6 +69,7 @@ template <typename Record> int32_t Session::compute(uint32_t resource, uint64_t 
     SharedRange bytes = shared(resource, size);
     ggml_cgraph *graph = graphs_.build<Record>(bytes.data, bytes.size, buffers_, device().ggml);
     if (graph == nullptr) return static_cast<int32_t>(GraphStatus::ok);
+    if (op_note_ != nullptr) std::snprintf(op_note_, op_note_size_, "%s", ggml_op_desc(ggml_graph_node(graph, -1)));
     return static_cast<int32_t>(ggml_backend_graph_compute(device().backend.get(), graph));
 }
 

@@ -97,6 +97,12 @@ APIR_EXPORT void apir_backend_progress(uint32_t context, std::atomic<uint64_t> *
     if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->beat(beats);
 }
 
+// Beyond the documented interface, as that one: where our worker wants the name of the op that a graph ends with, written before
+// the graph is computed, so that it can be told what a killed or hanging one was about. It outlives the context.
+APIR_EXPORT void apir_backend_note_op(uint32_t context, char *note, size_t size) {
+    if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->note_ops_at(note, size);
+}
+
 APIR_EXPORT void apir_backend_deinit(uint32_t context) {
     try {
         std::shared_ptr<apir::host::Session> session;

@@ -37,6 +37,8 @@ class Session {
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
 
     void beat(std::atomic<uint64_t> *beats) { library_.beat(beats); }
+    // Where the name of the op that a graph ends with is written before it is computed; `size` bytes with the NUL.
+    void note_ops_at(char *note, size_t size) { op_note_ = note, op_note_size_ = size; }
 
     // Whether a refusal is to be logged: not the same one again and again, and not for ever.
     bool may_log_refusal(const char *text) {
@@ -110,6 +112,8 @@ class Session {
     HandleTable<ggml_backend_buffer_type_t, HandleKind::buffer_type> buffer_types_;
     BufferTable buffers_;
     uint64_t next_base_;
+    char *op_note_ = nullptr;
+    size_t op_note_size_ = 0;
     GraphBuilder graphs_;
 };
 

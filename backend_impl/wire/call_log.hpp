@@ -30,7 +30,7 @@ struct CallLogHeader {
     uint64_t counted; // commands begun
     uint64_t written; // records completed
     char build_id[40]; // hex, of the library that writes
-    char reserved[16];
+    char last_op[16]; // host: name of the op that the last graph ended with, from before it was computed; cut, NUL-terminated
 };
 static_assert(sizeof(CallLogHeader) == 128);
 
@@ -66,6 +66,8 @@ class CallLog {
     bool is_open() const { return header_ != nullptr; }
 
     void set_session(uint64_t session);
+    // Where the header holds the name of the last graph's op; nullptr without a file.
+    char *last_op() { return is_open() ? header_->last_op : nullptr; }
     // A command begins.
     void count();
     // A command has ended.

@@ -35,7 +35,7 @@ HEADER = np.dtype(
         ("counted", "<u8"),
         ("written", "<u8"),
         ("build_id", "S40"),
-        ("reserved", "V16"),
+        ("last_op", "S16"),
     ]
 )
 RECORD = np.dtype(
@@ -58,7 +58,11 @@ Records = NDArray[np.void]
 
 @dataclass(frozen=True, slots=True)
 class CallLog:
-    """One file: who wrote it, how many commands it counted, and its completed records in order (dtype ``RECORD``)."""
+    """One file: who wrote it, how many commands it counted, and its completed records in order (dtype ``RECORD``).
+
+    ``last_op`` is the op that the last graph ended with, noted before it was computed; empty on the guest's side and before the
+    first graph.
+    """
 
     path: Path
     side: str
@@ -70,6 +74,7 @@ class CallLog:
     realtime_ns: int
     monotonic_ns: int
     build_id: str
+    last_op: str
     records: Records
 
     @property
@@ -147,6 +152,7 @@ def read_call_log(path: Path) -> CallLog:
         realtime_ns=int(header["realtime_ns"]),
         monotonic_ns=int(header["monotonic_ns"]),
         build_id=bytes(header["build_id"]).decode(errors="replace"),
+        last_op=bytes(header["last_op"]).decode(errors="replace"),
         records=records[records["start_ns"] != 0],
     )
 

@@ -94,9 +94,10 @@ class CallCollector:
         if last is None:
             return "none: no worker recorded a command"
         record, worker = last[1].records[-1], last[1].pid
+        op = f", the last graph ended with {last[1].last_op}" if last[1].last_op else ""
         duration_us = int(record["duration_ns"]) / 1000
         number, status = int(record["seq"]), int(record["status"])
-        return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status})"
+        return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status}{op})"
 
 
 def fetched_logs(guest: Guest, remote: str, folder: Path) -> list[CallLog]:

@@ -28,7 +28,7 @@ def write_log(path: Path, side: int, records: Records, *, session: int = 5, coun
     header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
     header["pid"], header["session"], header["context"], header["capset"] = 100 + side, session, 3 * side, 4
     header["counted"] = len(records) if counted is None else counted
-    header["build_id"] = b"ab" * 20
+    header["build_id"], header["last_op"] = b"ab" * 20, b"SOFT_MAX"
     path.write_bytes(header.tobytes() + records.tobytes() + bytes(3 * RECORD.itemsize))
     return path
 
@@ -45,6 +45,10 @@ def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
     assert (joined.guest_counted, joined.host_counted) == (3, 3)
     assert joined.calls[0].command == "buffer_set_tensor"
     assert joined.calls[0].context == 3
+
+
+def test_the_op_of_the_last_graph_is_read(tmp_path: Path) -> None:
+    assert read_call_log(write_log(tmp_path / "host.calls", 1, records_of([3]))).last_op == "SOFT_MAX"
 
 
 def test_a_dropped_guest_record_is_found(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def test_killed_qemu_during_ops(lab: Lab) -> None:
     told = texts(bundle)
     assert f"the first case without a result is {bundle.cases[-1].case}" in told
     assert "the last call record is" in told
+    assert "the last graph ended with" in told
     assert "none: no worker recorded" not in told
     assert bundle.calls
 

@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
+#include <call_log.hpp>
+
 #include "../component_log.hpp"
 
 namespace apir::virgl {
@@ -91,6 +93,9 @@ uint32_t HostLibrary::load() {
         using Progress = void (*)(uint32_t context, std::atomic<uint64_t> *beats);
         auto progress = reinterpret_cast<Progress>(dlsym(library_, "apir_backend_progress"));
         if (progress != nullptr) progress(world_.context, world_.beats);
+        using NoteOp = void (*)(uint32_t context, char *note, size_t size);
+        auto note_op = reinterpret_cast<NoteOp>(dlsym(library_, "apir_backend_note_op"));
+        if (note_op != nullptr && world_.last_op != nullptr) note_op(world_.context, world_.last_op, sizeof(CallLogHeader::last_op));
         return code(LoadCode::ok);
     }
     log(Level::error, "context %u: the backend library '%s' failed to initialise: %u", world_.context, path, result);

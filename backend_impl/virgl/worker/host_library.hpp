@@ -23,6 +23,7 @@ struct HostWorld {
     Config config;
     BlobTable *blobs;
     std::atomic<uint64_t> *beats; // that a library of ours raises while it works
+    char *last_op = nullptr; // where a library of ours names the op that a graph ends with
     bool ending = false; // then resources are not answered for
 };
 

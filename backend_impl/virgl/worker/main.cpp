@@ -87,7 +87,7 @@ int run(int count, char **values) {
     open_call_log(calls, arguments);
     Trace trace;
     open_trace(trace, arguments);
-    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats()};
+    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op()};
     Commands commands(world, calls, trace);
     serve(queue, commands);
     return 0;
