@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from lab.scenario.model import Capset, DataPath, Environment, Scenario
+from lab.scenario.model import Capset, DataPath, Scenario
+from lab.scenario.section import Environment
 from lab.scenario.shipment import Shipment, processor_count
 
 PRELOAD = "LD_PRELOAD"

@@ -16,10 +16,10 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.host.recipe import recipe_names
 from lab.qemu.command import Gpu
 from lab.scenario.faults import Fault
-from lab.scenario.model import Accel, Capset, DataPath, Display, FaultCheck, OpsCheck, Scenario, StateCheck, VariantTable
+from lab.scenario.model import Accel, Capset, DataPath, Display, Scenario, VariantTable
+from lab.scenario.model_checks import CHECK_KINDS, OpsCheck
 
 Tables = dict[str, Any]
-CHECK_KINDS: dict[str, type[BaseModel]] = {"state": StateCheck, "ops": OpsCheck, "fault": FaultCheck}
 LISTS: dict[str, type[BaseModel] | None] = {"checks": None, "variants": VariantTable}
 """Keys that hold lists of tables; which table a check is depends on its kind."""
 NOT_FOR_A_MATRIX = frozenset({"environment"})

@@ -20,9 +20,10 @@ from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
-from lab.scenario.model import BUILTIN, Scenario
+from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform
 from lab.scenario.requirements import HostAbilities
+from lab.scenario.section import BUILTIN
 from lab.scenario.shipment import shipment
 
 GGML_PACKAGE = "libggml0"

@@ -24,7 +24,8 @@ from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import ship_programs
 from lab.scenario.listener import RunListener
-from lab.scenario.model import Capset, FaultCheck
+from lab.scenario.model import Capset
+from lab.scenario.model_checks import FaultCheck
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
 from lab.scenario.requirements import Decision, HostAbilities, decided

@@ -17,7 +17,8 @@ from lab.host.native import NativePayloads
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
-from lab.scenario.model import BUILTIN, Scenario
+from lab.scenario.model import Scenario
+from lab.scenario.section import BUILTIN
 
 BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
 DEFAULT_REGISTRATION = "ggml_backend_init"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.scenario.environment import BACKEND_LIBRARY, GGML_LIBRARY
-from lab.scenario.model import FaultCheck, Scenario
+from lab.scenario.model import Scenario
+from lab.scenario.model_checks import FaultCheck
 
 FOLDER = "switches"
 SWITCHED = {"host": BACKEND_LIBRARY, "ggml": GGML_LIBRARY}

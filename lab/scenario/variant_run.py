@@ -30,7 +30,7 @@ from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
-from lab.scenario.model import FaultCheck, OpsCheck
+from lab.scenario.model_checks import FaultCheck, OpsCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.stage import Stage

@@ -15,7 +15,7 @@ from lab.paths import SCENARIOS
 from lab.scenario.checks.fault import Neighbour, Seen, Told, judged, judged_refusal
 from lab.scenario.faults import EXPECTATIONS, Fault
 from lab.scenario.listener import SilentListener
-from lab.scenario.model import FaultCheck
+from lab.scenario.model_checks import FaultCheck
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from lab.scenario.switches import Switches, laid

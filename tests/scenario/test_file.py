@@ -10,7 +10,8 @@ from lab.scenario import load
 from lab.scenario.expand import boots, expand
 from lab.scenario.file import KeyLines, load_tables
 from lab.scenario.keyword import keyword_matcher
-from lab.scenario.model import Capset, OpsCheck
+from lab.scenario.model import Capset
+from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
 
 GOOD = """\

@@ -23,7 +23,7 @@ from lab.ops.upstream import guest_command
 from lab.scenario.environment import USE_APIR_CAPSET
 from lab.scenario.faults import Expectation, Fault
 from lab.scenario.guest_programs import SURVIVOR
-from lab.scenario.model import FaultCheck
+from lab.scenario.model_checks import FaultCheck
 from lab.scenario.stage import Stage
 
 REST_OF_START_S = 0.5

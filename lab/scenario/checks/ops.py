@@ -31,7 +31,7 @@ from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tel
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.guest_programs import Observation
-from lab.scenario.model import OpsCheck
+from lab.scenario.model_checks import OpsCheck
 from lab.scenario.stage import Stage
 
 LOG = "test-backend-ops{}.log"

@@ -1,0 +1,90 @@
+"""The kinds of check that a scenario file may ask for, each with its parameters. A new kind is a model here, in ``Check``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from lab.ops.upstream import Selection
+from lab.scenario.faults import Fault
+from lab.scenario.section import Seconds, Section, Words
+
+
+class StateCheck(Section):
+    """Are guest and host in the state that every other check takes for granted?"""
+
+    kind: Literal["state"]
+    deadline_s: Seconds = 60.0
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return "state of guest and host"
+
+
+class OpsCheck(Section):
+    """Ops computed on the remote device and compared with the guest's own CPU backend."""
+
+    kind: Literal["ops"]
+    program: Literal["test-backend-ops"] = "test-backend-ops"
+    ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+    """Operations, by ggml's names."""
+    patterns: Words = ()
+    """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
+    min_cases: Annotated[int, Field(ge=1)] = 1
+    jobs: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of one process that compute cases at once, each in a context of ggml's own (``-j``)."""
+    processes: Annotated[int, Field(ge=1, le=16)] = 1
+    """Processes in the guest that compute all of the cases at the same time."""
+    deadline_s: Seconds = 300.0
+    case_deadline_s: Seconds = 60.0
+    """How long no result may come, the program's start included."""
+
+    @field_validator("patterns")
+    @classmethod
+    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise PydanticCustomError(
+                    "no_regex", "{pattern} is no regular expression: {why}", {"pattern": repr(pattern), "why": str(error)}
+                ) from error
+        return patterns
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        at_once = f", {self.processes} processes at once" if self.processes > 1 else ""
+        threads = f", {self.jobs} threads each" if self.jobs > 1 else ""
+        return f"{self.program}: at least {self.min_cases} cases of {', '.join(self.ops)}{at_once}{threads}"
+
+    @property
+    def selection(self) -> Selection:
+        """The chosen cases."""
+        return Selection(self.ops, self.patterns)
+
+
+class FaultCheck(Section):
+    """Something of the way to the host is missing, wrong or killed: a program in the guest must live on, told why and in time."""
+
+    kind: Literal["fault"]
+    fault: Annotated[Fault, Field(strict=False)]
+    deadline_s: Seconds = 90.0
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return f"fault: {self.fault}"
+
+
+AnyCheck = StateCheck | OpsCheck | FaultCheck
+Check = Annotated[AnyCheck, Field(discriminator="kind")]
+Checks = Annotated[tuple[Check, ...], Field(strict=False)]
+CHECK_KINDS: dict[str, type[BaseModel]] = {
+    get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(AnyCheck)
+}
+"""The models by the word that ``kind`` has."""
