@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field
 
 from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
-from lab.scenario.section import Seconds, Section, Words
+from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
+from lab.scenario.section import Patterns, Seconds, Section
 
 
 class StateCheck(Section):
@@ -32,7 +31,7 @@ class OpsCheck(Section):
     program: Literal["test-backend-ops"] = "test-backend-ops"
     ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
     """Operations, by ggml's names."""
-    patterns: Words = ()
+    patterns: Patterns = ()
     """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
@@ -42,18 +41,6 @@ class OpsCheck(Section):
     deadline_s: Seconds = 300.0
     case_deadline_s: Seconds = 60.0
     """How long no result may come, the program's start included."""
-
-    @field_validator("patterns")
-    @classmethod
-    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise PydanticCustomError(
-                    "no_regex", "{pattern} is no regular expression: {why}", {"pattern": repr(pattern), "why": str(error)}
-                ) from error
-        return patterns
 
     @property
     def summary(self) -> str:
@@ -81,7 +68,7 @@ class FaultCheck(Section):
         return f"fault: {self.fault}"
 
 
-AnyCheck = StateCheck | OpsCheck | FaultCheck
+AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | FaultCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
 Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {

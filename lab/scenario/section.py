@@ -63,7 +63,20 @@ def variable_value(value: object) -> str | Literal[False]:
     raise PydanticCustomError("no_variable", "input should be text, or false to take the variable away", {})
 
 
+def regular_expressions(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Patterns, each of which must be a regular expression."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise PydanticCustomError(
+                "no_regex", "{pattern} is no regular expression: {why}", {"pattern": repr(pattern), "why": str(error)}
+            ) from error
+    return patterns
+
+
 Payload = Annotated[str, AfterValidator(builtin_or_file)]
 Seconds = Annotated[float, Field(gt=0)]
 Words = Annotated[tuple[str, ...], Field(strict=False)]
+Patterns = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(regular_expressions)]
 Environment = dict[str, Annotated[str | Literal[False], PlainValidator(variable_value)]]

@@ -30,7 +30,7 @@ from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
-from lab.scenario.model_checks import FaultCheck, OpsCheck
+from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.stage import Stage
@@ -129,9 +129,11 @@ class VariantRun:
             elif isinstance(check, FaultCheck):
                 with here.listener.step(check.summary):
                     fault.check_fault(stage, check, writer, deadline)
-            else:
+            elif isinstance(check, StateCheck):
                 with here.listener.step("state of guest and host"):
                     self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
+            else:
+                raise LabError(f"nothing here runs a check of kind {check.kind}")
 
     def _listing(self, variables: dict[str, str]) -> Listing:
         """The registry of ggml in the guest. A program that dies or hangs on loading our library is the product's failure."""

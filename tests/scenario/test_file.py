@@ -90,7 +90,7 @@ def test_every_problem_of_a_file_is_told_at_once_with_line_key_and_hint(tmp_path
         "line 20: guest.capset: input should be 'venus' or 'apir', not 'vens'",
         f"line 23: implementation.guest: there is no file {tmp_path}/no-such-payload.so",
         "line 27: checks[0].patern: unknown key (did you mean patterns?)",
-        "line 30: checks[1].kind: no such kind of check (one of state, ops, fault)",
+        "line 30: checks[1].kind: no such kind of check (one of state, ops, catalog, speed, fault)",
         "line 32: checks[2].ops: is missing (operations by ggml's names",
         "line 34: checks[2].program: input should be 'test-backend-ops', not 'test-frontend-ops'",
         "line 35: checks[2].patterns: '(' is no regular expression: missing )",

@@ -1,0 +1,73 @@
+"""The checks that run the lab's own catalog of cases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from lab.ops.upstream import Selection
+from lab.scenario.section import Patterns, Seconds, Section, Words, known_ggml_library
+
+OWN = "own"
+
+
+def known_reference(value: str, info: ValidationInfo) -> str:
+    """``own``, or what a host library may be."""
+    return value if value == OWN else known_ggml_library(value, info)
+
+
+class CatalogCheck(Section):
+    """Cases of the lab's own catalog, computed on the remote device and judged by three oracles (``lab ops`` tells the cases)."""
+
+    kind: Literal["catalog"]
+    ops: Words = ()
+    """Operations, by ggml's names; all if absent."""
+    include: Patterns = ()
+    """Regular expressions; a case is chosen when one of them is found in its id. All if absent."""
+    exclude: Patterns = ()
+    """Regular expressions; a case is left out when one of them is found in its id."""
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Part of the cases, drawn by the seed; one of every operation at least."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
+    """Of the data that cases compute with, and of the draw."""
+    reference: Annotated[str, AfterValidator(known_reference)] = "own"
+    """What results must be equal to, bit for bit: ``own`` is the host's ggml library itself, run natively; or ``cpu``, ``vulkan``
+    or the path of another library, for a host library that is not trusted to be honest when it is run natively."""
+    min_cases: Annotated[int, Field(ge=1)] = 1
+    deadline_s: Seconds = 600.0
+    case_deadline_s: Seconds = 60.0
+    """How long no result may come, the program's start included. Cases travel together, so it holds for as many as do."""
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        part = "the catalog" if self.share == 1 else f"{self.share:.0%} of the catalog"
+        of = f", of {', '.join(self.ops)}" if self.ops else ""
+        return f"at least {self.min_cases} cases of {part}{of}, seed {self.seed}, three oracles"
+
+
+class SpeedCheck(Section):
+    """The same cases by ``test-backend-ops`` and by the lab's own engine, one after the other in one guest: cases per second."""
+
+    kind: Literal["speed"]
+    ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+    """Operations, by ggml's names."""
+    patterns: Patterns = ()
+    """Regular expressions; a case is chosen when its parameters, as ``test-backend-ops`` writes them, begin with one of them."""
+    at_least: Annotated[float, Field(gt=0)] = 5.0
+    """How many times as many cases per second the engine must compute, start-up included on both sides."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
+    deadline_s: Seconds = 300.0
+    case_deadline_s: Seconds = 60.0
+    """How long no result may come, the program's start included."""
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return f"the engine is at least {self.at_least:g} times as quick as test-backend-ops on {', '.join(self.ops)}"
+
+    @property
+    def selection(self) -> Selection:
+        """The chosen cases."""
+        return Selection(self.ops, self.patterns)
