@@ -99,14 +99,16 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
 
 Channel::Exchange::~Exchange() {
     if (!sent_) return;
+    if (!ended_) {
+        if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
+        slot_.retire();
+    }
     record_.duration_ns = monotonic_ns() - record_.start_ns;
     channel_.call_log_.add(record_);
 }
 
-bool Channel::Exchange::ready() { return static_cast<bool>(slot_); }
-
-bool Channel::Exchange::send_and_await() {
-    if (writer_.failed()) return false;
+void Channel::Exchange::send() {
+    if (writer_.failed()) return;
     std::memset(slot_->memory + 4, 0, cleared_reply - 4);
     notify_of(*slot_).store(0, std::memory_order_release);
     record_.queue_ns = monotonic_ns() - record_.start_ns;
@@ -115,14 +117,20 @@ bool Channel::Exchange::send_and_await() {
     Status status = channel_.transport_.submit(command_, writer_.size());
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
-        return false;
+        return;
     }
     channel_.call_log_.count();
     sent_ = true;
-    bool graph = traits_.patience == Patience::graph;
-    if (graph) channel_.graphs_running_.fetch_add(1);
+    if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_add(1);
+}
+
+bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
+
+bool Channel::Exchange::awaited() {
+    if (!sent_) return false;
     uint32_t notify = await_reply();
-    if (graph) {
+    ended_ = true;
+    if (traits_.patience == Patience::graph) {
         channel_.last_graph_end_.store(Clock::now().time_since_epoch().count());
         channel_.graphs_running_.fetch_sub(1);
     }

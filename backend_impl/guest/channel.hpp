@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "apir_gen.hpp"
@@ -60,7 +61,25 @@ template <typename Request> void write(Writer &writer, const Addressed<Request> 
 }
 
 class Channel {
+    class Exchange;
+
   public:
+    // A call that was sent and whose reply is awaited later (`end`). One that is dropped before gives up its reply slot for
+    // good, for the host still writes there.
+    template <typename Reply> class Pending {
+      public:
+        Pending() = default;
+        explicit Pending(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+
+        // Whether end() would return at once.
+        bool answered() const { return exchange_ == nullptr || exchange_->answered(); }
+        // Waits for the reply; to be called once.
+        CallResult end(Reply &reply) { return exchange_ == nullptr ? CallResult{} : exchange_->end(reply); }
+
+      private:
+        std::unique_ptr<Exchange> exchange_;
+    };
+
     // Long enough, and a sum with it does not overflow.
     static constexpr std::chrono::milliseconds no_deadline = std::chrono::hours(24 * 365 * 10);
 
@@ -81,6 +100,20 @@ class Channel {
         }
         Exchange exchange(*this, CommandType::forward, call, traits);
         return exchange.run(request, reply);
+    }
+
+    // Sends a call and does not wait. The host carries calls out in the order in which they were sent; what their requests
+    // name (data resources) has to stay until the reply. A call that could not be sent says so at its end.
+    template <typename Reply, typename Request>
+    Pending<Reply> begin(Call number, const Request &request, const CallTraits &traits = {}) {
+        uint32_t call = static_cast<uint32_t>(number);
+        bool wrapped = traits.device != 0;
+        auto exchange = std::make_unique<Exchange>(*this, CommandType::forward,
+                                                   wrapped ? static_cast<uint32_t>(Call::on_device) : call, traits);
+        exchange->record_as(call);
+        if (wrapped) exchange->begin(Addressed<Request>{{traits.device, call}, request});
+        else exchange->begin(request);
+        return Pending<Reply>(std::move(exchange));
     }
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
@@ -114,9 +147,21 @@ class Channel {
         void record_as(uint32_t call) { record_.call = call; }
 
         template <typename Request, typename Reply> CallResult run(const Request &request, Reply &reply) {
-            if (!ready()) return result_;
+            begin(request);
+            return end(reply);
+        }
+
+        // Sends the request, or leaves in the result why not.
+        template <typename Request> void begin(const Request &request) {
+            if (!slot_) return;
             write(writer_, request);
-            if (!send_and_await()) return result_;
+            send();
+        }
+
+        bool answered() const;
+
+        template <typename Reply> CallResult end(Reply &reply) {
+            if (!awaited()) return result_;
             Reader reader(payload_, payload_size_);
             bool decoded = read(reader, reply);
             finish(decoded, reader.offset());
@@ -124,8 +169,8 @@ class Channel {
         }
 
       private:
-        bool ready();
-        bool send_and_await();
+        void send();
+        bool awaited();
         uint32_t await_reply();
         void take_reply(uint32_t notify);
         void finish(bool decoded, size_t reply_bytes);
@@ -137,6 +182,7 @@ class Channel {
         CallRecord record_;
         CallResult result_;
         bool sent_ = false;
+        bool ended_ = false;
         uint8_t command_[command_buffer_size];
         Writer writer_;
         uint8_t payload_[reply_page_size];
