@@ -32,6 +32,7 @@ HOST_LIBRARY = "libggml-virtgpu-backend.so"
 COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
 ABI_PROBE = "abi-probe"
+LIAR = "libggml-liar.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,11 @@ class NativePayloads:
     def abi_probe(self) -> Path:
         """The program that proves the layout of ggml's backend interface."""
         return self.folder / ABI_PROBE
+
+    @property
+    def liar(self) -> Path:
+        """The ggml library that wraps another one and lies about its results, as ``backend_impl/liar/lies.hpp`` tells."""
+        return self.folder / LIAR
 
     def build_id(self, path: Path) -> str:
         """The build id of one of the products."""
