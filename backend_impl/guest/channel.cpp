@@ -50,7 +50,7 @@ void CallResult::report(const char *what) const {
 }
 
 Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log, Deadlines deadlines, bool venus_types)
-    : transport_(transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
+    : transport_(&transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
       type_offset_(venus_types ? venus_command_offset : 0) {}
 
 Clock::time_point Channel::deadline(Patience patience) const {
@@ -61,6 +61,12 @@ void Channel::lose(const char *why) {
     if (!lost_.exchange(true, std::memory_order_acq_rel)) {
         log(LogLevel::error, "device lost: %s; every later call fails", why);
     }
+}
+
+bool Channel::look_for_its_end() {
+    const char *why = transport_->gone();
+    if (why != nullptr) lose(why);
+    return why != nullptr;
 }
 
 void Channel::on_timeout() {
@@ -114,10 +120,15 @@ void Channel::Exchange::send() {
     record_.queue_ns = monotonic_ns() - record_.start_ns;
     record_.bytes_out = writer_.size() + traits_.data_out;
 
-    Status status = channel_.transport_.submit(command_, writer_.size());
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    if (!status.ok()) {
+        log(LogLevel::error, "%s", status.text().c_str());
+        if (channel_.look_for_its_end()) result_.outcome = Outcome::lost;
         return;
+    }
     }
     channel_.call_log_.count();
     sent_ = true;
@@ -147,10 +158,12 @@ bool Channel::Exchange::awaited() {
 uint32_t Channel::Exchange::await_reply() {
     Clock::time_point until = until_;
     bool shortened = false;
+    Pace &pace = traits_.patience == Patience::graph ? channel_.graph_pace_ : channel_.ordinary_pace_;
     for (;;) {
         Clock::time_point now = Clock::now();
-        uint32_t notify = channel_.transport_.await(notify_of(*slot_), std::min(until, now + look_interval));
+        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace);
         if (notify != 0) return notify;
+        if (channel_.look_for_its_end()) return 0;
         if (channel_.lost() && !shortened) {
             shortened = true;
             until = std::min(until, Clock::now() + lost_grace);

@@ -125,6 +125,8 @@ class Channel {
 
     // From now on a graph has no deadline: whoever serves it sees to it that every call is answered. Before the first graph.
     void trust_graphs() { deadlines_.graph = no_deadline; }
+    // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
+    void use(Transport &transport) { transport_ = &transport; }
 
     bool lost() const { return lost_.load(std::memory_order_acquire); }
     // Ends all calls from now on; says why once.
@@ -190,13 +192,17 @@ class Channel {
     };
 
     void on_timeout();
+    // Whether the transport knows that nothing will be answered any more; then the device is lost.
+    bool look_for_its_end();
     bool graph_kept_it(Clock::time_point &until) const;
 
-    Transport &transport_;
+    Transport *transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;
     Deadlines deadlines_;
     const uint32_t type_offset_;
+    Pace ordinary_pace_;
+    Pace graph_pace_;
     std::atomic<bool> lost_{false};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     std::atomic<int> graphs_running_{0};

@@ -73,6 +73,7 @@ uint64_t extensions(const char *name, uint64_t otherwise) {
 
 constexpr std::pair<const char *, LogLevel> log_levels[] = {
     {"error", LogLevel::error}, {"warn", LogLevel::warn}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
+constexpr std::pair<const char *, bool> ring_choices[] = {{"auto", true}, {"off", false}};
 constexpr std::pair<const char *, DataPath> data_paths[] = {
     {"auto", DataPath::automatic}, {"shared", DataPath::shared}, {"copied", DataPath::copied}};
 
@@ -88,6 +89,7 @@ Config read_config() {
     config.call_deadline = deadline("GGML_VIRTGPU_CALL_DEADLINE_MS").value_or(config.call_deadline);
     config.graph_deadline = deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS");
     config.extensions = extensions("GGML_VIRTGPU_EXTENSIONS", config.extensions);
+    config.ring = choice("GGML_VIRTGPU_RING", ring_choices, config.ring);
     return config;
 }
 

@@ -29,6 +29,8 @@ struct Config {
     std::optional<std::chrono::milliseconds> graph_deadline;
     // GGML_VIRTGPU_EXTENSIONS: all (the default), none, or names as protocol/apir.toml has them, with commas between.
     uint64_t extensions = UINT64_MAX;
+    // GGML_VIRTGPU_RING: auto (a command ring where the host has it), off.
+    bool ring = true;
 };
 
 // Values that are not understood are warned of and left at their default.

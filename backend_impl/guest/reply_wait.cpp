@@ -1,7 +1,11 @@
 #include "reply_wait.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 namespace apir::guest {
 
@@ -9,12 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto spin_time = 200us;
-constexpr auto yield_time = 1ms;
-constexpr auto shortest_sleep = 20us;
-constexpr auto longest_sleep = 1ms;
+constexpr Clock::duration least_spin = 20us;
+constexpr Clock::duration longest_spin = 200us;
+constexpr Clock::duration longest_yield = 1ms;
+constexpr Clock::duration shortest_sleep = 20us;
+constexpr Clock::duration longest_sleep = 2ms;
+constexpr Clock::duration longest_counted = 100ms;
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
-constexpr int relax_rounds = 8;
+constexpr int relax_rounds = 16;
 
 // Threads that spin at this moment. More of them than cores but one would keep the host's worker from running where the
 // guest's cores are the host's.
@@ -25,9 +31,22 @@ int spinner_limit() {
     return limit;
 }
 
+#if defined(__x86_64__) || defined(__i386__)
+// QEMU's emulator leaves the virtual processor at each PAUSE and takes its big lock, which the thread that carries our
+// submission wants too.
+bool pause_is_dear() {
+    unsigned a = 0;
+    unsigned name[3] = {};
+    __cpuid(0x40000000, a, name[0], name[1], name[2]);
+    return std::memcmp(name, "TCGTCGTCGTCG", sizeof name) == 0;
+}
+#endif
+
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
+    static const bool dear = pause_is_dear();
+    if (dear) asm volatile("" ::: "memory");
+    else __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif
@@ -35,11 +54,25 @@ void relax() {
 
 } // namespace
 
-ReplyWait::ReplyWait() : start_(Clock::now()), spinning_(spinners.fetch_add(1) < spinner_limit()) {
-    if (!spinning_) spinners.fetch_sub(1);
+// Threads may overwrite each other's share: an average that misses one wait is as good.
+void Pace::learn(Clock::duration took) {
+    Clock::rep expected = expected_.load(std::memory_order_relaxed);
+    expected_.store((expected * 7 + std::min(took, longest_counted).count()) / 8, std::memory_order_relaxed);
 }
 
-ReplyWait::~ReplyWait() { stop_spinning(); }
+// What is expected within a longest spin is spun for, with a margin. What takes longer is not worth a core from its first
+// moment: a short spin for the answer that is quick for once, then yields, then sleeps.
+ReplyWait::ReplyWait(Pace &pace) : pace_(pace), start_(Clock::now()), seen_(start_), spinning_(spinners.fetch_add(1) < spinner_limit()) {
+    if (!spinning_) spinners.fetch_sub(1);
+    Clock::duration expected = pace.expected();
+    spin_until_ = start_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
+    yield_until_ = start_ + (expected > longest_yield ? longest_spin : longest_yield);
+}
+
+ReplyWait::~ReplyWait() {
+    stop_spinning();
+    pace_.learn(seen_ - start_);
+}
 
 void ReplyWait::stop_spinning() {
     if (spinning_) spinners.fetch_sub(1);
@@ -47,28 +80,17 @@ void ReplyWait::stop_spinning() {
 }
 
 Clock::time_point ReplyWait::pause() {
-    Clock::time_point now = Clock::now();
-    auto waited = now - start_;
-    if (spinning_ && waited < spin_time) {
+    seen_ = Clock::now();
+    if (spinning_ && seen_ < spin_until_) {
         for (int i = 0; i < relax_rounds; ++i) relax();
-    } else if (waited < yield_time) {
+    } else if (seen_ < yield_until_) {
         stop_spinning();
         std::this_thread::yield();
     } else {
         stop_spinning();
-        std::this_thread::sleep_for(std::clamp<Clock::duration>(waited / sleep_share, shortest_sleep, longest_sleep));
+        std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
     }
-    return now;
-}
-
-uint32_t await_word(const std::atomic<uint32_t> &word, Clock::time_point until) {
-    uint32_t value = word.load(std::memory_order_acquire);
-    if (value != 0) return value;
-    ReplyWait wait;
-    while ((value = word.load(std::memory_order_acquire)) == 0) {
-        if (wait.pause() >= until) return word.load(std::memory_order_acquire);
-    }
-    return value;
+    return seen_;
 }
 
 } // namespace apir::guest

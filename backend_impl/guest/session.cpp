@@ -172,7 +172,7 @@ Status Session::load_library() {
 // Any refusal means a peer of 0.2, and no extensions.
 void Session::negotiate() {
     NegotiateReply reply;
-    const uint64_t offered = config_.extensions & known_extensions;
+    const uint64_t offered = config_.extensions & known_extensions & ~(config_.ring ? 0 : static_cast<uint64_t>(Extension::ring));
     CallResult result = channel_.call(Call::negotiate, NegotiateRequest{1, offered, id_}, reply);
     if (result.ok()) extensions_ = reply.accepted & offered;
     if (has(Extension::liveness) && !config_.graph_deadline) channel_.trust_graphs();
@@ -180,6 +180,23 @@ void Session::negotiate() {
     for (const NamedExtension &each : all_extensions)
         if (has(each.extension)) names += std::string(" ") + each.name;
     log(LogLevel::info, "extensions:%s (%s)", names.empty() ? " none" : names.c_str(), result.text().c_str());
+    if (has(Extension::ring)) open_ring();
+}
+
+// Without a ring, for whatever reason, commands go on by EXECBUFFER.
+void Session::open_ring() {
+    std::string error;
+    ring_ = RingTransport::lay_out(*device_, capset_ == venus_capset ? venus_command_offset : 0, error);
+    CallResult result;
+    if (ring_ != nullptr) {
+        RingCreateReply reply;
+        result = channel_.call(Call::ring_create, ring_->offer(), reply);
+        error = result.text();
+    }
+    if (result.ok()) return channel_.use(*ring_);
+    log(LogLevel::warn, "no command ring: %s", error.c_str());
+    // After a call without a reply the host may have it yet: then its memory stays.
+    if (!result.timed_out()) ring_.reset();
 }
 
 } // namespace apir::guest

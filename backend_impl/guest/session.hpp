@@ -7,6 +7,7 @@
 #include "blob_reserve.hpp"
 #include "channel.hpp"
 #include "config.hpp"
+#include "ring_transport.hpp"
 
 namespace apir::guest {
 
@@ -38,6 +39,7 @@ class Session {
     Status handshake();
     Status load_library();
     void negotiate();
+    void open_ring();
 
     const Config config_;
     const uint32_t capset_;
@@ -47,6 +49,7 @@ class Session {
     BlobReserve buffer_blobs_;
     CallLog call_log_;
     std::unique_ptr<Transport> transport_;
+    std::unique_ptr<RingTransport> ring_; // where both sides have it
     Channel channel_;
     uint64_t id_ = 0; // random, to join the call records of both sides
     uint64_t extensions_ = 0;

@@ -1,9 +1,8 @@
 // How a command gets to the host and how its reply is awaited.
 //
 // The command's bytes name the reply resource; the reply's first word there turns from 0 to another value when the reply
-// is complete. Both functions may be called by several threads at once, none holds a lock over a call.
-// ExecbufferTransport is the one that every peer understands. Others (a ring in shared memory) can be negotiated; they
-// replace submit, and where they learn of replies in another way, await.
+// is complete. All functions may be called by several threads at once, none holds a lock over a call.
+// ExecbufferTransport is the one that every peer understands. RingTransport, a ring in shared memory, is negotiated.
 #pragma once
 
 #include "device.hpp"
@@ -15,12 +14,16 @@ class Transport {
   public:
     virtual ~Transport() = default;
 
-    // Hands a complete command over, in order with the others of the same thread.
-    virtual Status submit(const uint8_t *command, size_t size) = 0;
+    // Hands a complete command over, in order with the others of the same thread, and behind all that were handed over before
+    // this was called. Waits for room until `until` at most. What was not handed over, the host will not see.
+    virtual Status submit(const uint8_t *command, size_t size, Clock::time_point until) = 0;
 
-    // The reply's first word once it is not 0; 0 when `until` passed before. What the host wrote before it is visible
-    // to the caller then.
-    virtual uint32_t await(const std::atomic<uint32_t> &notify, Clock::time_point until) = 0;
+    // The reply's first word once it is not 0; 0 when `until` passed before, or when nothing will come because the other
+    // side is gone. What the host wrote before it is visible to the caller then.
+    virtual uint32_t await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) = 0;
+
+    // Why no command will ever be answered again; nullptr while nothing is known against it.
+    virtual const char *gone() const { return nullptr; }
 };
 
 } // namespace apir::guest

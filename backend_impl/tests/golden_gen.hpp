@@ -1402,6 +1402,25 @@ template <typename Visit> void visit_golden(Visit &&visit) {
         m.status = 1716297052u;
         visit("wide_graph_compute_reply", m, "5c9d4c66");
     }
+    {
+        RingCreateRequest m;
+        m.resource = 3851884913u;
+        m.slots = 1692505478u;
+        m.slot_size = 3828093339u;
+        visit("ring_create_request", m, "711997e58695e1649b112ce4");
+    }
+    {
+        RingCreateReply m;
+        visit("ring_create_reply", m, "");
+    }
+    {
+        RingKickRequest m;
+        visit("ring_kick_request", m, "");
+    }
+    {
+        RingKickReply m;
+        visit("ring_kick_reply", m, "");
+    }
 }
 
 } // namespace apir

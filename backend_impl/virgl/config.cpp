@@ -7,7 +7,7 @@
 namespace apir::virgl {
 namespace {
 
-constexpr std::array<std::pair<const char *, const char *>, 8> documented{{
+constexpr std::array<std::pair<const char *, const char *>, 9> documented{{
     {"apir.load_library.path", "VIRGL_APIR_BACKEND_LIBRARY"},
     {"ggml.library.path", "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
     {"ggml.library.reg", "APIR_LLAMA_CPP_GGML_LIBRARY_REG"},
@@ -15,6 +15,7 @@ constexpr std::array<std::pair<const char *, const char *>, 8> documented{{
     {"gpu.shmem_window", "APIR_GPU_SHMEM_WINDOW_BYTES"},
     {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours, and those below
     {"apir.stall_limit_ms", "VIRGL_APIR_STALL_LIMIT_MS"},
+    {"apir.ring", "VIRGL_APIR_RING"}, // 0: no command ring
     {"apir.trace", "VIRGL_APIR_TRACE"}, // a folder
 }};
 

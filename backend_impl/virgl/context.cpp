@@ -142,6 +142,7 @@ bool Context::begins_to_wait() {
     looked_ns_ = moved_ns_ = monotonic_ns();
     seen_position_ = done();
     seen_beats_ = queue_.beats();
+    seen_finished_ = queue_.finished();
     return true;
 }
 
@@ -154,13 +155,17 @@ void Context::look_for_progress(uint64_t now_ns) {
     if (!watched_ || now_ns < *next_look_ns()) return;
     looked_ns_ = now_ns;
     forget_done();
-    watched_ = !pending_.empty();
+    // Commands of a ring do not pass by here: a context with a ring is looked at for as long as it has one.
+    watched_ = !pending_.empty() || queue_.ring() != 0;
     if (!watched_) return;
     uint64_t position = done();
     uint64_t beats = queue_.beats();
-    if (position != seen_position_ || beats != seen_beats_) moved_ns_ = now_ns;
+    uint64_t finished = queue_.finished();
+    bool waits = !pending_.empty() || ring_command_under_way();
+    if (!waits || position != seen_position_ || beats != seen_beats_ || finished != seen_finished_) moved_ns_ = now_ns;
     seen_position_ = position;
     seen_beats_ = beats;
+    seen_finished_ = finished;
     if (now_ns - moved_ns_ < stall_limit_ns_) return;
     log(Level::error, "context %" PRIu32 ": process %d has not got on for %" PRIu64 " ms (VIRGL_APIR_STALL_LIMIT_MS); it is ended", id_,
         worker_->pid(), (now_ns - moved_ns_) / ns_per_ms);
@@ -178,11 +183,21 @@ void Context::answer(uint32_t resource, uint32_t code) {
     __atomic_compare_exchange_n(notify, &expected, code + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+// The guest looks at this while it waits. The worker's word for where the ring is goes no further than its own arena.
+void Context::mark_ring_dead() {
+    uint64_t ring = queue_.ring();
+    if (ring == 0 || (ring - 1) % ring_slots_offset != 0 || ring - 1 > arena_.size() - ring_slots_offset) return;
+    auto *state = reinterpret_cast<uint32_t *>(arena_.at(ring - 1 + ring_state_offset));
+    __atomic_store_n(state, static_cast<uint32_t>(RingState::dead), __ATOMIC_RELEASE);
+}
+
 void Context::lose(const std::string &how) {
     forget_done();
-    log(Level::error, "context %" PRIu32 ": process %d %s; %zu commands were waiting; the context is lost", id_,
-        worker_ == nullptr ? -1 : worker_->pid(), how.c_str(), pending_.size());
+    log(Level::error, "context %" PRIu32 ": process %d %s; %zu commands were waiting%s; the context is lost", id_,
+        worker_ == nullptr ? -1 : worker_->pid(), how.c_str(), pending_.size(),
+        ring_command_under_way() ? " and one of the ring was under way" : "");
     lost_ = true;
+    mark_ring_dead();
     watched_ = false;
     for (const Pending &command : pending_) answer(command.resource, static_cast<uint32_t>(ReturnCode::worker_lost));
     pending_.clear();

@@ -58,7 +58,7 @@ class Context {
     // Ends a worker that does not get on.
     void look_for_progress(uint64_t now_ns);
 
-    // The worker has ended: answers all that it left unanswered.
+    // The worker has ended: answers or marks all that it left unanswered.
     void lose(const std::string &how);
     // Asks the worker to end by itself.
     void close() { queue_.close(); }
@@ -80,6 +80,8 @@ class Context {
     void push_removals();
     void forget_done();
     void answer(uint32_t resource, uint32_t code);
+    bool ring_command_under_way() const { return queue_.begun() != queue_.finished(); }
+    void mark_ring_dead();
 
     uint32_t id_;
     uint32_t capset_;
@@ -101,6 +103,7 @@ class Context {
     uint64_t moved_ns_ = 0; // last look that saw the worker get on
     uint64_t seen_position_ = 0;
     uint64_t seen_beats_ = 0;
+    uint64_t seen_finished_ = 0; // commands of the ring
 };
 
 } // namespace apir::virgl

@@ -9,8 +9,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <call_log.hpp>
-
 #include "shared_file.hpp"
 
 namespace apir::virgl {
@@ -23,14 +21,6 @@ void futex_wait(std::atomic<uint32_t> &word, uint32_t expected) {
 
 void futex_wake(std::atomic<uint32_t> &word) {
     syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
 }
 
 size_t entry_size(size_t payload) { return (sizeof(EntryHeader) + payload + 7) & ~size_t{7}; }
@@ -93,30 +83,10 @@ QueueConsumer::QueueConsumer(int fd) : memory_(map_shared_file(fd, queue_memory_
 
 QueueConsumer::~QueueConsumer() { munmap(memory_, queue_memory_size); }
 
-void QueueConsumer::sleep() {
-    uint32_t bell = header_->bell.load(std::memory_order_acquire);
-    header_->asleep.store(1, std::memory_order_seq_cst);
-    bool idle = header_->tail.load(std::memory_order_seq_cst) == head_ && header_->closing.load(std::memory_order_seq_cst) == 0;
-    if (idle) futex_wait(header_->bell, bell);
-    header_->asleep.store(0, std::memory_order_relaxed);
-}
+void QueueConsumer::wait_for_bell(uint32_t last_heard) { futex_wait(header_->bell, last_heard); }
 
-bool QueueConsumer::next(Entry &entry, uint64_t spin_ns) {
-    uint64_t until = 0;
-    while (!available()) {
-        if (closing()) return false;
-        if (spin_ns != 0) {
-            uint64_t now = monotonic_ns();
-            if (until == 0) until = now + spin_ns;
-            if (now < until) {
-                for (int i = 0; i < 20 && !available(); ++i) relax();
-                continue;
-            }
-        }
-        sleep();
-    }
-    // A context that is gone wants no more work, however much is queued.
-    if (closing()) return false;
+bool QueueConsumer::take(Entry &entry, uint64_t position) {
+    if (head_ == position) return false;
     const uint8_t *at = memory_ + queue_ring_offset + head_ % queue_ring_size;
     EntryHeader header;
     std::memcpy(&header, at, sizeof header);

@@ -7,10 +7,13 @@
 //          The bytes before it may be overwritten.
 //   beats  raised by the worker's host library as it gets on with a command (a node of a graph is done); relaxed, for it
 //          orders nothing. It tells a long graph from one that hangs.
+//   begun / finished   commands of the command ring (protocol/RING.md), which QEMU does not see pass: raised by the worker before and
+//          after each one. ring is where that ring lies, so that QEMU can mark it dead when the worker has ended.
 //   asleep / bell   the worker stores asleep = 1, then looks at tail once more, both seq_cst, and only then waits on bell;
 //          QEMU stores tail, then looks at asleep, both seq_cst. So one of the two sees the other: no entry is slept over.
-// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail], and
-// takes beats for what they are worth: a worker that was taken over by its guest can at worst make QEMU fail that guest's commands.
+// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail], takes
+// beats, begun and finished for what they are worth, and ring only as a place inside the context's own arena: a worker that was
+// taken over by its guest can at worst make QEMU fail that guest's commands.
 #pragma once
 
 #include <atomic>
@@ -51,6 +54,9 @@ struct QueueHeader {
     alignas(64) std::atomic<uint64_t> head;
     std::atomic<uint32_t> asleep;
     std::atomic<uint64_t> beats;
+    std::atomic<uint64_t> begun;
+    std::atomic<uint64_t> finished;
+    std::atomic<uint64_t> ring; // offset in the arena, plus 1; 0: none
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 
@@ -77,6 +83,11 @@ class QueueProducer {
     // How far the worker has got, as far as that can be believed. False in `sane` when it cannot.
     uint64_t done(bool &sane);
     uint64_t beats() const { return header_->beats.load(std::memory_order_relaxed); }
+    // What the worker tells of the command ring: commands begun, those finished, and where it lies (offset in the arena plus
+    // 1; 0: there is none).
+    uint64_t begun() const { return header_->begun.load(std::memory_order_relaxed); }
+    uint64_t finished() const { return header_->finished.load(std::memory_order_relaxed); }
+    uint64_t ring() const { return header_->ring.load(std::memory_order_acquire); }
     // Asks the worker to end.
     void close();
 
@@ -107,18 +118,36 @@ class QueueConsumer {
     QueueConsumer(const QueueConsumer &) = delete;
     QueueConsumer &operator=(const QueueConsumer &) = delete;
 
-    // Waits for the next entry: spins for at most `spin_ns`, then sleeps. False when the context is closing. The entry's
-    // bytes stay until done().
-    bool next(Entry &entry, uint64_t spin_ns);
-    // The entry that next() gave is done with.
+    bool available() const { return position() != head_; }
+    // How far the producer is: the entries before that are whole.
+    uint64_t position() const { return header_->tail.load(std::memory_order_acquire); }
+    // A context that is gone wants no more work, however much is queued.
+    bool closing() const { return header_->closing.load(std::memory_order_acquire) != 0; }
+    // The next entry, when there is one before `position`. Its bytes stay until done().
+    bool take(Entry &entry, uint64_t position);
+    // The entry that take() gave is done with.
     void done();
+
+    // Sleeps until the producer rings the bell; not at all when there is an entry, when the context is closing, or when
+    // `may_sleep`, which is asked last, says no.
+    template <typename MaySleep> void sleep(MaySleep may_sleep) {
+        uint32_t bell = header_->bell.load(std::memory_order_acquire);
+        header_->asleep.store(1, std::memory_order_seq_cst);
+        bool idle = header_->tail.load(std::memory_order_seq_cst) == head_ && header_->closing.load(std::memory_order_seq_cst) == 0;
+        if (idle && may_sleep()) wait_for_bell(bell);
+        header_->asleep.store(0, std::memory_order_relaxed);
+    }
+
     // To be raised while an entry is under way.
     std::atomic<uint64_t> &beats() { return header_->beats; }
+    // A command of the ring begins, and is finished.
+    void begin() { header_->begun.fetch_add(1, std::memory_order_relaxed); }
+    void finish() { header_->finished.fetch_add(1, std::memory_order_relaxed); }
+    // Where the ring lies, plus 1; 0 when there is none any more.
+    void tell_ring(uint64_t place) { header_->ring.store(place, std::memory_order_release); }
 
   private:
-    bool available() const { return header_->tail.load(std::memory_order_acquire) != head_; }
-    bool closing() const { return header_->closing.load(std::memory_order_acquire) != 0; }
-    void sleep();
+    void wait_for_bell(uint32_t last_heard);
 
     uint8_t *memory_ = nullptr;
     QueueHeader *header_ = nullptr;

@@ -46,6 +46,22 @@ inline constexpr uint32_t tensor_flag_compute = 16;
 inline constexpr uint32_t max_devices = 16;
 // How long a guest waits for a graph where nobody watches over the worker (without extension liveness).
 inline constexpr uint32_t graph_wait_ms = 600000;
+// u32 in a command ring: 1 while the worker sleeps, or is about to. It stores 1 and 0; who publishes a command swaps 1 for 0 and then owes the doorbell.
+inline constexpr uint32_t ring_asleep_offset = 0;
+// u32 in a command ring: ring_state. Written by the host's side alone once the ring was accepted.
+inline constexpr uint32_t ring_state_offset = 64;
+// Where the slots of a command ring begin.
+inline constexpr uint32_t ring_slots_offset = 128;
+// u64 in a slot: ticket t when it is free for command number t, t + 1 when that command stands in it. Written with release order behind the rest of the slot, read with acquire.
+inline constexpr uint32_t ring_turn_offset = 0;
+// u32 in a slot: length of the command.
+inline constexpr uint32_t ring_size_offset = 8;
+// Where the command's bytes begin in a slot: the same as those of an EXECBUFFER submission.
+inline constexpr uint32_t ring_command_offset = 16;
+// Slots of a command ring at most; their number is a power of two from 2 up.
+inline constexpr uint32_t ring_most_slots = 1024;
+// Bytes of a slot at most; a multiple of 64.
+inline constexpr uint32_t ring_largest_slot = 65600;
 
 // First word of a command.
 enum class CommandType : uint32_t {
@@ -95,6 +111,14 @@ enum class DispatchCode : uint32_t {
     unknown = 6, // no such call
 };
 
+// State of a command ring.
+enum class RingState : uint32_t {
+    offered = 0, // laid out by the guest, not yet accepted
+    open = 1, // the worker takes commands from it
+    closed = 2, // the worker found nonsense in it and takes no more; commands in it are lost
+    dead = 3, // the worker has ended; commands in it and under way are lost
+};
+
 // ggml's kinds of device.
 enum class DeviceType : uint32_t {
     cpu = 0, // system memory
@@ -117,18 +141,20 @@ enum class Extension : uint64_t {
     liveness = uint64_t{1} << 0, // Every command gets a reply: worker_lost within 1 s of the end of the process that serves the context. It is ended when neither a command nor a node of a graph was finished for the component's stall limit. So a guest needs no limit of its own on a graph.
     wide_shapes = uint64_t{1} << 1, // Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48.
     devices = uint64_t{1} << 2, // All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant.
+    ring = uint64_t{1} << 3, // Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 3> all_extensions = {{
+inline constexpr std::array<NamedExtension, 4> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
+    {Extension::ring, "ring"},
 }};
-inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness);
+inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring);
 inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices);
 
 // Forward calls.
@@ -164,6 +190,8 @@ enum class Call : uint32_t {
     wide_get_tensor = 69, // As buffer_get_tensor.
     wide_cpy_tensor = 70, // As buffer_cpy_tensor.
     wide_graph_compute = 71, // As backend_graph_compute.
+    ring_create = 72, // Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER.
+    ring_kick = 73, // The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply.
 };
 
 inline constexpr std::array all_calls = {
@@ -198,6 +226,8 @@ inline constexpr std::array all_calls = {
     Call::wide_get_tensor,
     Call::wide_cpy_tensor,
     Call::wide_graph_compute,
+    Call::ring_create,
+    Call::ring_kick,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -234,6 +264,8 @@ constexpr const char *call_name(uint32_t number) {
     case 69: return "wide_get_tensor";
     case 70: return "wide_cpy_tensor";
     case 71: return "wide_graph_compute";
+    case 72: return "ring_create";
+    case 73: return "ring_kick";
     default: return "unknown";
     }
 }
@@ -1531,6 +1563,63 @@ inline void write(Writer &writer, const WideGraphComputeReply &value) {
 inline bool read(Reader &reader, WideGraphComputeReply &value) {
     value = WideGraphComputeReply{};
     value.status = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 72. Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER.
+struct RingCreateRequest {
+    uint32_t resource{}; // shared resource, of at least ring_slots_offset + slots * slot_size bytes
+    uint32_t slots{}; // a power of two from 2 to ring_most_slots
+    uint32_t slot_size{}; // bytes of a slot, its header included; a multiple of 64 up to ring_largest_slot
+};
+
+inline void write(Writer &writer, const RingCreateRequest &value) {
+    writer.u32(value.resource);
+    writer.u32(value.slots);
+    writer.u32(value.slot_size);
+}
+
+inline bool read(Reader &reader, RingCreateRequest &value) {
+    value = RingCreateRequest{};
+    value.resource = reader.u32();
+    value.slots = reader.u32();
+    value.slot_size = reader.u32();
+    return !reader.failed();
+}
+
+// Reply of call 72.
+struct RingCreateReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const RingCreateReply &value) {
+}
+
+inline bool read(Reader &reader, RingCreateReply &value) {
+    value = RingCreateReply{};
+    return !reader.failed();
+}
+
+// Request of call 73. The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply.
+struct RingKickRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const RingKickRequest &value) {
+}
+
+inline bool read(Reader &reader, RingKickRequest &value) {
+    value = RingKickRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 73.
+struct RingKickReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const RingKickReply &value) {
+}
+
+inline bool read(Reader &reader, RingKickReply &value) {
+    value = RingKickReply{};
     return !reader.failed();
 }
 

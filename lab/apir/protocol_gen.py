@@ -42,6 +42,22 @@ MAX_DEVICES = 16
 """Devices of a host library that a guest offers (extension devices)."""
 GRAPH_WAIT_MS = 600000
 """How long a guest waits for a graph where nobody watches over the worker (without extension liveness)."""
+RING_ASLEEP_OFFSET = 0
+"""u32 in a command ring: 1 while the worker sleeps, or is about to. It stores 1 and 0; who publishes a command swaps 1 for 0 and then owes the doorbell."""
+RING_STATE_OFFSET = 64
+"""u32 in a command ring: ring_state. Written by the host's side alone once the ring was accepted."""
+RING_SLOTS_OFFSET = 128
+"""Where the slots of a command ring begin."""
+RING_TURN_OFFSET = 0
+"""u64 in a slot: ticket t when it is free for command number t, t + 1 when that command stands in it. Written with release order behind the rest of the slot, read with acquire."""
+RING_SIZE_OFFSET = 8
+"""u32 in a slot: length of the command."""
+RING_COMMAND_OFFSET = 16
+"""Where the command's bytes begin in a slot: the same as those of an EXECBUFFER submission."""
+RING_MOST_SLOTS = 1024
+"""Slots of a command ring at most; their number is a power of two from 2 up."""
+RING_LARGEST_SLOT = 65600
+"""Bytes of a slot at most; a multiple of 64."""
 
 
 class CommandType(IntEnum):
@@ -125,6 +141,19 @@ class DispatchCode(IntEnum):
     """no such call"""
 
 
+class RingState(IntEnum):
+    """State of a command ring."""
+
+    OFFERED = 0
+    """laid out by the guest, not yet accepted"""
+    OPEN = 1
+    """the worker takes commands from it"""
+    CLOSED = 2
+    """the worker found nonsense in it and takes no more; commands in it are lost"""
+    DEAD = 3
+    """the worker has ended; commands in it and under way are lost"""
+
+
 class DeviceType(IntEnum):
     """ggml's kinds of device."""
 
@@ -162,6 +191,8 @@ class Extension(IntFlag):
     """Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48."""
     DEVICES = 1 << 2
     """All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant."""
+    RING = 1 << 3
+    """Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it."""
 
 
 class Call(IntEnum):
@@ -229,6 +260,10 @@ class Call(IntEnum):
     """As buffer_cpy_tensor."""
     WIDE_GRAPH_COMPUTE = 71
     """As backend_graph_compute."""
+    RING_CREATE = 72
+    """Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER."""
+    RING_KICK = 73
+    """The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1579,6 +1614,65 @@ class WideGraphComputeReply:
         return cls(reader.i32())
 
 
+@dataclass(frozen=True, slots=True)
+class RingCreateRequest:
+    """Request of call 72. Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER."""
+
+    resource: int
+    slots: int
+    slot_size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.resource)
+        writer.u32(self.slots)
+        writer.u32(self.slot_size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> RingCreateRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32(), reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class RingCreateReply:
+    """Reply of call 72."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> RingCreateReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class RingKickRequest:
+    """Request of call 73. The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> RingKickRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class RingKickReply:
+    """Reply of call 73."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> RingKickReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -1611,6 +1705,8 @@ Request = (
     | WideGetTensorRequest
     | WideCpyTensorRequest
     | WideGraphComputeRequest
+    | RingCreateRequest
+    | RingKickRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -1644,6 +1740,8 @@ Reply = (
     | WideGetTensorReply
     | WideCpyTensorReply
     | WideGraphComputeReply
+    | RingCreateReply
+    | RingKickReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -1678,6 +1776,8 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.WIDE_GET_TENSOR: WideGetTensorRequest,
     Call.WIDE_CPY_TENSOR: WideCpyTensorRequest,
     Call.WIDE_GRAPH_COMPUTE: WideGraphComputeRequest,
+    Call.RING_CREATE: RingCreateRequest,
+    Call.RING_KICK: RingKickRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -1712,4 +1812,6 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.WIDE_GET_TENSOR: WideGetTensorReply,
     Call.WIDE_CPY_TENSOR: WideCpyTensorReply,
     Call.WIDE_GRAPH_COMPUTE: WideGraphComputeReply,
+    Call.RING_CREATE: RingCreateReply,
+    Call.RING_KICK: RingKickReply,
 }

@@ -25,6 +25,8 @@ class BlobTable {
 
     void add(uint32_t resource, Range range);
     void remove(uint32_t resource) { blobs_.erase(resource); }
+    // Where in the arena a blob begins.
+    uint64_t offset_of(const MappedBlob &blob) const { return static_cast<uint64_t>(blob.data - memory_); }
     // Or nullptr.
     const MappedBlob *find(uint32_t resource) const;
 

@@ -21,6 +21,16 @@ std::optional<CommandType> command_type(uint32_t type) {
     return static_cast<CommandType>(type);
 }
 
+// The doorbell of the ring: it was heard when it came, and is no call.
+bool is_kick(CommandType type, uint32_t flags) {
+    return type == CommandType::forward && flags == static_cast<uint32_t>(Call::ring_kick);
+}
+
+// What is between guest and component only is no part of a conversation that a host library can play again.
+bool is_of_the_ring(CommandType type, uint32_t flags) {
+    return type == CommandType::forward && flags == static_cast<uint32_t>(Call::ring_create);
+}
+
 uint32_t forward_code(uint32_t result) { return static_cast<uint32_t>(ReturnCode::ok) + result; }
 
 } // namespace
@@ -53,6 +63,7 @@ void Commands::on_blob_added(const Entry &entry) {
 void Commands::on_blob_removed(const Entry &entry) {
     BlobEntry blob;
     std::memcpy(&blob, entry.payload, sizeof blob);
+    ring_.forget(blob.resource);
     world_.blobs->remove(blob.resource);
 }
 
@@ -63,15 +74,17 @@ void Commands::on_config(const Entry &entry) {
 }
 
 void Commands::on_command(const Entry &entry) {
+    Reader reader(entry.payload, entry.size);
+    CommandHeader header;
+    bool whole = read(reader, header);
+    std::optional<CommandType> type = whole ? command_type(header.type) : std::nullopt;
+    if (type && is_kick(*type, header.flags)) return;
     calls_.count();
     CallRecord record;
     record.start_ns = monotonic_ns();
     record.queue_ns = record.start_ns - entry.submitted_ns;
-    Reader reader(entry.payload, entry.size);
-    CommandHeader header;
-    if (!read(reader, header)) return complain("a command of", static_cast<uint32_t>(entry.size)); // has no reply resource
+    if (!whole) return complain("a command of", static_cast<uint32_t>(entry.size)); // has no reply resource
     record.reply_resource = header.reply_resource;
-    std::optional<CommandType> type = command_type(header.type);
     const MappedBlob *page = world_.blobs->find(header.reply_resource);
     record.type = type ? static_cast<uint32_t>(*type) : header.type;
     record.bytes_out = entry.size;
@@ -79,12 +92,13 @@ void Commands::on_command(const Entry &entry) {
     if (page == nullptr) complain("a command with reply resource", header.reply_resource);
     if (type && page != nullptr) {
         const uint8_t *request = entry.payload + reader.offset();
-        trace_.begin(*type, entry.payload, entry.size, *world_.blobs);
-        uint64_t start_ns = trace_.is_open() ? monotonic_ns() : 0;
+        bool traced = trace_.is_open() && !is_of_the_ring(*type, header.flags);
+        if (traced) trace_.begin(*type, entry.payload, entry.size, *world_.blobs);
+        uint64_t start_ns = traced ? monotonic_ns() : 0;
         Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(),
                                     page->data + sizeof(uint32_t), page->size - sizeof(uint32_t));
         // Before the guest learns of the reply, and may use the data resource for the next call.
-        if (trace_.is_open())
+        if (traced)
             trace_.end(outcome.code, page->data + sizeof(uint32_t), outcome.reply_size, start_ns, monotonic_ns() - start_ns);
         auto *notify = reinterpret_cast<uint32_t *>(page->data);
         // Release: the guest, which reads this with acquire, then sees the payload and all data.
@@ -136,9 +150,17 @@ Commands::Outcome Commands::on_load_library() {
 Commands::Outcome Commands::on_forward(uint32_t call, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room) {
     if (!library_.loaded() || other_major_) return {static_cast<uint32_t>(ReturnCode::no_dispatch), 0};
     if (call == static_cast<uint32_t>(Call::negotiate)) return on_negotiate(request, request_size, reply, room);
+    if (call == static_cast<uint32_t>(Call::ring_create)) return on_ring_create(request, request_size);
     size_t reply_size = 0;
     uint32_t result = library_.call(call, request, request_size, reply, room, reply_size);
     return {forward_code(result), reply_size};
+}
+
+Commands::Outcome Commands::on_ring_create(const uint8_t *request, size_t request_size) {
+    Reader reader(request, request_size);
+    RingCreateRequest offer;
+    bool opened = read(reader, offer) && ring_.open(offer);
+    return {static_cast<uint32_t>(opened ? ReturnCode::ok : ReturnCode::call_failed), 0};
 }
 
 // The host library has its say, then the component adds its own extensions: with a host library that has none, the
@@ -153,7 +175,9 @@ Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_
     NegotiateReply answer;
     Reader theirs(reply, reply_size);
     if (result != static_cast<uint32_t>(DispatchCode::ok) || !read(theirs, answer)) answer.accepted = 0;
-    answer.accepted = (answer.accepted | component_extensions) & offer.offered;
+    uint64_t ours = component_extensions;
+    if (!ring_.allowed()) ours &= ~static_cast<uint64_t>(Extension::ring);
+    answer.accepted = (answer.accepted | ours) & offer.offered;
     Writer writer(reply, room);
     write(writer, answer);
     return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok),

@@ -7,6 +7,7 @@
 #include <call_log.hpp>
 
 #include "../shared_queue.hpp"
+#include "command_ring.hpp"
 #include "host_library.hpp"
 #include "trace.hpp"
 
@@ -14,9 +15,10 @@ namespace apir::virgl {
 
 class Commands {
   public:
-    Commands(HostWorld &world, CallLog &calls, Trace &trace) : world_(world), calls_(calls), trace_(trace), library_(world) {}
+    Commands(HostWorld &world, CommandRing &ring, CallLog &calls, Trace &trace)
+        : world_(world), ring_(ring), calls_(calls), trace_(trace), library_(world) {}
 
-    // Takes an entry of the queue. Never fails: what cannot be answered is logged.
+    // Takes an entry of the queue, or a command of the ring in the form of one. Never fails: what cannot be answered is logged.
     void take(const Entry &entry);
 
   private:
@@ -34,10 +36,12 @@ class Commands {
     Outcome on_handshake(Reader &payload, uint8_t *reply, size_t room);
     Outcome on_load_library();
     Outcome on_forward(uint32_t call, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
+    Outcome on_ring_create(const uint8_t *request, size_t request_size);
     Outcome on_negotiate(const uint8_t *request, size_t request_size, uint8_t *reply, size_t room);
     void complain(const char *what, uint32_t number);
 
     HostWorld &world_;
+    CommandRing &ring_;
     CallLog &calls_;
     Trace &trace_;
     HostLibrary library_;

@@ -15,7 +15,7 @@
 #include "blobs.hpp"
 #include "commands.hpp"
 #include "confinement.hpp"
-#include "spin.hpp"
+#include "service.hpp"
 
 namespace apir::virgl {
 namespace {
@@ -57,18 +57,6 @@ void open_trace(Trace &trace, const Arguments &arguments) {
     if (!trace.open(folder->second, name, error)) log(Level::warn, "%s", error.c_str());
 }
 
-void serve(QueueConsumer &queue, Commands &commands) {
-    SpinTime spin;
-    uint64_t ended = monotonic_ns();
-    Entry entry{};
-    while (queue.next(entry, spin.now_ns())) {
-        if (entry.kind == EntryKind::command) spin.learn(monotonic_ns() - ended);
-        commands.take(entry);
-        queue.done();
-        ended = monotonic_ns();
-    }
-}
-
 int run(int count, char **values) {
     Arguments arguments;
     if (!parse(count, values, arguments)) {
@@ -88,8 +76,9 @@ int run(int count, char **values) {
     Trace trace;
     open_trace(trace, arguments);
     HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op()};
-    Commands commands(world, calls, trace);
-    serve(queue, commands);
+    CommandRing ring(blobs, queue, ring_allowed(world.config), world.context);
+    Commands commands(world, ring, calls, trace);
+    Service(queue, ring, commands).run();
     return 0;
 }
 

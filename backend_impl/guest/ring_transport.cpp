@@ -1,0 +1,74 @@
+#include "ring_transport.hpp"
+
+#include "log.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+// More commands wait at once than any program has threads, and each slot takes the longest one.
+constexpr RingShape shape{32, (command_buffer_size + ring_command_offset + 63) / 64 * 64};
+
+} // namespace
+
+std::unique_ptr<RingTransport> RingTransport::lay_out(Device &device, uint32_t type_offset, std::string &error) {
+    static_assert(shape.slots >= 2 && shape.slot_size >= command_buffer_size + ring_command_offset);
+    Blob blob;
+    Status status = device.create_blob(shape.bytes(), blob);
+    if (!status.ok()) {
+        error = status.text();
+        return nullptr;
+    }
+    return std::unique_ptr<RingTransport>(new RingTransport(device, blob, type_offset));
+}
+
+RingTransport::RingTransport(Device &device, Blob blob, uint32_t type_offset)
+    : device_(device), blob_(blob), type_offset_(type_offset), producer_(blob.memory, shape) {}
+
+RingTransport::~RingTransport() { device_.close_blob(blob_); }
+
+RingCreateRequest RingTransport::offer() const { return {blob_.resource, shape.slots, shape.slot_size}; }
+
+// A command that is in the ring is on its way even when this fails: the next one rings again, and its own deadline holds.
+void RingTransport::ring_doorbell() {
+    uint8_t kick[12];
+    Writer writer(kick, sizeof kick);
+    write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
+    Status status = device_.submit(kick, sizeof kick);
+    if (status.ok()) return;
+    producer_.doorbell_failed();
+    log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
+}
+
+Status RingTransport::submit(const uint8_t *command, size_t size, Clock::time_point until) {
+    Push pushed = producer_.push(command, size);
+    if (pushed == Push::full) {
+        ReplyWait wait(room_);
+        while ((pushed = producer_.push(command, size)) == Push::full) {
+            if (gone() != nullptr) break;
+            if (wait.pause() >= until) return Status::failure("the command ring is full and the host takes nothing from it");
+        }
+    }
+    if (const char *why = gone()) return Status::failure(why);
+    switch (pushed) {
+    case Push::done: break;
+    case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
+    default: return Status::failure("the host has written nonsense into the command ring");
+    }
+    if (producer_.owes_doorbell()) ring_doorbell();
+    return {};
+}
+
+uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) {
+    return await_word(notify, until, pace, [this] { return gone() != nullptr; });
+}
+
+const char *RingTransport::gone() const {
+    switch (producer_.state()) {
+    case RingState::open: return nullptr;
+    case RingState::dead: return "the host's worker process has ended";
+    default: return "the host has closed the command ring";
+    }
+}
+
+} // namespace apir::guest

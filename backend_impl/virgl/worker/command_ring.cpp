@@ -1,0 +1,69 @@
+#include "command_ring.hpp"
+
+#include <cinttypes>
+
+#include <call_log.hpp>
+
+#include "../component_log.hpp"
+
+namespace apir::virgl {
+
+bool ring_allowed(const Config &config) {
+    auto at = config.find("apir.ring");
+    if (at == config.end() || at->second.empty() || at->second == "1") return true;
+    if (at->second != "0") log(Level::warn, "apir.ring is '%s'; known are 0 and 1", at->second.c_str());
+    return at->second != "0";
+}
+
+bool CommandRing::open(const RingCreateRequest &offer) {
+    const RingShape shape{offer.slots, offer.slot_size};
+    const MappedBlob *blob = blobs_.find(offer.resource);
+    const char *why = nullptr;
+    if (!allowed_) why = "rings are switched off (VIRGL_APIR_RING)";
+    else if (consumer_) why = "there is one already";
+    else if (blob == nullptr) why = "its resource is unknown";
+    else if (!shape.valid()) why = "its measures are not allowed";
+    else if (shape.bytes() > blob->size) why = "its resource is too small";
+    if (why != nullptr) {
+        log(Level::warn, "context %u: a command ring in resource %" PRIu32 " is refused: %s", context_, offer.resource, why);
+        return false;
+    }
+    resource_ = offer.resource;
+    command_.resize(shape.capacity());
+    closed_ = false;
+    consumer_.emplace(blob->data, shape);
+    consumer_->say(RingState::open);
+    queue_.tell_ring(blobs_.offset_of(*blob) + 1);
+    log(Level::info, "context %u: a command ring of %" PRIu32 " slots in resource %" PRIu32, context_, offer.slots, offer.resource);
+    return true;
+}
+
+void CommandRing::forget(uint32_t resource) {
+    if (!consumer_ || resource != resource_) return;
+    consumer_.reset();
+    queue_.tell_ring(0);
+}
+
+bool CommandRing::take(Entry &entry) {
+    if (!consumer_ || closed_) return false;
+    size_t size = 0;
+    switch (consumer_->take(command_.data(), size)) {
+    case Take::empty: return false;
+    case Take::taken: entry = {EntryKind::command, command_.data(), size, monotonic_ns()}; return true;
+    case Take::broken: break;
+    }
+    closed_ = true;
+    consumer_->say(RingState::closed);
+    log(Level::error, "context %u: nonsense in the command ring in resource %" PRIu32 "; it is closed", context_, resource_);
+    return false;
+}
+
+void CommandRing::announce_sleep() {
+    if (consumer_) consumer_->announce_sleep();
+}
+
+void CommandRing::awake() {
+    if (consumer_) consumer_->awake();
+}
+
+} // namespace apir::virgl

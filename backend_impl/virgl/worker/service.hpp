@@ -1,0 +1,36 @@
+// A worker's work: entries of the queue from QEMU, commands of the ring from the guest, and rest in between.
+//
+// Each turn takes what was in the queue when it was looked at, and one command of the ring: neither can keep the other
+// waiting. Before a command of the ring is carried out, the queue is emptied of what came before it: the guest made its
+// resources by way of QEMU, which told of them there before the guest could name them.
+#pragma once
+
+#include "../shared_queue.hpp"
+#include "command_ring.hpp"
+#include "commands.hpp"
+#include "wakefulness.hpp"
+
+namespace apir::virgl {
+
+class Service {
+  public:
+    Service(QueueConsumer &queue, CommandRing &ring, Commands &commands) : queue_(queue), ring_(ring), commands_(commands) {}
+
+    // Returns when the context is closing.
+    void run();
+
+  private:
+    bool serve_queue();
+    bool serve_ring();
+    void rest();
+    void begin_command();
+    void end_command();
+
+    QueueConsumer &queue_;
+    CommandRing &ring_;
+    Commands &commands_;
+    Wakefulness wakefulness_;
+    uint64_t idle_since_ns_ = 0;
+};
+
+} // namespace apir::virgl
