@@ -45,18 +45,23 @@ class LabError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """One thing wrong in a file: where (``key`` is a path such as ``guest.memory_mib``), what, and what to do."""
+    """One thing wrong in a file: where (``key`` is a path such as ``guest.memory_mib``), what, and what to do.
+
+    ``file`` is the one it stands in, where that is not the one that was asked for.
+    """
 
     key: str
     message: str
     hint: str | None = None
     line: int | None = None
+    file: str = ""
 
     def __str__(self) -> str:
         place = f"{self.key}: " if self.key else ""
         line = f"line {self.line}: " if self.line is not None else ""
+        file = f"{self.file}: " if self.file else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{line}{place}{self.message}{hint}"
+        return f"{file}{line}{place}{self.message}{hint}"
 
 
 class ConfigError(LabError):

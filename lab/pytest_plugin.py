@@ -21,12 +21,13 @@ from lab.cli.interruption import interruptible
 from lab.errors import HostError, LabError
 from lab.process import file_tail
 from lab.scenario.expand import expand
-from lab.scenario.file import load_tables, validated
+from lab.scenario.file import validated
 from lab.scenario.listener import LineListener
 from lab.scenario.machine import real_platform
 from lab.scenario.plan import Choice, planned
 from lab.scenario.platform import Platform
 from lab.scenario.runner import RunOutcome, run
+from lab.scenario.source import read_source
 from reports import rendered_report
 
 ASKED_FOR = ("native", "scenario", "gpu")
@@ -114,9 +115,9 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """One item per variant. Raises ``ConfigError`` with everything wrong in the file."""
-        tables = load_tables(self.path)
-        validated(tables, self.path)
-        for variant in expand(tables, self.path):
+        source = read_source(self.path)
+        validated(source)
+        for variant in expand(source):
             yield ScenarioItem.from_parent(self, name=variant.id)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002

@@ -31,9 +31,11 @@ def reproduce_script(record: RunRecord) -> str:
     notes, files = [], []
     for number, scenario in enumerate(record.scenarios):
         variable = f"scenario{number}"
-        original, copied = shlex.quote(scenario.path), shlex.quote(scenario.copy_path)
+        copied = shlex.quote(scenario.copy_path)
+        files_of_it = [(scenario.path, scenario.sha256), *((base.path, base.sha256) for base in scenario.bases)]
+        unchanged = " && ".join(f'[ "$(sha256sum < {shlex.quote(path)} 2>/dev/null)" = "{sha}  -" ]' for path, sha in files_of_it)
         notes.append(
-            f'{variable}={original}\n[ "$(sha256sum < "${variable}" 2>/dev/null)" = "{scenario.sha256}  -" ] || '
+            f"{variable}={shlex.quote(scenario.path)}\n{{ {unchanged}; }} || "
             f'{{ echo "note: {scenario.name}: using the copy in the bundle" >&2; {variable}="$bundle"/{copied}; }}\n'
         )
         files.append(f'"${variable}"')

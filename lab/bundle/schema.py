@@ -157,14 +157,25 @@ class PackagesRecord(Record):
     drift: tuple[str, ...] = ()
 
 
+class FileRecord(Record):
+    """A file that a scenario file extends."""
+
+    path: str
+    sha256: str
+
+
 class ScenarioRecord(Record):
-    """A scenario file of the run, with the options that were applied to it. ``copy_path`` is within the bundle."""
+    """A scenario file of the run, with the options that were applied to it.
+
+    ``copy_path`` is within the bundle: the file as it is, or what came of it and those it extends (``bases``).
+    """
 
     name: str
     description: str = ""
     path: str
     sha256: str
     copy_path: str
+    bases: tuple[FileRecord, ...] = ()
 
 
 class HostRecord(Record):

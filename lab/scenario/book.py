@@ -22,6 +22,7 @@ from lab.bundle.schema import (
     SCENARIOS,
     BootRecord,
     CapabilityRecord,
+    FileRecord,
     HostRecord,
     PackagesRecord,
     RunRecord,
@@ -31,11 +32,14 @@ from lab.bundle.schema import (
 )
 from lab.bundle.writer import BundleWriter, write_whole
 from lab.deadline import Deadline
+from lab.elf import sha256
 from lab.errors import LabError
 from lab.paths import PROJECT
 from lab.process import finish
 from lab.scenario.expand import Variant
 from lab.scenario.plan import Choice, PlannedScenario
+from lab.scenario.source import whole_tables
+from lab.scenario.toml_text import toml_text
 
 GIT_S = 10.0
 EXIT_STATUS = {Status.PASSED: 0, Status.FAILED: 1, Status.ERROR: 2, Status.INTERRUPTED: 2, Status.RUNNING: 2, Status.SKIPPED: 3}
@@ -161,16 +165,26 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
 def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
     """The scenario with its copy put into the bundle; a path within the project is kept relative to it."""
     copied = f"{SCENARIOS}/{entry.scenario.name}.toml"
-    shutil.copyfile(entry.path, folder / copied)
-    path = entry.path.resolve()
-    shown = path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path
+    bases = [layer.path for layer in entry.source.layers[:-1]]
+    if bases:
+        names = " and ".join(shown(path) for path in (entry.path, *bases))
+        write_whole(folder / copied, f"# put together from {names}\n{toml_text(whole_tables(entry.source))}")
+    else:
+        shutil.copyfile(entry.path, folder / copied)
     return ScenarioRecord(
         name=entry.scenario.name,
         description=entry.scenario.description,
-        path=str(shown),
+        path=shown(entry.path),
         sha256=entry.sha256,
         copy_path=copied,
+        bases=tuple(FileRecord(path=shown(path), sha256=sha256(path)) for path in bases),
     )
+
+
+def shown(path: Path) -> str:
+    """A path, within the project relative to it."""
+    whole = path.resolve()
+    return str(whole.relative_to(PROJECT) if whole.is_relative_to(PROJECT) else whole)
 
 
 def host_record() -> HostRecord:

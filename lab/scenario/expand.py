@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.errors import ConfigError, ConfigProblem
-from lab.scenario.file import Tables, axis_path, flattened, laid_over, overridden, validated
+from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
+from lab.scenario.matrix import Axes, axis_path, combinations
 from lab.scenario.model import AxisValue, Scenario
+from lab.scenario.source import VARIANTS, Source
 
 ONLY_VARIANT = "default"
 CHOSEN_PER_PROGRAM = frozenset({"capset", "data_path", "environment"})
@@ -32,23 +34,23 @@ class Variant:
         return f"{sorted(guest.items())} {rest}"
 
 
-def expand(tables: Tables, path: Path) -> tuple[Variant, ...]:
-    """All variants of checked tables, in the order of the file. Raises ``ConfigError``."""
-    matrix = list(flattened(tables.get("matrix", {})))
-    plain = {key: value for key, value in tables.items() if key not in {"matrix", "variants"}}
+def expand(source: Source) -> tuple[Variant, ...]:
+    """All variants of a checked file, in its order. Raises ``ConfigError``."""
+    tables = complete_tables(source.tables)
+    plain = {key: value for key, value in tables.items() if key not in {MATRIX, VARIANTS}}
     variants = []
-    for named, values in itertools.product(tables.get("variants") or ({},), list(itertools.product(*(each for _, each in matrix)))):
-        point = tuple(zip((axis for axis, _ in matrix), values, strict=True))
+    for named, point in itertools.product(tables.get(VARIANTS) or ({},), combinations(tables.get(MATRIX))):
         here = laid_over(plain, {key: value for key, value in named.items() if key != "name"})
         for axis, value in point:
             here = overridden(here, axis_path(axis) or axis, value)
         words = "-".join(filter(None, (named.get("name"), variant_id(point) if point else "")))
-        variants.append(Variant(words or ONLY_VARIANT, validated(here, path), point))
-    _refuse_equal_ids(variants, path)
+        scenario = validated(replace(source, tables=here, settings=()))
+        variants.append(Variant(words or ONLY_VARIANT, scenario, point))
+    _refuse_equal_ids(variants, source.path)
     return tuple(variants)
 
 
-def variant_id(point: Sequence[tuple[str, AxisValue]]) -> str:
+def variant_id(point: Axes) -> str:
     """Words of the values, joined: ``apir-copied``. Numbers and truths take their axis along: ``cpus-4``."""
     return "-".join(_word(axis, value) for axis, value in point) or ONLY_VARIANT
 

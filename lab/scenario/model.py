@@ -8,9 +8,9 @@ travel through the rest of the lab. A new section is a new model here and nothin
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from lab.qemu.command import Gpu
@@ -105,6 +105,20 @@ class Implementation(Section):
 
 
 AxisValue = str | int | float | bool
+Axis = Annotated[tuple[AxisValue, ...], Field(strict=False, min_length=1)]
+Entries = Annotated[tuple[dict[str, AxisValue], ...], Field(strict=False)]
+
+
+class Matrix(Section):
+    """Axes, by key path or its unambiguous last word, with their values; every combination is a variant."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Axis] = Field(init=False)
+
+    include: Entries = ()
+    """Values that are added to every combination they do not contradict; an entry that fits none is a variant of its own."""
+    exclude: Entries = ()
+    """Combinations with all these values are left out."""
 
 
 class VariantTable(Section):
@@ -122,11 +136,13 @@ class Scenario(Section):
     """One scenario file."""
 
     name: str
+    """What the scenario is called; a file opens with a line such as name = "smoke"."""
     description: str = ""
+    """What it is for, in a line."""
     timeout_s: Seconds = 900.0
     """For one boot and all that is checked in it; building images and payloads does not count."""
-    matrix: dict[str, Annotated[tuple[AxisValue, ...], Field(strict=False, min_length=1)]] = Field(default_factory=dict)
-    """Key path (or its unambiguous last word) → values; every combination is a variant."""
+    matrix: Matrix = Matrix()
+    """Axes whose combinations are variants."""
     variants: Annotated[tuple[VariantTable, ...], Field(strict=False)] = ()
     """Variants one by one; with a matrix, every combination of both."""
     host: Host = Host()
@@ -140,10 +156,32 @@ class Scenario(Section):
     def _is_not_empty(cls, checks: tuple[Check, ...], info: ValidationInfo) -> tuple[Check, ...]:
         variants = info.data.get("variants", ())
         if not checks and not (variants and all(variant.checks for variant in variants)):
-            raise PydanticCustomError("missing", "is missing", {})
+            raise PydanticCustomError("no_checks", "is missing", {"hint": 'add at least [[checks]] with kind = "state"'})
         return checks
 
     @field_validator("name")
     @classmethod
     def _is_a_word(cls, name: str) -> str:
         return word(name)
+
+
+class Defaults(Section):
+    """Settings that hold where neither the file, nor one that extends it, nor a variant has its own."""
+
+    host: Host = Host()
+    guest: Guest = Guest()
+    implementation: Implementation = Implementation()
+    checks: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Parameters for every check of a kind, by the kind: ``[defaults.checks.ops]``."""
+
+
+class ScenarioFile(Scenario):
+    """All that a scenario file may hold: the scenario, and how it is put together."""
+
+    extends: str = ""
+    """Another scenario file, relative to this one. Tables merge key by key, lists are replaced as a whole; name and description
+    are not inherited. The other file's relative paths start at its own folder."""
+    defaults: Defaults = Defaults()
+    """What holds where nothing else is said."""
+    add_checks: Checks = ()
+    """Checks behind those of the file that is extended (or behind the file's own)."""

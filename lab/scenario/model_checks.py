@@ -30,7 +30,7 @@ class OpsCheck(Section):
     kind: Literal["ops"]
     program: Literal["test-backend-ops"] = "test-backend-ops"
     ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-    """Operations, by ggml's names."""
+    """Operations by ggml's names, as in ops = ["ADD", "MUL_MAT"]."""
     patterns: Patterns = ()
     """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1

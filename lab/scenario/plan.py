@@ -9,19 +9,25 @@ from pathlib import Path
 from lab.elf import sha256
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.expand import Variant, boots, chosen, expand
-from lab.scenario.file import load_tables, validated
+from lab.scenario.file import validated
 from lab.scenario.keyword import keyword_matcher
 from lab.scenario.model import Scenario
+from lab.scenario.source import Source, read_source
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedScenario:
     """One scenario file and the variants of it that were chosen."""
 
-    path: Path
+    source: Source
     sha256: str
     scenario: Scenario
     variants: tuple[Variant, ...]
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
 
     @property
     def boots(self) -> tuple[tuple[Variant, ...], ...]:
@@ -54,11 +60,11 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
     matches = keyword_matcher(choice.keyword)
     plan = []
     for path in scenario_files(paths):
-        tables = load_tables(path, choice.settings)
-        scenario = validated(tables, path, choice.settings)
-        variants = chosen(expand(tables, path), choice.variants, matches, path)
+        source = read_source(path, choice.settings)
+        scenario = validated(source)
+        variants = chosen(expand(source), choice.variants, matches, path)
         if variants:
-            plan.append(PlannedScenario(path, sha256(path), scenario, variants))
+            plan.append(PlannedScenario(source, sha256(path), scenario, variants))
     if not plan:
         problem = ConfigProblem("", "no variant is left to run", f"-k {choice.keyword!r} matches none of scenario/variant")
         raise ConfigError(", ".join(map(str, paths)), [problem])

@@ -9,44 +9,52 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from lab.scenario.problem import meant
+
 BUILTIN = "builtin"
 HOST_LIBRARIES = ("cpu", "vulkan")
+LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES)
+"""What may stand where otherwise a path does."""
+PATH_HINT = 'a path, relative to the scenario file; "builtin" is ours'
+LIBRARY_HINT = f"{', '.join(HOST_LIBRARIES)} or the path of a ggml backend library"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Section(BaseModel):
     """A table of a scenario file: frozen, strictly typed, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-def existing_file(value: str, info: ValidationInfo) -> str:
+def existing_file(value: str, info: ValidationInfo, hint: str) -> str:
     """``value`` as an absolute path, which must name a file; relative ones start at the scenario file's folder."""
     folder = info.context.get("folder", Path()) if info.context else Path()
     path = (folder / Path(value).expanduser()).resolve()
     if not path.is_file():
-        raise PydanticCustomError("no_file", "there is no file {path}", {"path": str(path)})
+        raise PydanticCustomError("no_file", "there is no file {path}", {"path": str(path), "hint": hint})
     return str(path)
 
 
 def builtin_or_file(value: str, info: ValidationInfo) -> str:
     """``builtin``, or the path of a file that exists."""
-    return value if value == BUILTIN else existing_file(value, info)
+    return value if value == BUILTIN else existing_file(value, info, PATH_HINT)
 
 
 def known_image(value: str, info: ValidationInfo) -> str:
     """The name of an image there is a recipe for."""
     images = info.context.get("images") if info.context else None
     if images is not None and value not in images:
-        raise PydanticCustomError("no_image", "there is no image {name}", {"name": repr(value)})
+        raise PydanticCustomError(
+            "no_image", "there is no image {name}", {"name": repr(value), "hint": meant(value, sorted(images))}
+        )
     return value
 
 
 def known_ggml_library(value: str, info: ValidationInfo) -> str:
     """``cpu``, ``vulkan`` or the path of a file that exists."""
     if not value:
-        raise PydanticCustomError("no_library", "a host ggml library is needed", {})
-    return value if value in HOST_LIBRARIES else existing_file(value, info)
+        raise PydanticCustomError("no_library", "a host ggml library is needed", {"hint": LIBRARY_HINT})
+    return value if value in HOST_LIBRARIES else existing_file(value, info, LIBRARY_HINT)
 
 
 def word(name: str) -> str:

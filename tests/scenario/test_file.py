@@ -8,11 +8,12 @@ from lab.errors import ConfigError
 from lab.paths import SCENARIOS
 from lab.scenario import load
 from lab.scenario.expand import boots, expand
-from lab.scenario.file import KeyLines, load_tables
 from lab.scenario.keyword import keyword_matcher
-from lab.scenario.model import Capset
+from lab.scenario.lines import KeyLines
+from lab.scenario.model import Capset, Matrix
 from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
+from lab.scenario.source import read_source
 
 GOOD = """\
 name = "good"
@@ -89,9 +90,9 @@ def test_every_problem_of_a_file_is_told_at_once_with_line_key_and_hint(tmp_path
         "line 19: guest.cpus: input should be greater than or equal to 1, not 0",
         "line 20: guest.capset: input should be 'venus' or 'apir', not 'vens'",
         f"line 23: implementation.guest: there is no file {tmp_path}/no-such-payload.so",
-        "line 27: checks[0].patern: unknown key (did you mean patterns?)",
-        "line 30: checks[1].kind: no such kind of check (one of state, ops, catalog, speed, fault)",
-        "line 32: checks[2].ops: is missing (operations by ggml's names",
+        "line 27: checks[0].patern: unknown key (known are kind, deadline_s",
+        "line 30: checks[1].kind: no such kind of check (one of state, ops, ",
+        "line 32: checks[2].ops: is missing (Operations by ggml's names",
         "line 34: checks[2].program: input should be 'test-backend-ops', not 'test-frontend-ops'",
         "line 35: checks[2].patterns: '(' is no regular expression: missing )",
         "line 36: checks[2].min_cases: input should be a valid integer, not '12'",
@@ -123,7 +124,7 @@ def test_empty_library_is_refused(tmp_path: Path) -> None:
         ("guest.cpus=four", "--set guest.cpus: input should be a valid integer, not 'four'"),
         ("gest.cpus=4", "gest: unknown key (did you mean guest?)"),
         ("guest", "is no setting (write --set key=value"),
-        ("checks.7.kind=state", "checks.7.kind: there is nothing of this name to set"),
+        ("checks.7.kind=state", "checks[7].kind: there is nothing of this name to set"),
     ],
 )
 def test_wrong_setting_is_told_as_one(tmp_path: Path, setting: str, expected: str) -> None:
@@ -144,29 +145,29 @@ def test_settings_override_the_file(tmp_path: Path) -> None:
 def test_matrix_gives_variants_whose_ids_read_like_words(tmp_path: Path) -> None:
     text = GOOD + '\n[matrix]\ncapset = ["venus", "apir"]\ndata_path = ["shared", "copied"]\n"guest.cpus" = [1, 2]\n'
     path = written(tmp_path, text)
-    variants = expand(load_tables(path), path)
+    variants = expand(read_source(path))
     assert [one.id for one in variants][:3] == ["venus-shared-cpus-1", "venus-shared-cpus-2", "venus-copied-cpus-1"]
     assert len(variants) == 8
     assert variants[-1].scenario.guest.cpus == 2
-    assert variants[-1].scenario.matrix == {}
+    assert variants[-1].scenario.matrix == Matrix()
 
 
 def test_one_boot_serves_what_only_a_programs_environment_tells_apart(tmp_path: Path) -> None:
     text = GOOD + '\n[matrix]\ncapset = ["venus", "apir"]\ncpus = [1, 2]\n'
     path = written(tmp_path, text)
-    groups = boots(expand(load_tables(path), path))
+    groups = boots(expand(read_source(path)))
     assert [[one.id for one in group] for group in groups] == [["venus-cpus-1", "apir-cpus-1"], ["venus-cpus-2", "apir-cpus-2"]]
 
 
 def test_scenario_without_matrix_has_one_variant(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
-    assert [one.id for one in expand(load_tables(path), path)] == ["default"]
+    assert [one.id for one in expand(read_source(path))] == ["default"]
 
 
 def test_variants_that_would_be_called_the_same_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD + '\n[matrix]\ncapset = ["venus", "venus"]\n')
     with pytest.raises(ConfigError, match="several variants would be called venus"):
-        expand(load_tables(path), path)
+        expand(read_source(path))
 
 
 def test_unknown_variant_and_empty_choice_are_told(tmp_path: Path) -> None:
@@ -233,7 +234,7 @@ def test_the_projects_own_scenarios_load() -> None:
 
 def test_smoke_asks_for_both_capsets_in_one_boot_and_for_enough() -> None:
     path = SCENARIOS / "smoke.toml"
-    variants = expand(load_tables(path), path)
+    variants = expand(read_source(path))
     assert [one.id for one in variants] == ["venus-shared", "apir-copied"]
     assert len(boots(variants)) == 1
     assert [(one.scenario.guest.capset, one.scenario.guest.data_path) for one in variants] == [
@@ -268,7 +269,7 @@ kind = "state"
 def test_named_variants_lay_their_settings_over_the_files(tmp_path: Path) -> None:
     path = written(tmp_path, VARIANTS)
     load(path)
-    one, two = expand(load_tables(path), path)
+    one, two = expand(read_source(path))
     assert (one.id, two.id) == ("one", "two")
     assert (one.scenario.guest.capset, one.scenario.guest.data_path) == ("apir", "copied")
     assert [check.kind for check in one.scenario.checks] == ["state"]
@@ -278,7 +279,7 @@ def test_named_variants_lay_their_settings_over_the_files(tmp_path: Path) -> Non
 
 def test_named_variants_and_matrix_combine(tmp_path: Path) -> None:
     path = written(tmp_path, VARIANTS.replace("[host.environment]", "[matrix]\ncpus = [1, 2]\n\n[host.environment]"))
-    assert [variant.id for variant in expand(load_tables(path), path)] == ["one-cpus-1", "one-cpus-2", "two-cpus-1", "two-cpus-2"]
+    assert [variant.id for variant in expand(read_source(path))] == ["one-cpus-1", "one-cpus-2", "two-cpus-1", "two-cpus-2"]
 
 
 def test_problems_of_named_variants_are_told_with_their_place(tmp_path: Path) -> None:
