@@ -71,6 +71,8 @@ class FindingKind(StrEnum):
     FAULT_MISHANDLED = "fault mishandled"
     WORKER_LOST = "worker lost"
     LOST_SUPPORT = "lost support"
+    SLOW = "slow"
+    MEMORY_GROWTH = "memory growth"
     WRONG_DATA_PATH = "wrong data path"
     WRONG_CAPSET = "wrong capset"
 
