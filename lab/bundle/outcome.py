@@ -98,6 +98,7 @@ class CaseResult:
         outcome: how it ended.
         message: what was said about it; empty for most passes.
         since_previous_ms: time between the result before this one (or the start) and this.
+        digest: of every bit of what it computed; empty where that is not known.
     """
 
     case: str
@@ -106,3 +107,4 @@ class CaseResult:
     outcome: Outcome
     message: str = ""
     since_previous_ms: float = 0.0
+    digest: str = ""

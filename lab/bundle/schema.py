@@ -19,6 +19,7 @@ SCHEMA = 1
 RUN = "run.json"
 RESULTS = "results.jsonl"
 CALLS = "calls.jsonl"
+SUPPORT = "support.csv"
 JUNIT = "junit.xml"
 PAGE = "index.html"
 SUMMARY = "summary.md"
@@ -215,7 +216,7 @@ class RunRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A judged case. ``at_s`` counts from the start of the run."""
+    """A judged case. ``at_s`` counts from the start of the run, ``digest`` is of every bit of its results where it is known."""
 
     scenario: str
     variant: str
@@ -228,6 +229,7 @@ class CaseRow:
     since_previous_ms: float
     at_s: float
     kind: Literal["case"] = "case"
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,27 @@ class CallRow:
     status: int
     bytes_out: int
     bytes_in: int
+
+
+class Supported(StrEnum):
+    """What a side says of a case when it is asked whether it computes it."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "not heard"
+
+
+@dataclass(frozen=True, slots=True)
+class SupportRow:
+    """A line of the truth table: what the host library says natively, what the remote device says, and whether they agree."""
+
+    scenario: str
+    variant: str
+    case: str
+    op: str
+    native: str
+    remote: str
+    agree: bool
 
 
 ResultRow = CaseRow | FactRow | FindingRow

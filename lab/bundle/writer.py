@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 from lab.bundle.outcome import CaseResult, Finding
-from lab.bundle.schema import CALLS, LOGS, RESULTS, RUN, SCENARIOS, CallRow, CaseRow, FactRow, FindingRow, ResultRow, RunRecord
+from lab.bundle.schema import (
+    CALLS,
+    LOGS,
+    RESULTS,
+    RUN,
+    SCENARIOS,
+    SUPPORT,
+    CallRow,
+    CaseRow,
+    FactRow,
+    FindingRow,
+    ResultRow,
+    RunRecord,
+    Supported,
+    SupportRow,
+)
 
 
 def run_id(name: str, moment: datetime) -> str:
@@ -81,6 +97,14 @@ class BundleWriter:
         """Append one row to the calls. Many at once are flushed with the last of them."""
         self._append(self._calls, row, flush=flush)
 
+    def support(self, row: SupportRow) -> None:
+        """Append one line to the truth table, which is there as soon as it has one."""
+        with self._lock, open(self.folder / SUPPORT, "a", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            if not file.tell():
+                lines.writerow(field.name for field in fields(SupportRow))
+            lines.writerow((*astuple(row)[:-1], "yes" if row.agree else "no"))
+
     def flush_calls(self) -> None:
         """Bring the calls appended so far to disk."""
         with self._lock:
@@ -115,6 +139,7 @@ class CheckWriter:
             result.message,
             result.since_previous_ms,
             self._bundle.at_s,
+            digest=result.digest,
         )
         self._bundle.result(row)
 
@@ -122,6 +147,11 @@ class CheckWriter:
         """Something was looked at; returns ``ok``."""
         self._bundle.result(FactRow(*self._place, name, expected, seen, ok, self._bundle.at_s))
         return ok
+
+    def support(self, case: str, op: str, native: Supported, remote: Supported) -> None:
+        """Both sides have said whether they compute a case."""
+        scenario, variant, _ = self._place
+        self._bundle.support(SupportRow(scenario, variant, case, op, native, remote, native is remote))
 
     def finding(self, finding: Finding) -> None:
         """Something is wrong."""

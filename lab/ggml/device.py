@@ -65,15 +65,34 @@ def device_named(ggml: Ggml, name: str) -> OpenDevice:
     raise GgmlError("ggml_backend_dev_get", f"no device {name!r}; there are {[device.facts.name for device in devices]}")
 
 
-def device_of_library(ggml: Ggml, path: str) -> OpenDevice:
-    """The first device of a backend library, which is loaded for it and joins the registry."""
-    registry = ggml.call("ggml_backend_load", os.fsencode(path))
+def device_of_library(ggml: Ggml, path: str, symbol: str | None = None) -> OpenDevice:
+    """The first device of a backend library, which is loaded for it and joins the registry.
+
+    Args:
+        ggml: the registry's library.
+        path: of the backend library.
+        symbol: the function that gives its registry, where that is not what ggml itself looks for.
+    """
+    registry = registered(ggml, path, symbol) if symbol else ggml.call("ggml_backend_load", os.fsencode(path))
     if not registry:
         raise GgmlError("ggml_backend_load", f"{path} is no backend library, or does not run on this processor")
     if not ggml.call("ggml_backend_reg_dev_count", registry):
         raise GgmlError("ggml_backend_load", f"{path} has no device")
     address = ggml.made("ggml_backend_reg_dev_get", registry, 0)
     return next(device for device in listed_devices(ggml) if device.address == address)
+
+
+def registered(ggml: Ggml, path: str, symbol: str) -> int:
+    """Load a library and put what a function of it returns into ggml's registry. Raises ``GgmlError``."""
+    try:
+        function = getattr(ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL), symbol)
+    except (OSError, AttributeError) as error:
+        raise GgmlError("dlopen", str(error)) from error
+    function.restype = ctypes.c_void_p
+    registry = function()
+    if registry:
+        ggml.call("ggml_backend_register", registry)
+    return int(registry or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +113,17 @@ class Backend:
         return allocated_buffer(self.device, context, arena_context)
 
     def use_threads(self, count: int) -> None:
-        """Set the number of threads. Raises ``GgmlError`` for a backend that knows none."""
+        """Set the number of threads of a backend that computes on them; others have none, and nothing is done."""
         ggml = self.device.ggml
         registry = ggml.made("ggml_backend_dev_backend_reg", self.device.address)
         address = ggml.call("ggml_backend_reg_get_proc_address", registry, b"ggml_backend_set_n_threads")
-        if not address:
-            raise GgmlError("ggml_backend_reg_get_proc_address", "this backend has no number of threads to set")
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(address)(self.address, count)
+        if address:
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(address)(self.address, count)
 
 
 @contextlib.contextmanager
 def opened_backend(device: OpenDevice, *, threads: int | None = None) -> Iterator[Backend]:
-    """A backend of the device; freed at the end. ``threads`` is for backends that compute on the CPU."""
+    """A backend of the device; freed at the end. ``threads`` is for those that compute on the CPU."""
     ggml = device.ggml
     backend = Backend(device, ggml.made("ggml_backend_dev_init", device.address, None))
     try:

@@ -36,6 +36,7 @@ LETTERS: dict[str, Any] = {
 REGISTRY_FUNCTIONS = """
 ggml_backend_load_all v
 ggml_backend_load ps
+ggml_backend_register vp
 ggml_backend_dev_count z
 ggml_backend_dev_get pz
 """

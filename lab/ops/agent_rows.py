@@ -7,10 +7,12 @@ the first without a row. They are run again one by one; the first without a row 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lab.bundle.outcome import Outcome
 from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.catalog import case_named
@@ -26,8 +28,19 @@ class AgentFailed(LabError):
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """How a start of the agent ended before its end, found out by who watched it."""
+
+    outcome: Outcome
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class AgentRow:
-    """One case as the agent told it. ``duration_ns`` is its share of the batch's computation."""
+    """One case as the agent told it. ``duration_ns`` is its share of the batch's computation.
+
+    ``lost_as`` is what a lost case was.
+    """
 
     case: str
     outcome: str
@@ -35,6 +48,7 @@ class AgentRow:
     duration_ns: int = 0
     batch: int = 0
     text: str = ""
+    lost_as: Outcome = Outcome.GUEST_CRASH
 
     @property
     def supported(self) -> bool | None:
@@ -44,7 +58,7 @@ class AgentRow:
 
 @dataclass(slots=True)
 class AgentStream:
-    """Takes the agent's output line by line."""
+    """Takes the agent's output line by line. ``started`` is what the shell said of the process, ``pid`` what it says itself."""
 
     rows: list[AgentRow] = field(default_factory=list)
     device: Device | None = None
@@ -53,6 +67,14 @@ class AgentStream:
     ended: bool = False
     exit_status: int | None = None
     remarks: list[str] = field(default_factory=list)
+    started: int | None = None
+    lost: str = ""
+    cut: Cut | None = None
+
+    @property
+    def why(self) -> str:
+        """What is known of an end before the end."""
+        return self.cut.why if self.cut else " · ".join(self.remarks[-3:])
 
     def feed(self, line: str) -> None:
         """One line, with or without its end."""
@@ -64,6 +86,10 @@ class AgentStream:
             self.others = tuple(Device(**other) for other in record["others"])
         elif "end" in record:
             self.ended = True
+        elif "lost" in record:
+            self.lost = record["lost"]
+        elif self.started is None and (match := re.fullmatch(r"pid (\d+)\s*", line)):
+            self.started = int(match[1])
         elif line.strip():
             self.remarks.append(line.rstrip())
 
@@ -83,6 +109,10 @@ def _record(line: str) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
+def ignored(_stream: AgentStream, _cases: Sequence[str]) -> None:
+    """Nobody wants to know."""
+
+
 Attempt = Callable[[Sequence[str], int], AgentStream]
 """Runs the agent once on cases, so many together at most, and gives what it told; not ``ended`` when it was cut off."""
 
@@ -92,14 +122,27 @@ def in_order(cases: Sequence[str]) -> tuple[str, ...]:
     return tuple(case.id for case in ordered(case_named(name) for name in cases))
 
 
-def all_rows(cases: Sequence[str], attempt: Attempt, *, max_lost: int = MAX_LOST) -> tuple[AgentRow, ...]:
+def all_rows(
+    cases: Sequence[str],
+    attempt: Attempt,
+    *,
+    max_lost: int = MAX_LOST,
+    on_unexplained: Callable[[AgentStream, Sequence[str]], None] = ignored,
+) -> tuple[AgentRow, ...]:
     """A row for every case, in the agent's order; those that ended the process have the outcome ``lost``.
+
+    Args:
+        cases: ids.
+        attempt: runs the agent once.
+        max_lost: how many cases may end the process.
+        on_unexplained: told of a start that was cut off during these cases, none of which ended the process when alone.
 
     Raises:
         AgentFailed: it never told its device, or lost more than ``max_lost`` cases.
     """
     pending, rows, lost = list(in_order(cases)), list[AgentRow](), 0
     suspects = 0
+    cut: tuple[AgentStream, tuple[str, ...]] | None = None
     while pending:
         part = pending[:suspects] if suspects else pending
         stream = attempt(part, 1 if suspects else BATCH_CASES)
@@ -108,13 +151,21 @@ def all_rows(cases: Sequence[str], attempt: Attempt, *, max_lost: int = MAX_LOST
         rows += stream.rows
         del pending[: len(stream.rows)]
         if stream.ended:
-            suspects = 0
+            if cut is not None:
+                on_unexplained(*cut)
+            suspects, cut = 0, None
         elif suspects:
-            lost += 1
-            rows.append(AgentRow(pending.pop(0), LOST, text=" · ".join(stream.remarks[-3:])))
+            lost, cut = lost + 1, None
+            rows.append(lost_row(pending.pop(0), stream))
             suspects -= len(stream.rows) + 1
         else:
             suspects = min(BATCH_CASES, len(pending))
+            cut = (stream, tuple(pending[:suspects]))
         if lost > max_lost:
             raise AgentFailed(f"{lost} cases ended the process, the last was {rows[-1].case}: {rows[-1].text}")
     return tuple(rows)
+
+
+def lost_row(case: str, stream: AgentStream) -> AgentRow:
+    """The row of a case that ended the process, or during which it was ended."""
+    return AgentRow(case, LOST, text=stream.why, lost_as=stream.cut.outcome if stream.cut else Outcome.GUEST_CRASH)

@@ -51,15 +51,17 @@ def case_named(text: str) -> Case:
     return parsed(text, FAMILY_OF)
 
 
-def drawn_share(cases: Sequence[Case], seed: int, one_in: int) -> tuple[Case, ...]:
-    """About one case in ``one_in``, at least one of every operation, the same for the same seed."""
+def drawn_share(cases: Sequence[Case], seed: int, share: float) -> tuple[Case, ...]:
+    """That part of the cases, at least one of every operation, the same for the same seed."""
+    if share >= 1:
+        return tuple(cases)
 
     def rank(case: Case) -> bytes:
         return hashlib.blake2b(f"{seed}\0{case.id}".encode(), digest_size=8).digest()
 
     ranked = sorted(cases, key=rank)
     first = {case.op: case for case in reversed(ranked)}
-    chosen = {case.id for case in (*ranked[: len(ranked) // one_in], *first.values())}
+    chosen = {case.id for case in (*ranked[: int(len(ranked) * share)], *first.values())}
     return tuple(case for case in cases if case.id in chosen)
 
 

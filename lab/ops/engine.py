@@ -24,6 +24,7 @@ from lab.ggml.tensor import VIEWS, Context, Shape, block_of, new_context, packed
 from lab.ggml.types import Bytes, Type
 from lab.ops.build import Builder, Value
 from lab.ops.case import Case
+from lab.ops.catalog import case_named
 from lab.ops.data import Source, filled
 
 CONTEXT_BYTES = 8 << 20
@@ -35,6 +36,12 @@ BATCH_CASES = 128
 UNWRITTEN = 0xA5
 DIGEST_BYTES = 16
 COMPUTED, UNSUPPORTED, ERROR = "computed", "unsupported", "error"
+SMALLEST = "SCALE(ne=1,x=2.0)"
+"""Computed when a case was not, to tell a device that cannot do the case from one that does nothing any more."""
+
+
+class DeviceLost(LabError):
+    """The device does not even compute the smallest case any more: what it says of any other means nothing."""
 
 
 class Asked(Protocol):
@@ -220,13 +227,28 @@ class Engine:
     batches: int = 0
 
     def run(self, cases: Iterable[Case]) -> Iterator[Result]:
-        """Results in the order of the cases; those of a batch come together."""
+        """Results in the order of the cases; those of a batch come together.
+
+        Raises:
+            DeviceLost: nothing is computed any more; the results of the batch in which it happened do not come.
+        """
         for (rounds, transfer), group in groupby(cases, key=lambda case: case.travels):
             pending = list(group)
             while pending:
                 done = self._run_batch(pending, rounds, transfer)
+                if any(result.outcome != COMPUTED for result in done):
+                    self.require_life()
                 del pending[: len(done)]
                 yield from done
+
+    def require_life(self) -> None:
+        """Compute the smallest case, asking nobody whether it is supported. Raises ``DeviceLost`` when that fails."""
+        with new_contexts(self.backend.device.ggml) as contexts:
+            built = built_case(contexts, case_named(SMALLEST), None, last_tensor(contexts.nodes))
+            try:
+                self._compute(contexts, (built,), 1, 0)
+            except LabError as error:
+                raise DeviceLost(f"the device computes nothing any more: {error.message}") from error
 
     def _run_batch(self, cases: Sequence[Case], rounds: int, transfer: int) -> list[Result]:
         """As many of the cases, from the first, as travel together. When they fail together, each is tried alone."""
@@ -238,6 +260,7 @@ class Engine:
             try:
                 results |= self._compute(contexts, able, rounds, transfer)
             except LabError as error:
+                self.require_life()
                 if len(able) == 1:
                     results[able[0].case.id] = self._result(able[0].case, ERROR, error.message)
                     able = []

@@ -16,7 +16,7 @@ from typing import Any
 from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.ggml.registry import Device
-from lab.ops.agent_rows import AgentRow, AgentStream, all_rows
+from lab.ops.agent_rows import AgentRow, AgentStream, all_rows, row_from
 from lab.paths import PROJECT
 from lab.process import finish
 
@@ -72,7 +72,16 @@ class NativeRun:
     seed: int
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def compute(self, library: str, cases: Sequence[str], name: str, deadline: Deadline, *, threads: int | None = None) -> Computed:
+    def compute(
+        self,
+        library: str,
+        cases: Sequence[str],
+        name: str,
+        deadline: Deadline,
+        *,
+        threads: int | None = None,
+        symbol: str | None = None,
+    ) -> Computed:
         """Compute cases with a backend library.
 
         Args:
@@ -81,6 +90,7 @@ class NativeRun:
             name: of the files that are left in the folder.
             deadline: for all of it.
             threads: for a library that computes on the CPU.
+            symbol: by which the library registers itself; None: as ggml's own do.
 
         Raises:
             LabError: the library cannot be loaded, or too many cases end the process.
@@ -89,6 +99,7 @@ class NativeRun:
         files.rows.write_bytes(b"")
         files.values.write_bytes(b"")
         words = ["--library", library, *(() if threads is None else ("--threads", str(threads)))]
+        words += [] if symbol is None else ["--symbol", symbol]
         devices: list[Device] = []
 
         def attempt(part: Sequence[str], batch: int) -> AgentStream:
@@ -133,6 +144,13 @@ class NativeRun:
                 stream.feed(line)
                 kept.write(line if line.startswith(ROW_START) else "")
         return stream
+
+
+def rows_of(path: Path) -> dict[str, AgentRow]:
+    """The rows in a file that the agent told them into."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = (row_from(json.loads(line)) for line in lines if line.startswith(ROW_START))
+    return {row.case: row for row in rows}
 
 
 def judged_from(record: Mapping[str, Any]) -> Judged:

@@ -27,7 +27,7 @@ class Shell(Protocol):
     def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
         """Copy a file out of it."""
 
-    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline | None = None) -> int:
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
         """Run a command and hand over its lines as they come."""
 
 

@@ -8,7 +8,7 @@ the CPU backend, goldens) holds for them, too. Where it is not, the results are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.ggml.registry import Device
@@ -32,6 +32,7 @@ class Excuse:
     reason: str
 
 
+EXCUSED = "excused"
 TRANSPARENCY, GOLDEN, ERROR = "transparency", "golden", "NMSE"
 EXCUSES = tuple(
     Excuse(case, "CPU", (TRANSPARENCY, GOLDEN, ERROR), BROKEN_COUNT) for case in ("COUNT_EQUAL()", "COUNT_EQUAL(values=1)")
@@ -48,7 +49,7 @@ class Evidence:
         remote: rows of the remote device.
         judged: of the native run's results.
         fetched: of remote results that were fetched, because their digest was another.
-        lost_as: the outcome of cases that ended the process, which the caller found out from what it left behind.
+        again: rows of the remote device when it computed those again.
     """
 
     library: str
@@ -56,7 +57,7 @@ class Evidence:
     remote: Mapping[str, AgentRow]
     judged: Mapping[str, Judged]
     fetched: Mapping[str, Judged]
-    lost_as: Outcome = Outcome.GUEST_CRASH
+    again: Mapping[str, AgentRow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def truth_table(native: Mapping[str, AgentRow], remote: Mapping[str, AgentRow]) 
 
 def results(cases: Iterable[str], evidence: Evidence) -> tuple[CaseResult, ...]:
     """The verdict on every case that the remote device told."""
-    return tuple(_result(evidence.remote[case], evidence) for case in cases if case in evidence.remote)
+    return tuple(result_of(evidence.remote[case], evidence) for case in cases if case in evidence.remote)
 
 
 def findings(cases: Sequence[str], evidence: Evidence) -> tuple[Finding, ...]:
@@ -120,17 +121,23 @@ def refused_reference(native: Device, remote: Device, remote_registry: str) -> t
     return ()
 
 
-def _result(row: AgentRow, evidence: Evidence) -> CaseResult:
+def settled(row: AgentRow, native: AgentRow | None) -> bool:
+    """Whether the verdict needs nothing but the reference: nothing was computed, or the bits are its own."""
+    return row.outcome != COMPUTED or (native is not None and native.digest == row.digest)
+
+
+def result_of(row: AgentRow, evidence: Evidence) -> CaseResult:
+    """The verdict on one case."""
     case = case_named(row.case)
     params = row.case[len(case.op) + 1 : -1]
     outcome, message = _verdict(row, evidence)
-    return CaseResult(row.case, case.op, params, outcome, message, row.duration_ns / 1e6)
+    return CaseResult(row.case, case.op, params, outcome, message, row.duration_ns / 1e6, row.digest)
 
 
 def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
     native = evidence.native.get(row.case)
     if row.outcome == LOST:
-        return evidence.lost_as, row.text
+        return row.lost_as, row.text
     if row.supported is None:
         return Outcome.FAIL, f"the remote device failed: {row.text}"
     if native is None or native.supported is None:
@@ -141,13 +148,26 @@ def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
         return Outcome.UNSUPPORTED, ""
     same = native.digest == row.digest
     said = (evidence.judged if same else evidence.fetched).get(row.case)
-    complaints = [] if same else [(TRANSPARENCY, f"other bits than the host library's own ({row.digest} for {native.digest})")]
+    complaints = [] if same else [(TRANSPARENCY, _other_bits(row, native, evidence.again.get(row.case)))]
     if said is None:
         complaints.append((ERROR, "its results were not judged"))
     else:
         complaints += [(GOLDEN, f"golden: {said.golden}")] if said.golden_ok is False else []
         complaints += [(ERROR, f"against another build of the CPU backend: {said.against}")] if said.against_ok is False else []
     return _excused(row.case, evidence.library, complaints)
+
+
+def _other_bits(row: AgentRow, native: AgentRow, again: AgentRow | None) -> str:
+    told = f"other bits than the host library's own ({row.digest} for {native.digest})"
+    if again is None:
+        return told
+    second = {row.digest: "the same wrong bits", native.digest: "right"}.get(again.digest, "other wrong bits")
+    return f"{told}; run again: {second}"
+
+
+def excused(result: CaseResult) -> bool:
+    """Whether a case passed by an excuse."""
+    return result.outcome is Outcome.PASS and result.message.startswith(EXCUSED)
 
 
 def _excused(case: str, library: str, complaints: Sequence[tuple[str, str]]) -> tuple[Outcome, str]:
@@ -157,5 +177,5 @@ def _excused(case: str, library: str, complaints: Sequence[tuple[str, str]]) -> 
     if serious:
         return Outcome.FAIL, "; ".join(serious)
     if complaints and excuse is not None:
-        return Outcome.PASS, f"excused ({', '.join(oracle for oracle, _ in complaints)}): {excuse.reason}"
+        return Outcome.PASS, f"{EXCUSED} ({', '.join(oracle for oracle, _ in complaints)}): {excuse.reason}"
     return Outcome.PASS, ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import paths
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
@@ -14,6 +17,7 @@ from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
 from lab.image import guest_image
+from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
 from lab.process import finish
 from lab.qemu.boot import BootSpec
@@ -21,18 +25,50 @@ from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
 from lab.scenario.model import Scenario
-from lab.scenario.platform import BootPlan, Ingredients, Platform
+from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
-from lab.scenario.shipment import shipment
+from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
 
 GGML_PACKAGE = "libggml0"
 CPU_DEVICE = "CPU"
+PLAIN_CPU_BUILDS = ("x64", "sse42")
+"""Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
 
 
 def real_platform() -> Platform:
     """The machine we are on."""
-    return Platform(abilities, prepared, booted, native_cases, process_facts)
+    return Platform(abilities, prepared, booted, native_cases, process_facts, References().of)
+
+
+@dataclass(slots=True)
+class References:
+    """Where references are computed natively, one place for equal wishes: what was computed for one variant holds for the next."""
+
+    known: dict[tuple[ReferenceWish, str], NativeHost] = field(default_factory=dict)
+
+    def of(self, wish: ReferenceWish, ingredients: Ingredients, deadline: Deadline) -> NativeHost:
+        """The place for a wish. Raises ``BuildError`` for a library that is none."""
+        shipped = ingredients.shipment
+        own = shipped.ggml_library if wish.own else ggml_library(wish.library, ingredients.root, deadline)
+        symbol = shipped.registration if wish.own and shipped.registration != DEFAULT_REGISTRATION else None
+        key = (wish, f"{ingredients.root.key} {own.sha256}")
+        if key not in self.known:
+            outside = {path.parent for path in (own.path,) if str(own.path) == own.inside}
+
+            def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
+                binds = (Bind(paths.PROJECT), *map(Bind, sorted(outside)), Bind(folder, writable=True))
+                return ingredients.root.enter(argv, binds=binds, env=env, cwd=paths.PROJECT)
+
+            library = Library(own.inside, symbol, wish.threads)
+            other = other_cpu_library(own.inside)
+            self.known[key] = NativeHost(enter, wish.seed, library, other, dict(wish.environment))
+        return self.known[key]
+
+
+def other_cpu_library(own: str) -> str:
+    """A build of ggml's CPU backend that is another than ``own`` and runs everywhere."""
+    return next(path for name in PLAIN_CPU_BUILDS if (path := f"/{BACKENDS}/libggml-cpu-{name}.so") != own)
 
 
 def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic_core import PydanticCustomError
 
+from lab.ops.case import BadCaseId
+from lab.ops.catalog import case_named
 from lab.ops.upstream import Selection
 from lab.scenario.section import Patterns, Seconds, Section, Words, known_ggml_library
 
@@ -17,12 +20,24 @@ def known_reference(value: str, info: ValidationInfo) -> str:
     return value if value == OWN else known_ggml_library(value, info)
 
 
+def known_cases(cases: tuple[str, ...]) -> tuple[str, ...]:
+    """Ids, each of which must name a case."""
+    for text in cases:
+        try:
+            case_named(text)
+        except BadCaseId as error:
+            raise PydanticCustomError("no_case", "{why}", {"why": error.message}) from error
+    return cases
+
+
 class CatalogCheck(Section):
     """Cases of the lab's own catalog, computed on the remote device and judged by three oracles (``lab ops`` tells the cases)."""
 
     kind: Literal["catalog"]
     ops: Words = ()
     """Operations, by ggml's names; all if absent."""
+    cases: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(known_cases)] = ()
+    """Ids of the only cases that are computed, whether the catalog has them or its families only could; nothing is drawn then."""
     include: Patterns = ()
     """Regular expressions; a case is chosen when one of them is found in its id. All if absent."""
     exclude: Patterns = ()
@@ -42,6 +57,8 @@ class CatalogCheck(Section):
     @property
     def summary(self) -> str:
         """The check in a line."""
+        if self.cases:
+            return f"{len(self.cases)} cases by id, seed {self.seed}, three oracles"
         part = "the catalog" if self.share == 1 else f"{self.share:.0%} of the catalog"
         of = f", of {', '.join(self.ops)}" if self.ops else ""
         return f"at least {self.min_cases} cases of {part}{of}, seed {self.seed}, three oracles"

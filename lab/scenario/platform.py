@@ -16,6 +16,7 @@ from lab.elf import ProcessFacts
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
+from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.scenario.model import Scenario
 from lab.scenario.requirements import HostAbilities
@@ -32,10 +33,10 @@ class GuestShell(Protocol):
     def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
         """Run a command and hand over its lines as they come; exit status, negative for a signal."""
 
-    def put(self, local: Path, remote: str) -> str:
+    def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
         """Ship a file; it arrives as it was (its SHA-256 is returned) or an error is raised."""
 
-    def get(self, remote: str, local: Path) -> str:
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
         """Fetch a file; its SHA-256."""
 
 
@@ -99,6 +100,25 @@ class Ingredients:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceWish:
+    """What results of the catalog must be equal to.
+
+    Args:
+        library: as ``host.ggml_library`` names one.
+        own: whether that is the library that the guest's cases reach.
+        seed: of the data.
+        threads: that it computes with.
+        environment: its variables.
+    """
+
+    library: str
+    own: bool
+    seed: int
+    threads: int
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BootPlan:
     """One machine to start: what it is made of, its environment, where its logs go, and by when it must answer."""
 
@@ -123,6 +143,7 @@ class Platform:
         boot: the booted guest of a plan.
         native_cases: the cases of a selection, from the host root's own ggml; None when the guest's is another one.
         process: facts of a process on the host.
+        reference: where the catalog's cases are computed natively; the same for as long as the platform lasts.
     """
 
     abilities: Callable[[HostRoot, str], HostAbilities]
@@ -130,3 +151,4 @@ class Platform:
     boot: Callable[[BootPlan], AbstractContextManager[Guest]]
     native_cases: Callable[[Selection, Ingredients, Deadline], ExpectedCases | None]
     process: Callable[[int], ProcessFacts]
+    reference: Callable[[ReferenceWish, Ingredients, Deadline], Host]

@@ -24,12 +24,13 @@ from lab.ggml.registry import Device
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import fault, ops, state, way
+from lab.scenario.checks import catalog, catalog_agent, fault, ops, state, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
+from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
@@ -79,6 +80,7 @@ class VariantRun:
     listing: Listing | None = None
     observed: Observation | None = None
     ops_runs: list[tuple[ops.OpsRun, CheckWriter]] = field(default_factory=list)
+    catalog_runs: list[catalog.CatalogRun] = field(default_factory=list)
     writers: list[CheckWriter] = field(default_factory=list)
     facts: int = 0
     interrupted: bool = False
@@ -129,6 +131,8 @@ class VariantRun:
             elif isinstance(check, FaultCheck):
                 with here.listener.step(check.summary):
                     fault.check_fault(stage, check, writer, deadline)
+            elif isinstance(check, CatalogCheck):
+                self._catalog(stage, check, writer, collector)
             elif isinstance(check, StateCheck):
                 with here.listener.step("state of guest and host"):
                     self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
@@ -161,6 +165,21 @@ class VariantRun:
         with self.here.listener.step(f"{check.program} on {run.stream.device}"):
             ops.run_programs(stage, runs, ops.Eyes(self._observe, on_row), deadline)
 
+    def _catalog(self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector) -> None:
+        run = catalog.prepared(stage, check, writer)
+        if run is None:
+            return
+        self.catalog_runs.append(run)
+        host = self.here.platform.reference(catalog.wished_reference(stage, check), stage.ingredients, self.here.plan.deadline)
+
+        def on_row() -> None:
+            bad = sum(result.outcome.blame is not None for result in run.results.values())
+            self.here.listener.cases(len(run.rows), len(run.cases), bad)
+            collector.stream()
+
+        with self.here.listener.step(f"{len(run.cases)} cases of the catalog on {run.device}"):
+            catalog_agent.run_catalog(stage, run, host, ops.Eyes(self._observe, on_row), self.here.plan.deadline)
+
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
         writer = self._writer(f"{run.check.kind} {number}")
@@ -188,15 +207,15 @@ class VariantRun:
         broken = any(isinstance(check, FaultCheck) for check in self.here.variant.scenario.checks)
         lost = () if broken else tuple(calls.losses(joined))
         self._judge_ops(collector.last_call(), lost)
-        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs)
+        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs) or any(run.cut_off for run in self.catalog_runs)
         if alive and not cut_off and not self.interrupted and not broken:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
             # the same holds for calls that a fault check makes fail
             writer = self._writer("calls")
-            if any(run.stream.results for run, _ in self.ops_runs):
+            if any(run.stream.results for run, _ in self.ops_runs) or any(run.rows for run in self.catalog_runs):
                 for fact in way.way_facts(self.here.variant.scenario.guest, collector.capsets(), self.calls):
                     state.tell(fact, writer)
-            for finding in calls.findings_of(joined, sum(len(run.stream.results) for run, _ in self.ops_runs)):
+            for finding in calls.findings_of(joined, len(self._results())):
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
@@ -210,6 +229,9 @@ class VariantRun:
                 writer.case(case)
             for finding in (*run.findings(last_call), *(run.harm(loss) if loss else ())):
                 writer.finding(finding)
+        for checked in self.catalog_runs:
+            for finding in checked.findings(last_call):
+                checked.writer.finding(finding)
         if losses:
             writer = self._writer("calls")
             for finding in losses:
@@ -250,10 +272,15 @@ class VariantRun:
             settings=here.variant.scenario.model_dump_json(),
             boot=here.boot,
             mapped=tuple(mapped_records(self.observed)) if self.observed else (),
-            expected_cases=sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1) or None,
+            expected_cases=self._expected() or None,
             reason=findings[0].text if findings else "",
             logs=str(here.logs.relative_to(here.bundle.folder)),
         )
+
+    def _expected(self) -> int:
+        """How many cases there must be."""
+        upstream = sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1)
+        return upstream + sum(len(run.cases) for run in self.catalog_runs)
 
 
 class ListingFailed(LabError):

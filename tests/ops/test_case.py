@@ -52,8 +52,8 @@ def test_a_text_that_is_no_id_is_refused(text: str) -> None:
 
 
 def test_a_share_is_drawn_by_the_seed_and_has_every_operation() -> None:
-    share = drawn_share(CASES, 7, 10)
-    assert share == drawn_share(CASES, 7, 10) != drawn_share(CASES, 8, 10)
+    share = drawn_share(CASES, 7, 0.1)
+    assert share == drawn_share(CASES, 7, 0.1) != drawn_share(CASES, 8, 0.1)
     assert {case.op for case in share} == {case.op for case in CASES}
     assert len(CASES) // 10 <= len(share) <= len(CASES) // 10 + 111
 

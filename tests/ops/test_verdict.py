@@ -22,7 +22,7 @@ def row(outcome: str = "computed", digest: str = "aa", case: str = CASE) -> Agen
 
 def evidence(native: AgentRow, remote: AgentRow, judged: Judged | None = GOOD, fetched: Judged | None = None) -> Evidence:
     known, got = ({native.case: one} if one else {} for one in (judged, fetched))
-    return Evidence("CPU", {native.case: native}, {remote.case: remote}, known, got, Outcome.HOST_CRASH)
+    return Evidence("CPU", {native.case: native}, {remote.case: remote}, known, got)
 
 
 def verdict(given: Evidence) -> tuple[Outcome, str]:
@@ -65,7 +65,8 @@ def test_unsupported_on_both_sides_is_unsupported() -> None:
 
 
 def test_a_case_that_ended_the_process_has_the_outcome_that_was_found_out() -> None:
-    assert verdict(evidence(row(), row(LOST))) == (Outcome.HOST_CRASH, "it said so")
+    lost = AgentRow(CASE, LOST, text="the worker is gone", lost_as=Outcome.HOST_CRASH)
+    assert verdict(evidence(row(), lost)) == (Outcome.HOST_CRASH, "the worker is gone")
 
 
 def test_an_error_of_the_device_fails_and_one_of_the_reference_is_the_labs() -> None:

@@ -23,9 +23,10 @@ from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
 from lab.metrics.calls import HEADER, RECORD
+from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.scenario.model import Scenario
-from lab.scenario.platform import BootPlan, Ingredients, Platform
+from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import GUEST_LIBRARY, Payload, Shipment
 
@@ -89,6 +90,7 @@ class Script:
     torn_down: int = 0
     killed: list[str] = field(default_factory=list)
     alive: bool = True
+    host: Host | None = None
 
 
 def die(script: Script, reason: str) -> Callable[[], None]:
@@ -148,11 +150,13 @@ class FakeShell:
         write_calls(folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
         write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
 
-    def put(self, local: Path, remote: str) -> str:
+    def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
+        assert deadline is None or not deadline.expired
         self.shipped[remote] = local.name
         return SHA
 
-    def get(self, remote: str, local: Path) -> str:
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+        assert deadline is None or not deadline.expired
         shutil.copyfile(self.folder / Path(remote).parent.name / Path(remote).name, local)
         return SHA
 
@@ -252,9 +256,10 @@ class FakePlatform:
         self.script, self.folder = script, folder
         self.plans: list[BootPlan] = []
         self.guests: list[FakeGuest] = []
+        self.wishes: list[ReferenceWish] = []
 
     def platform(self) -> Platform:
-        return Platform(self.abilities, self.prepare, self.boot, self.native_cases, self.process)
+        return Platform(self.abilities, self.prepare, self.boot, self.native_cases, self.process, self.reference)
 
     def abilities(self, _root: HostRoot, _image: str) -> HostAbilities:
         return HostAbilities(self.script.capabilities)
@@ -293,6 +298,12 @@ class FakePlatform:
     def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
         assert not deadline.expired
         return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected))
+
+    def reference(self, wish: ReferenceWish, _ingredients: Ingredients, deadline: Deadline) -> Host:
+        assert not deadline.expired
+        assert self.script.host is not None, "this script computes no case of the catalog"
+        self.wishes.append(wish)
+        return self.script.host
 
     def process(self, pid: int) -> ProcessFacts:
         plan = self.plans[-1]

@@ -8,6 +8,8 @@ PATH --threads N`` on the host on a backend library itself. Lines, in this order
   for an error; with ``at`` and ``outputs`` (type, sizes, bytes each) where values are appended to ``--values``.
 * ``{"end": {"cases", "batches", "seconds"}}``. Without it the program was cut off: the first case without a line, or one that
   would have travelled with it, is where. ``--batch 1`` tells which.
+* ``{"lost": text}`` in its place when the device computes nothing any more. The program stays for some seconds then, so that
+  whoever reads the line can see what became of the other side while this one lives.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from lab.errors import LabError
 from lab.ggml.device import OpenDevice, device_named, device_of_library, listed_devices, opened_backend
 from lab.ggml.library import Ggml, loaded_ggml
 from lab.ops.catalog import case_named
-from lab.ops.engine import BATCH_CASES, Engine, Result, ordered
+from lab.ops.engine import BATCH_CASES, DeviceLost, Engine, Result, ordered
 
 STATUS_REFUSED = 2
+STATUS_LOST = 3
+STAYS_S = 3.0
 
 
 def tell(line: dict[str, Any]) -> None:
@@ -59,7 +63,9 @@ def row_of(result: Result, values: BinaryIO | None) -> dict[str, Any]:
 
 def chosen_device(ggml: Ggml, arguments: argparse.Namespace) -> OpenDevice:
     """The device that is to compute."""
-    return device_of_library(ggml, arguments.library) if arguments.library else device_named(ggml, arguments.device)
+    if arguments.library:
+        return device_of_library(ggml, arguments.library, arguments.symbol)
+    return device_named(ggml, arguments.device)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,13 +95,18 @@ def main(words: Sequence[str] | None = None) -> int:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--device")
     where.add_argument("--library")
-    parser.add_argument("--threads", type=int)
+    parser.add_argument("--symbol", help="by which the library registers itself; as ggml's own libraries do if not given")
+    parser.add_argument("--threads", type=int, help="for a library that computes on threads; others pass over it")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--cases", required=True)
     parser.add_argument("--values")
     parser.add_argument("--batch", type=int, default=BATCH_CASES)
     try:
         return run(parser.parse_args(words))
+    except DeviceLost as error:
+        tell({"lost": error.message})
+        time.sleep(STAYS_S)
+        return STATUS_LOST
     except (LabError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return STATUS_REFUSED

@@ -1,0 +1,204 @@
+"""The program in the guest that computes the catalog's cases: started, watched, and asked again for results with other bits.
+
+What ended a start of it is found out while its traces are there: silence is a hang, a signal a crash in the guest, a device that
+computes nothing any more a crash on the host when its worker is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
+from lab.deadline import Deadline
+from lab.errors import GuestError, GuestLost, LabError, WaitTimeout
+from lab.ops.agent_rows import AgentFailed, AgentRow, AgentStream, Cut, all_rows
+from lab.ops.native import Files
+from lab.ops.remote import GuestAgent
+from lab.ops.session import Fetched, Host, Reference, fetched_where_bits_differ
+from lab.ops.upstream import REGISTRY
+from lab.ops.verdict import refused_reference
+from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.ops import SIGNALLED, Eyes, prove_libraries
+from lab.scenario.checks.state import Fact, tell
+from lab.scenario.checks.watch import Watch, watched
+from lab.scenario.evidence import crash_blame, crash_outcome
+from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.stage import Stage
+
+LOG = "catalog.log"
+KILL_S = 10.0
+REFERENCE_S = 300.0
+
+
+class DeviceRefused(LabError):
+    """What the program found to compute on would prove nothing."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        self.findings = findings
+        super().__init__("; ".join(finding.text for finding in findings))
+
+
+def run_catalog(stage: Stage, run: CatalogRun, host: Host, eyes: Eyes, deadline: Deadline) -> None:
+    """Run it; whatever ends it is in ``run.ending`` and raises nothing here, but for an interruption of the lab itself.
+
+    Raises:
+        LabError: there is no reference to compare with.
+    """
+    run.reference = reference = host.reference(run.cases, deadline.narrowed(REFERENCE_S))
+    with open(stage.logs / LOG, "a", encoding="utf-8") as log:
+        starts = Starts(stage, run, reference, eyes, log.write, deadline.narrowed(run.check.deadline_s))
+        try:
+            starts.run(host)
+            run.ending = None
+        except DeviceRefused as refused:
+            run.refusals = refused.findings
+        except GuestLost as lost:
+            run.lost_with_guest(Cut(crash_outcome(lost.reason), lost.reason), crash_blame(lost.reason))
+        except WaitTimeout:
+            run.lost_with_guest(Cut(Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over"))
+        except AgentFailed as error:
+            run.ending = Cut(starts.cut.outcome if starts.cut else Outcome.ERROR, error.message)
+        except LabError as error:
+            run.ending = Cut(Outcome.ERROR, error.message)
+        finally:
+            run.tell_rest(Fetched())
+
+
+@dataclass(slots=True)
+class Starts:
+    """Starts of the program. ``cut`` is what ended the last that was cut off."""
+
+    stage: Stage
+    checked: CatalogRun
+    reference: Reference
+    eyes: Eyes
+    log: Callable[[str], int]
+    deadline: Deadline
+    cut: Cut | None = None
+    proved: bool = False
+    _stream: AgentStream = field(default_factory=AgentStream)
+    _before: frozenset[int] = frozenset()
+    _workers: frozenset[int] = frozenset()
+    _watch: Watch | None = None
+    _lost: Cut | None = None
+
+    def run(self, host: Host) -> None:
+        """Every case, then those again whose results have to be fetched."""
+        run = self.checked
+        variables = self.stage.guest_variables
+        agent = GuestAgent(self.stage.guest.ssh, GUEST_FOLDER, run.device, run.check.seed, variables, self._row, self._line)
+        agent.ship(self.deadline)
+        rows = all_rows(run.cases, lambda cases, batch: self._attempt(agent, cases, batch), on_unexplained=self._unexplained)
+        for row in rows:
+            if row.case not in run.rows:
+                run.take(row)
+        run.tell_rest(self._fetched(agent, host))
+
+    def _attempt(self, agent: GuestAgent, cases: Sequence[str], batch: int) -> AgentStream:
+        """One start, to its end whatever that is; a start that was cut off says why."""
+        with self._watched():
+            stream = agent.attempt(cases, batch, self.deadline)
+            if not stream.ended:
+                stream.cut = self.cut = self._cause(stream)
+        return stream
+
+    def _fetched(self, agent: GuestAgent, host: Host) -> Fetched:
+        """Results with other bits. A device that does not get through them again leaves them unjudged, which fails them."""
+        run = self.checked
+
+        def fetch(cases: Sequence[str], folder: Path) -> Files:
+            with self._watched():
+                return agent.fetched(cases, folder, self.deadline)
+
+        try:
+            with tempfile.TemporaryDirectory(prefix="lab-fetched-") as folder:
+                return fetched_where_bits_differ(
+                    host, self.reference, run.rows, lambda cases: fetch(cases, Path(folder)), self.deadline
+                )
+        except (GuestLost, WaitTimeout):
+            raise
+        except LabError as error:
+            run.unexplained.append(Finding(FindingKind.INTERRUPTED, Blame.PRODUCT, error.message))
+            return Fetched()
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Watch a start: no sign of life for a case's time ends it."""
+        self._stream, self._lost, self._workers = AgentStream(), None, frozenset()
+        self._before = frozenset(self.stage.guest.worker_pids())
+        with watched(self.checked.check.case_deadline_s, self._kill) as self._watch:
+            yield
+
+    def _line(self, line: str, stream: AgentStream) -> None:
+        """A line of the program has come."""
+        self._stream = stream
+        self.log(line if line.endswith("\n") else f"{line}\n")
+        if stream.device is not None and not self._workers:
+            self._workers = frozenset(self.stage.guest.worker_pids()) - self._before
+            if not self.proved:
+                self._prove(stream)
+            self._sign()
+        if stream.lost and self._lost is None:
+            self._lost = self._loss(stream)
+
+    def _row(self, row: AgentRow) -> None:
+        """A case has its row."""
+        self._sign()
+        self.checked.take(row)
+        self.eyes.on_row()
+
+    def _sign(self) -> None:
+        if self._watch is not None:
+            self._watch.sign()
+
+    def _prove(self, stream: AgentStream) -> None:
+        """What computes, what it is compared with, and the libraries mapped. Raises ``DeviceRefused``."""
+        self.proved = True
+        writer, device, native = self.checked.writer, stream.device, self.reference.device
+        if device is None or stream.pid is None:
+            return
+        tell(
+            Fact("registry of the device that computed", REGISTRY, device.registry, FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT),
+            writer,
+        )
+        other = f"not {REGISTRY}"
+        seen = native.registry if native.registry == REGISTRY else other
+        tell(Fact("registry of the native reference", other, seen, FindingKind.WRONG_REFERENCE), writer)
+        if refusals := refused_reference(native, device, REGISTRY):
+            raise DeviceRefused(refusals)
+        prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
+
+    def _loss(self, stream: AgentStream) -> Cut:
+        """What became of the host's side of a device that is lost, while the program still lives."""
+        gone = sorted(self._workers - frozenset(self.stage.guest.worker_pids()))
+        if gone:
+            return Cut(Outcome.HOST_CRASH, f"worker {', '.join(map(str, gone))} is gone; {stream.lost}")
+        return Cut(Outcome.FAIL, f"the worker is alive; {stream.lost}")
+
+    def _cause(self, stream: AgentStream) -> Cut:
+        """What ended a start before its end."""
+        remark = f"; it said: {stream.remarks[-1]}" if stream.remarks else ""
+        status = stream.exit_status or 0
+        if self._watch is not None and self._watch.silent:
+            return Cut(Outcome.HANG, f"no result came for {self.checked.check.case_deadline_s:.0f} s")
+        if self._lost is not None:
+            return self._lost
+        if status > SIGNALLED:
+            return Cut(Outcome.GUEST_CRASH, f"the program was ended by signal {status - SIGNALLED}{remark}")
+        return Cut(Outcome.ERROR, f"the program ended with status {status} before its end{remark}")
+
+    def _unexplained(self, stream: AgentStream, cases: Sequence[str]) -> None:
+        """A start was cut off, and the cases that it may have been got through one by one."""
+        cut = stream.cut or Cut(Outcome.ERROR, stream.why)
+        text = f"{cut.outcome}: {cut.why}; it happened in one of {len(cases)} cases from {cases[0]} on, and not again one by one"
+        self.checked.unexplained.append(Finding(FindingKind.INTERRUPTED, cut.outcome.blame or Blame.LAB, text, cases[0]))
+
+    def _kill(self) -> None:
+        """End the program: nothing has come of it for too long."""
+        if (pid := self._stream.pid or self._stream.started) is not None:
+            with contextlib.suppress(GuestError):
+                self.stage.guest.ssh.execute(f"kill -KILL {pid}", Deadline.after(KILL_S))
