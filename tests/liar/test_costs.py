@@ -11,8 +11,7 @@ from lab.host.native import native_payloads
 from lab.host.progress import SilentProgress
 from lab.host.root import cached_host_root
 from lab.ops.cost import leaking_cases, slow_cases
-from lab.ops.session import Reference
-from tests.liar.trial import Trial, Verdict
+from tests.liar.trial import Known, Trial, Verdict
 
 pytestmark = pytest.mark.native
 
@@ -31,8 +30,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 @pytest.fixture(scope="module")
-def reference(trial: Trial) -> Reference:
-    return trial.reference(CASES)
+def known(trial: Trial) -> Known:
+    return trial.known(CASES)
 
 
 def slow(verdict: Verdict) -> list[Finding]:
@@ -44,26 +43,26 @@ def leaking(verdict: Verdict) -> list[Finding]:
     return list(leaking_cases(verdict.told.memory, at_most_kib=AT_MOST_KIB, process="process"))
 
 
-def test_slow_operation_is_found_and_no_other(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("slow:op=MUL_MAT,ms=300", CASES, reference, batch=1)
+def test_slow_operation_is_found_and_no_other(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("slow:op=MUL_MAT,ms=300", CASES, known, batch=1)
     assert verdict.failed == set()
     (finding,) = slow(verdict)
     assert (finding.kind, finding.case) == (FindingKind.SLOW, "MUL_MAT(n=4)")
     assert "allowed are 100 ms" in finding.text
 
 
-def test_leaking_operation_is_found_and_no_other(trial: Trial, reference: Reference) -> None:
+def test_leaking_operation_is_found_and_no_other(trial: Trial, known: Known) -> None:
     repeated = [case for case in CASES for _ in range(RUNS)]
-    verdict = trial.verdict("leak:op=MUL_MAT,bytes=1048576", repeated, reference, batch=1)
+    verdict = trial.verdict("leak:op=MUL_MAT,bytes=1048576", repeated, known, batch=1)
     assert verdict.failed == set()
     (finding,) = leaking(verdict)
     assert (finding.kind, finding.case) == (FindingKind.MEMORY_GROWTH, "MUL_MAT(n=4)")
     assert 900 < verdict.told.memory.growth()["MUL_MAT(n=4)"] < 1200
 
 
-def test_honest_liar_is_neither_slow_nor_leaking(trial: Trial, reference: Reference) -> None:
+def test_honest_liar_is_neither_slow_nor_leaking(trial: Trial, known: Known) -> None:
     repeated = [case for case in CASES for _ in range(RUNS)]
-    verdict = trial.verdict("honest", repeated, reference, batch=1)
+    verdict = trial.verdict("honest", repeated, known, batch=1)
     assert verdict.failed == set()
     assert slow(verdict) == []
     assert leaking(verdict) == []

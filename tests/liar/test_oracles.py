@@ -12,9 +12,9 @@ from lab.host.progress import SilentProgress
 from lab.host.root import cached_host_root
 from lab.ops.agent_rows import AgentFailed
 from lab.ops.catalog import all_cases, cases_of
-from lab.ops.session import Reference
+from lab.ops.session import MAX_FETCHED
 from lab.ops.verdict import EXCUSES
-from tests.liar.trial import OTHER, Trial, Verdict
+from tests.liar.trial import OTHER, Known, Trial, Verdict
 
 pytestmark = pytest.mark.native
 
@@ -43,8 +43,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 @pytest.fixture(scope="module")
-def reference(trial: Trial) -> Reference:
-    return trial.reference(tuple(dict.fromkeys((*CASES, *ONE_OF_EACH))))
+def known(trial: Trial) -> Known:
+    return trial.known(tuple(dict.fromkeys((*CASES, *ONE_OF_EACH))))
 
 
 def only(verdict: Verdict, *cases: str) -> None:
@@ -53,60 +53,67 @@ def only(verdict: Verdict, *cases: str) -> None:
     assert any("lies about" in line for line in verdict.told.said)
 
 
-def test_honest_liar_is_believed(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("honest", tuple(dict.fromkeys((*CASES, *ONE_OF_EACH))), reference)
+def test_honest_liar_is_believed(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("honest", tuple(dict.fromkeys((*CASES, *ONE_OF_EACH))), known)
     assert verdict.failed == {NEVER}
     assert verdict.cases[NEVER].outcome is Outcome.UNSUPPORTED
     assert verdict.findings == ()
     assert verdict.told.said == []
 
 
-def test_wrong_element_of_any_operation_is_caught_by_every_oracle(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("wrong:element=last", ONE_OF_EACH, reference)
+def test_wrong_element_of_any_operation_is_caught_by_every_oracle(trial: Trial, known: Known) -> None:
+    with_golden = {case for case, said in known.judged.items() if said.golden_ok is not None}
     assert len(ONE_OF_EACH) >= 109
-    assert verdict.failed == set(ONE_OF_EACH)
-    with_golden = {case for case, said in reference.judged.items() if said.golden_ok is not None}
     assert len(with_golden) >= 100
-    for case in ONE_OF_EACH:
-        assert heard(verdict.message(case)) == set(CAUGHT_BY) - (set() if case in with_golden else {"golden"})
+    for part in (ONE_OF_EACH[:MAX_FETCHED], ONE_OF_EACH[MAX_FETCHED:]):
+        verdict = trial.verdict("wrong:element=last", part, known)
+        assert verdict.failed == set(part)
+        for case in part:
+            assert heard(verdict.message(case)) == set(CAUGHT_BY) - (set() if case in with_golden else {"golden"})
 
 
-def test_operation_that_is_wrong_altogether_is_caught(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("wrong:op=MUL_MAT", CASES, reference)
+def test_more_wrong_results_than_are_fetched_fail_all_the_same(trial: Trial, known: Known) -> None:
+    assert len(ONE_OF_EACH) > MAX_FETCHED
+    verdict = trial.verdict("wrong", ONE_OF_EACH, known)
+    assert verdict.failed == set(ONE_OF_EACH)
+
+
+def test_operation_that_is_wrong_altogether_is_caught(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("wrong:op=MUL_MAT", CASES, known)
     only(verdict, PRODUCT)
     assert heard(verdict.message(PRODUCT)) == {"transparency", "golden", "NMSE"}
     assert "elements beyond their bound, the first at [0, 0, 0, 0]" in verdict.message(PRODUCT)
 
 
-def test_lowest_bit_is_caught_by_transparency_alone(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("flip:op=ADD,bit=0,element=17", CASES, reference)
+def test_lowest_bit_is_caught_by_transparency_alone(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("flip:op=ADD,bit=0,element=17", CASES, known)
     only(verdict, ADD, TWICE)
     assert heard(verdict.message(ADD)) == {"transparency"}
     assert verdict.evidence.fetched[ADD].against_ok is True
     assert "1 ULP" in verdict.evidence.fetched[ADD].against
 
 
-def test_lowest_bit_of_any_operation_is_caught(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("flip:bit=0,element=last", ONE_OF_EACH, reference)
+def test_lowest_bit_of_any_operation_is_caught(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("flip:bit=0,element=last", ONE_OF_EACH, known)
     assert verdict.failed == set(ONE_OF_EACH)
 
 
-def test_highest_bit_is_caught_by_every_oracle(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("flip:op=ADD,bit=30,nth=1", (ADD,), reference)
+def test_highest_bit_is_caught_by_every_oracle(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("flip:op=ADD,bit=30,nth=1", (ADD,), known)
     only(verdict, ADD)
     assert heard(verdict.message(ADD)) == {"transparency", "golden", "NMSE"}
 
 
-def test_only_the_nth_result_is_reported(trial: Trial, reference: Reference) -> None:
+def test_only_the_nth_result_is_reported(trial: Trial, known: Known) -> None:
     some = ("MUL(a=1,b=1)", TWICE, ADD)
-    verdict = trial.verdict("wrong:op=ADD,nth=2", some, reference)
+    verdict = trial.verdict("wrong:op=ADD,nth=2", some, known)
     only(verdict, TWICE)
 
 
 def test_lie_that_is_told_natively_too_is_caught_by_the_others(trial: Trial) -> None:
     lies = "wrong:op=MUL_MAT,element=3;wrong:op=ROPE"
-    reference = trial.reference(CASES, own=str(trial.payloads.liar), lies=lies)
-    verdict = trial.verdict(lies, CASES, reference)
+    known = trial.known(CASES, own=str(trial.payloads.liar), lies=lies)
+    verdict = trial.verdict(lies, CASES, known)
     only(verdict, PRODUCT, "ROPE(dims=32)")
     assert all(heard(verdict.message(case)) == {"golden", "NMSE"} for case in (PRODUCT, "ROPE(dims=32)"))
     assert "the first at [3, 0, 0, 0]" in verdict.message(PRODUCT)
@@ -114,19 +121,19 @@ def test_lie_that_is_told_natively_too_is_caught_by_the_others(trial: Trial) -> 
 
 def test_lie_that_everybody_tells_is_caught_by_the_golden(trial: Trial) -> None:
     liar, lies = str(trial.payloads.liar), "wrong:op=ADD,element=0"
-    verdict = trial.verdict(lies, CASES, trial.reference(CASES, own=liar, other=liar, lies=lies))
+    verdict = trial.verdict(lies, CASES, trial.known(CASES, own=liar, other=liar, lies=lies))
     only(verdict, ADD, TWICE)
     assert heard(verdict.message(ADD)) == {"golden"}
 
 
 def test_lie_that_the_native_library_alone_tells_is_no_pass(trial: Trial) -> None:
-    reference = trial.reference(CASES, own=str(trial.payloads.liar), other=OTHER, lies="flip:op=ADD,bit=0")
-    verdict = trial.verdict("honest", CASES, reference)
+    known = trial.known(CASES, own=str(trial.payloads.liar), other=OTHER, lies="flip:op=ADD,bit=0")
+    verdict = trial.verdict("honest", CASES, known)
     assert verdict.failed - {NEVER} == {ADD, TWICE}
 
 
-def test_denied_support_is_lost_support_and_no_mere_lack(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("deny:op=ROPE", CASES, reference)
+def test_denied_support_is_lost_support_and_no_mere_lack(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("deny:op=ROPE", CASES, known)
     only(verdict, "ROPE(dims=32)")
     assert verdict.cases["ROPE(dims=32)"].outcome is Outcome.FAIL
     (finding,) = verdict.findings
@@ -134,8 +141,8 @@ def test_denied_support_is_lost_support_and_no_mere_lack(trial: Trial, reference
     assert "the host library computes it, the remote device refuses it" in finding.text
 
 
-def test_claimed_support_is_a_finding(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("claim:op=CPY", CASES, reference)
+def test_claimed_support_is_a_finding(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("claim:op=CPY", CASES, known)
     assert verdict.cases[NEVER].outcome is Outcome.FAIL
     (finding,) = verdict.findings
     assert (finding.kind, finding.case) == (FindingKind.LOST_SUPPORT, NEVER)
@@ -143,37 +150,35 @@ def test_claimed_support_is_a_finding(trial: Trial, reference: Reference) -> Non
 
 
 @pytest.mark.parametrize("lies", ["stale:op=ADD", "stale:op=ADD,nth=2"])
-def test_result_that_was_never_computed_is_not_taken_for_the_one_before(trial: Trial, reference: Reference, lies: str) -> None:
-    verdict = trial.verdict(lies, (TWICE,), reference)
+def test_result_that_was_never_computed_is_not_taken_for_the_one_before(trial: Trial, known: Known, lies: str) -> None:
+    verdict = trial.verdict(lies, (TWICE,), known)
     only(verdict, TWICE)
     assert heard(verdict.message(TWICE)) == {"transparency", "golden", "NMSE"}
 
 
-def test_lie_that_is_told_once_is_not_forgotten_when_the_result_is_fetched(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict(f"wrong:op=MUL_MAT,once={trial.folder / 'mark'}", CASES, reference)
+def test_lie_that_is_told_once_is_not_forgotten_when_the_result_is_fetched(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict(f"wrong:op=MUL_MAT,once={trial.folder / 'mark'}", CASES, known)
     only(verdict, PRODUCT)
     assert heard(verdict.message(PRODUCT)) == {"transparency"}
     assert verdict.evidence.fetched[PRODUCT].golden_ok is True
 
 
-def test_failed_graph_fails_the_case_and_no_other(trial: Trial, reference: Reference) -> None:
-    verdict = trial.verdict("fail:op=MUL_MAT", CASES, reference)
+def test_failed_graph_fails_the_case_and_no_other(trial: Trial, known: Known) -> None:
+    verdict = trial.verdict("fail:op=MUL_MAT", CASES, known)
     only(verdict, PRODUCT)
     assert verdict.cases[PRODUCT].outcome is Outcome.FAIL
     assert "the remote device failed: " in verdict.message(PRODUCT)
 
 
 @pytest.mark.parametrize(("lies", "outcome"), [("hang:op=MUL_MAT", Outcome.HANG), ("crash:op=MUL_MAT", Outcome.HOST_CRASH)])
-def test_end_of_the_host_library_has_its_class_and_its_case(
-    trial: Trial, reference: Reference, lies: str, outcome: Outcome
-) -> None:
-    verdict = trial.verdict(lies, CASES, reference)
+def test_end_of_the_host_library_has_its_class_and_its_case(trial: Trial, known: Known, lies: str, outcome: Outcome) -> None:
+    verdict = trial.verdict(lies, CASES, known)
     only(verdict, PRODUCT)
     assert verdict.cases[PRODUCT].outcome is outcome
     assert verdict.findings == ()
 
 
-def test_malformed_configuration_is_the_labs_error_and_names_itself(trial: Trial, reference: Reference) -> None:
+def test_malformed_configuration_is_the_labs_error_and_names_itself(trial: Trial, known: Known) -> None:
     with pytest.raises(AgentFailed, match="the agent did not start: ") as caught:
-        trial.verdict("flop:bit=1", CASES, reference)
+        trial.verdict("flop:bit=1", CASES, known)
     assert "GGML_LIAR: 'flop:bit=1': there is no lie 'flop'" in str(caught.value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import paths
@@ -14,10 +15,10 @@ from lab.errors import WaitTimeout
 from lab.host.native import NativePayloads
 from lab.host.root import Bind, HostRoot
 from lab.metrics.memory import MemoryLog
-from lab.ops.agent_rows import AgentStream
+from lab.ops.agent_rows import AgentRow, AgentStream, Cut, all_rows
 from lab.ops.engine import BATCH_CASES
-from lab.ops.native import PYTHON_WORDS, Files, NativeRun
-from lab.ops.session import Reference, evidence_of, reference_of
+from lab.ops.native import PYTHON_WORDS, Files, Judged
+from lab.ops.session import Library, NativeHost, Reference, evidence, fetched_where_bits_differ
 from lab.ops.verdict import Evidence, findings, results
 from lab.process import finish
 
@@ -33,17 +34,23 @@ SIGNALLED = 128
 
 @dataclass(slots=True)
 class Told:
-    """What the processes that computed the cases left: their lines, what each had in memory, and how they ended."""
+    """What the processes that computed the cases left: what they said, and what each had in memory."""
 
     memory: MemoryLog = field(default_factory=MemoryLog)
     said: list[str] = field(default_factory=list)
-    timed_out: bool = False
-    killed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What cases must be, and where that was found out."""
+
+    host: NativeHost
+    reference: Reference
 
     @property
-    def lost_as(self) -> Outcome:
-        """What a case is that ended its process, which holds the host library, too."""
-        return Outcome.HANG if self.timed_out else Outcome.HOST_CRASH if self.killed else Outcome.ERROR
+    def judged(self) -> Mapping[str, Judged]:
+        """What the oracles say of the reference itself."""
+        return self.reference.judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,44 +80,40 @@ class Trial:
     payloads: NativePayloads
     folder: Path
 
-    @property
-    def binds(self) -> tuple[Bind, ...]:
-        """What the programs see of this machine."""
-        return (Bind(paths.PROJECT), Bind(self.payloads.folder), Bind(self.folder, writable=True))
-
-    def enter(self, argv: Sequence[str], _place: Path, env: Mapping[str, str]) -> tuple[str, ...]:
+    def enter(self, argv: Sequence[str], place: Path, env: Mapping[str, str]) -> tuple[str, ...]:
         """A program in the host root."""
-        return self.root.enter(argv, binds=self.binds, env=env, cwd=paths.PROJECT)
+        binds = (Bind(paths.PROJECT), Bind(self.payloads.folder), Bind(place, writable=True))
+        return self.root.enter(argv, binds=binds, env=env, cwd=paths.PROJECT)
 
     def liar(self, lies: str) -> dict[str, str]:
         """Variables for the liar."""
         return {"GGML_LIAR": lies, "GGML_LIAR_LIBRARY": WRAPPED}
 
-    def reference(self, cases: Sequence[str], *, own: str = WRAPPED, other: str = OTHER, lies: str = "") -> Reference:
+    def known(self, cases: Sequence[str], *, own: str = WRAPPED, other: str = OTHER, lies: str = "") -> Known:
         """What cases must be, by two libraries; with ``lies`` those of them that are the liar lie natively, too."""
-        run = NativeRun(self.enter, self.folder, SEED, self.liar(lies) if lies else {})
-        return reference_of(run, (own, other), cases, 1, Deadline.after(RUN_S))
+        host = NativeHost(self.enter, SEED, Library(own, threads=1), other, self.liar(lies) if lies else {})
+        return Known(host, host.reference(cases, Deadline.after(RUN_S)))
 
-    def verdict(self, lies: str, cases: Sequence[str], reference: Reference, *, batch: int = BATCH_CASES) -> Verdict:
+    def verdict(self, lies: str, cases: Sequence[str], known: Known, *, batch: int = BATCH_CASES) -> Verdict:
         """Compute cases through the liar and judge them."""
         told = Told()
-        limit_s = CASE_S if lies.startswith("hang") else RUN_S
 
         def attempt(part: Sequence[str], most: int) -> AgentStream:
-            return self._once(lies, part, ("--batch", str(min(most, batch))), told, limit_s)
+            return self._once(lies, part, ("--batch", str(min(most, batch))), told)
 
         def fetch(wanted: Sequence[str]) -> Files:
             files = Files(self.folder / "fetched.rows", self.folder / "fetched.values")
             files.values.write_bytes(b"")
             lines: list[str] = []
-            self._once(lies, wanted, ("--values", str(files.values)), told, limit_s, on_row=lines.append)
+            self._once(lies, wanted, ("--values", str(files.values)), told, on_row=lines.append)
             files.rows.write_text("".join(lines), encoding="utf-8")
             return files
 
-        evidence = evidence_of(cases, reference, attempt, fetch, Deadline.after(RUN_S))
-        evidence = replace(evidence, lost_as=told.lost_as)
-        judged = {result.case: result for result in results(cases, evidence)}
-        return Verdict(judged, findings(cases, evidence), evidence, told)
+        remote: dict[str, AgentRow] = {row.case: row for row in all_rows(cases, attempt)}
+        fetched = fetched_where_bits_differ(known.host, known.reference, remote, fetch, Deadline.after(RUN_S))
+        all_known = evidence(known.reference, remote, fetched)
+        judged = {result.case: result for result in results(cases, all_known)}
+        return Verdict(judged, findings(cases, all_known), all_known, told)
 
     def _once(
         self,
@@ -118,27 +121,21 @@ class Trial:
         cases: Sequence[str],
         words: Iterable[str],
         told: Told,
-        limit_s: float,
         *,
         on_row: Callable[[str], object] = lambda _line: None,
     ) -> AgentStream:
-        listed, log = self.folder / "cases", self.folder / "told"
+        listed = self.folder / "cases"
         listed.write_text("\n".join(cases), encoding="utf-8")
-        log.unlink(missing_ok=True)
         program = (
             "/usr/bin/python3", "tests/liar/through_loopback.py", "--host-library", str(self.payloads.host_library),
             "--ggml-library", str(self.payloads.liar), "--seed", str(SEED), "--cases", str(listed), *words,
         )  # fmt: skip
-        argv = self.enter(program, self.folder, {**PYTHON_WORDS, **self.liar(lies)})
         stream = AgentStream()
-        try:
-            done = finish(argv, deadline=Deadline.after(limit_s), log=log)
-        except WaitTimeout:
-            told.timed_out = True
-        else:
-            stream.exit_status = done.exit_status
-            told.killed = told.killed or done.exit_status > SIGNALLED
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
+        with tempfile.NamedTemporaryFile("r", dir=self.folder, encoding="utf-8", errors="replace") as log:
+            argv = self.enter(program, self.folder, {**PYTHON_WORDS, **self.liar(lies)})
+            stream.cut = ended(argv, Path(log.name), CASE_S if lies.startswith("hang") else RUN_S)
+            lines = log.readlines()
+        for line in lines:
             stream.feed(line)
             if line.startswith('{"case"'):
                 on_row(line)
@@ -146,3 +143,14 @@ class Trial:
                 told.memory.take(row["case"], row["private_kib"])
         told.said += stream.remarks
         return stream
+
+
+def ended(argv: Sequence[str], log: Path, limit_s: float) -> Cut | None:
+    """Run a program that has the host library in its own process; how it ended before its end, if it did."""
+    try:
+        status = finish(argv, deadline=Deadline.after(limit_s), log=log).exit_status
+    except WaitTimeout:
+        return Cut(Outcome.HANG, f"it did not end within {limit_s:g} s")
+    if status > SIGNALLED:
+        return Cut(Outcome.HOST_CRASH, f"it was ended by signal {status - SIGNALLED}")
+    return Cut(Outcome.ERROR, f"status {status}") if status else None
