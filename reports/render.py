@@ -17,6 +17,7 @@ from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import LOGS, PAGE, SUMMARY, CaseRow, FactRow, FindingRow, Status, VariantRecord
 from lab.bundle.writer import write_whole
+from reports.bench import BenchView, bench_view
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -56,6 +57,7 @@ class VariantView:
     durations: tuple[Durations, ...]
     parts: tuple[TimeParts, ...]
     logs: tuple[Path, ...]
+    bench: BenchView | None = None
 
     @property
     def label(self) -> str:
@@ -101,6 +103,7 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
             durations=durations(group, axis),
             parts=time_parts(group),
             logs=logs_of(bundle.folder, record),
+            bench=bench_view(bundle.folder, record),
         )
         views.append(view)
     return tuple(views), axis

@@ -13,7 +13,7 @@ from lab.paths import PROJECT
 FLOORS = (
     {"errors", "deadline", "process", "paths", "elf"},
     {"apir", "ggml", "metrics", "bundle"},
-    {"ops", "guest", "qemu", "image", "host"},
+    {"ops", "guest", "qemu", "image", "host", "bench"},
     {"scenario"},
     {"cli", "pytest_plugin", "__init__"},
 )

@@ -75,6 +75,7 @@ class FindingKind(StrEnum):
     MEMORY_GROWTH = "memory growth"
     WRONG_DATA_PATH = "wrong data path"
     WRONG_CAPSET = "wrong capset"
+    TOO_SLOW = "too slow"
 
 
 @dataclass(frozen=True, slots=True)

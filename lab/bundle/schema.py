@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -26,6 +26,8 @@ SUMMARY = "summary.md"
 REPRODUCE = "reproduce.sh"
 LOGS = "logs"
 SCENARIOS = "scenario"
+BENCH = "bench.json"
+"""A ``BenchRecord``, in the log folder of a variant that was measured."""
 
 
 class Status(StrEnum):
@@ -43,6 +45,30 @@ class Record(BaseModel):
     """A part of ``run.json``. Keys that a later lab wrote are passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class TargetRecord(Record):
+    """A bound that a measured figure is held against; ``met`` is None when it was not measured."""
+
+    label: str
+    expected: str
+    seen: float | None = None
+    seen_text: str = ""
+    bound: float | None = None
+    met: bool | None = None
+
+
+class BenchRecord(Record):
+    """What a benchmark measured: the line of ``lab bench --json``, the targets, and how busy the machine was."""
+
+    answer: dict[str, Any]
+    targets: tuple[TargetRecord, ...] = ()
+    tokens: tuple[dict[str, Any], ...] = ()
+    load_before: float = 0.0
+    load_after: float = 0.0
+    cores: int = 1
+    wall_s: float = 0.0
+    warnings: tuple[str, ...] = ()
 
 
 class DeviceRecord(Record):

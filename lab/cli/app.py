@@ -20,6 +20,8 @@ from lab.cli.answer import (
     tell_run,
     tell_setup,
 )
+from lab.cli.bench import EMPTY as NOTHING_MEASURED
+from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
 from lab.cli.display import progress_display
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
@@ -94,6 +96,37 @@ def ops(*, json: Json = False) -> None:
             print_json({"cases": known.cases, "ops": dict(known.per_op), "missing": missing})
         else:
             tell_coverage(known)
+
+
+@app.command()
+def bench(
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: a look, not figures to quote.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit with status 1 when a target is not met.")] = False,
+    guest_library: Annotated[Path | None, typer.Option("--guest-library", metavar="PATH", help="A second guest library.")] = None,
+    host_library: Annotated[Path | None, typer.Option("--host-library", metavar="PATH", help="A second host library.")] = None,
+    only: Annotated[str | None, typer.Option("--only", metavar="PLACE", help="Measure in one place: loopback or vm.")] = None,
+    idle: Annotated[float | None, typer.Option("--idle", metavar="SECONDS", help="How long an idle context is watched.")] = None,
+    settings: Settings = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    json: Json = False,
+) -> None:
+    """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
+    choice = Choice(tuple(settings or ()))
+    with answering(as_json=json, empty=NOTHING_MEASURED):
+        plan = bench_plan(choice, BenchOptions(quick, check, idle, only, guest_library, host_library))
+        with progress_display() as progress:
+            outcome = run(plan, choice, out, progress, real_platform())
+            with progress.step("writing the report"):
+                page = rendered_report(outcome.folder)
+    record = bench_record(outcome.folder, outcome.record)
+    if record is not None and not json:
+        tell_bench(record)
+    if json:
+        print_json(bench_answer(outcome.folder, outcome.record, record))
+    else:
+        tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
+    raise typer.Exit(outcome.record.exit or 0)
 
 
 @app.command(name="run")

@@ -25,6 +25,7 @@ from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
 from lab.scenario.model import Scenario
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
@@ -82,7 +83,7 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
     native = native_payloads(root, progress, deadline)
     if scenario.implementation.guest == BUILTIN:
         prove_payload(native, root, image.rootfs, progress, deadline)
-    return Ingredients(root, image, shipment(scenario, root, native, deadline))
+    return Ingredients(root, image, shipment(scenario, root, native, deadline), native.folder)
 
 
 def boot_spec(plan: BootPlan) -> BootSpec:
@@ -100,15 +101,19 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         display=Display(plan.display),
         render_node=plan.render_node,
         environment=plan.variables,
-        binds=tuple(Bind(folder) for folder in payload_folders(plan.ingredients)),
+        binds=tuple(Bind(folder) for folder in payload_folders(plan.ingredients, plan.scenario)),
     )
 
 
-def payload_folders(ingredients: Ingredients) -> tuple[Path, ...]:
+def payload_folders(ingredients: Ingredients, scenario: Scenario) -> tuple[Path, ...]:
     """Folders outside of the root that QEMU and its workers load from."""
     shipped = ingredients.shipment
     loaded = (shipped.host_library, shipped.component, shipped.worker, shipped.ggml_library)
     outside = {payload.path.parent for payload in loaded if str(payload.path) == payload.inside}
+    outside |= {
+        Path(check.host_library).parent for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library
+    }
+    outside |= {ingredients.tools} if ingredients.tools is not None else set()
     return tuple(sorted(outside))
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.section import Patterns, Seconds, Section
 
@@ -68,7 +69,7 @@ class FaultCheck(Section):
         return f"fault: {self.fault}"
 
 
-AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | FaultCheck
+AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | FaultCheck | BenchCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
 Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {

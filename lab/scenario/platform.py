@@ -87,11 +87,12 @@ class Guest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ingredients:
-    """Everything a boot is made from, built or found in the cache. ``kernel`` is the guest's release as uname gives it."""
+    """Everything a boot is made from, built or found in the cache. ``tools``: folder of all our native products."""
 
     root: HostRoot
     image: GuestImage
     shipment: Shipment
+    tools: Path | None = None
 
     @property
     def kernel(self) -> str:

@@ -1,8 +1,8 @@
 """Library paths that change while a machine runs.
 
-QEMU's environment cannot be changed, but what its paths lead to can: a boot with fault checks is given paths of symbolic links,
+QEMU's environment cannot be changed, but what its paths lead to can: a boot with such checks is given paths of symbolic links,
 which a check sets anew for every fault. The host library and ggml's are opened by the worker of each new context, so one boot
-serves every fault of theirs.
+serves every fault of theirs, and both libraries of a benchmark that compares two.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lab.scenario.environment import BACKEND_LIBRARY, GGML_LIBRARY
 from lab.scenario.model import Scenario
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_checks import FaultCheck
 
 FOLDER = "switches"
@@ -23,7 +24,10 @@ SWITCHED = {"host": BACKEND_LIBRARY, "ggml": GGML_LIBRARY}
 
 def switched(scenario: Scenario) -> bool:
     """Whether a check of the scenario changes what the paths lead to."""
-    return any(isinstance(check, FaultCheck) and check.fault.expectation.libraries is not None for check in scenario.checks)
+    return any(
+        isinstance(check, BenchCheck) or (isinstance(check, FaultCheck) and check.fault.expectation.libraries is not None)
+        for check in scenario.checks
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,13 @@ from lab.ggml.registry import Device
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import catalog, catalog_agent, fault, ops, state, way
+from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, state, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
@@ -136,6 +137,9 @@ class VariantRun:
             elif isinstance(check, StateCheck):
                 with here.listener.step("state of guest and host"):
                     self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
+            elif isinstance(check, BenchCheck):
+                with here.listener.step(check.summary):
+                    self.facts += bench.check_bench(stage, check, writer, deadline)
             else:
                 raise LabError(f"nothing here runs a check of kind {check.kind}")
 

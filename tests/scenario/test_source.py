@@ -244,7 +244,7 @@ def test_setting_that_a_matrix_or_a_variant_would_override_is_refused(tmp_path: 
 def test_only_scenario_files_are_offered_for_one_that_is_not_there(tmp_path: Path) -> None:
     written(tmp_path, '[project]\nname = "other"\n', "pyproject.toml")
     written(tmp_path, "# what it is\n\n" + BASE, "real.toml")
-    hint = scenario_files_near(tmp_path / "nothing.toml")
+    hint = scenario_files_near(tmp_path / "rael.toml")
     assert hint is not None
     assert str(tmp_path / "real.toml") in hint
     assert "pyproject" not in hint

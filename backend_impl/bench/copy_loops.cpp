@@ -1,0 +1,75 @@
+#include "copy_loops.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace apir::bench {
+
+namespace {
+
+constexpr size_t piece = 65536;
+
+bool always() { return true; }
+
+void library_copy(void *to, const void *from, size_t size) { std::memcpy(to, from, size); }
+
+// Below the size from which the C library stores past the caches.
+void pieces(void *to, const void *from, size_t size) {
+    for (size_t at = 0; at < size; at += piece)
+        std::memcpy(static_cast<char *>(to) + at, static_cast<const char *>(from) + at, std::min(piece, size - at));
+}
+
+void two_threads(void *to, const void *from, size_t size) {
+    const size_t half = size / 2 / piece * piece;
+    std::thread second([&] { pieces(static_cast<char *>(to) + half, static_cast<const char *>(from) + half, size - half); });
+    pieces(to, from, half);
+    second.join();
+}
+
+#if defined(__x86_64__)
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+
+__attribute__((target("avx2"))) void avx2(void *to, const void *from, size_t size) {
+    constexpr size_t step = 128;
+    auto *out = static_cast<char *>(to);
+    const auto *in = static_cast<const char *>(from);
+    size_t at = 0;
+    for (; at + step <= size; at += step) {
+        __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at));
+        __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 32));
+        __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 64));
+        __m256i d = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 96));
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at), a);
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 32), b);
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 64), c);
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 96), d);
+    }
+    std::memcpy(out + at, in + at, size - at);
+}
+
+void words(void *to, const void *from, size_t size) {
+    size_t count = size / 8;
+    asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+    std::memcpy(to, from, size % 8);
+}
+#endif
+
+} // namespace
+
+const CopyLoop copy_loops[] = {
+    {"memcpy", library_copy, always},
+    {"pieces", pieces, always},
+    {"two_threads", two_threads, always},
+#if defined(__x86_64__)
+    {"avx2", avx2, has_avx2},
+    {"rep_movsq", words, always},
+#endif
+};
+const size_t copy_loop_count = sizeof copy_loops / sizeof *copy_loops;
+
+} // namespace apir::bench

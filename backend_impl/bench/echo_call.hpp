@@ -1,0 +1,14 @@
+// The one call of the host library that only benchmarks load, outside of the numbers that the protocol has.
+#pragma once
+
+#include <cstdint>
+
+namespace apir::bench {
+
+// Request: u32 resource, u32 rounds. Until as many rounds are over, the library turns every odd number that appears in the resource's
+// first word into the next even one; then it answers.
+constexpr uint32_t echo_call = 1000;
+// How long either side waits for the other's next word.
+constexpr uint64_t echo_patience_ns = 5'000'000'000;
+
+} // namespace apir::bench

@@ -1,0 +1,38 @@
+// What nothing on this machine can be quicker than: a context of its own on the virtio-gpu device, spoken to without any library.
+#pragma once
+
+#include "guest/drm_device.hpp"
+#include "request.hpp"
+#include "row.hpp"
+
+namespace apir::bench {
+
+// The host library of this context is echo_library.cpp.
+class Floors {
+  public:
+    // Throws Failure when there is no context to be had, or another host library answers.
+    Floors();
+    ~Floors();
+    Floors(const Floors &) = delete;
+    Floors &operator=(const Floors &) = delete;
+
+    // `rounds` of a word that both sides poll: `ns` of each.
+    void word(const Request &request, Row &row);
+    // `rounds` of the smallest command: `ns` of the submission alone, `answered_ns` until the reply is there.
+    void submission(const Request &request, Row &row);
+    // `size` bytes between memory and a mapped blob, `direction` to or from: `ns` of every copy loop, by name.
+    void copy(const Request &request, Row &row);
+
+  private:
+    guest::Blob blob(size_t size);
+    void open();
+    void send(uint32_t type, uint32_t call, const uint32_t *payload, size_t words);
+    uint32_t answer();
+
+    guest::DrmDevice device_;
+    guest::Blob reply_;
+    guest::Blob word_;
+    uint32_t type_offset_ = 0;
+};
+
+} // namespace apir::bench

@@ -1,0 +1,93 @@
+#include <atomic>
+#include <sys/resource.h>
+#include <thread>
+
+#include "clock.hpp"
+#include "measures.hpp"
+
+namespace apir::bench {
+
+namespace {
+
+constexpr size_t small_buffer = 256;
+constexpr size_t warm_rounds = 5;
+
+void ask_memory(Subject &subject) {
+    size_t free = 0;
+    size_t total = 0;
+    ggml_backend_dev_memory(subject.device(), &free, &total);
+}
+
+uint64_t processor_ns() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    auto ns = [](const timeval &time) {
+        return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_usec) * 1000u;
+    };
+    return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+} // namespace
+
+void empty_call(Subject &subject, const Request &request, Row &row) {
+    row.numbers("ns", timed(request.number("rounds", 100), [&] { ask_memory(subject); }));
+}
+
+void clear_call(Subject &subject, const Request &request, Row &row) {
+    Buffer buffer = subject.buffer(small_buffer);
+    row.numbers("ns", timed(request.number("rounds", 100), [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
+}
+
+void alloc_free(Subject &subject, const Request &request, Row &row) {
+    const size_t size = request.number("size", 65536);
+    row.numbers("ns", timed(request.number("rounds", 100), [&] { subject.buffer(size); }));
+}
+
+void after_pause(Subject &subject, const Request &request, Row &row) {
+    const auto pause = std::chrono::milliseconds(request.number("pause_ms", 1000));
+    std::vector<uint64_t> samples;
+    for (size_t i = 0; i < warm_rounds; ++i) ask_memory(subject);
+    for (size_t left = request.number("rounds", 1); left > 0; --left) {
+        std::this_thread::sleep_for(pause);
+        samples.push_back(timed(1, [&] { ask_memory(subject); }).front());
+    }
+    row.numbers("ns", samples);
+}
+
+void threads(Subject &subject, const Request &request, Row &row) {
+    const size_t count = request.number("threads", 1);
+    const auto time = std::chrono::milliseconds(request.number("ms", 200));
+    std::vector<uint64_t> calls(count);
+    std::atomic<size_t> ready{0};
+    std::atomic<bool> begun{false};
+    std::atomic<bool> over{false};
+    std::vector<std::thread> workers;
+    for (size_t i = 0; i < count; ++i) {
+        workers.emplace_back([&, i] {
+            ask_memory(subject);
+            ready.fetch_add(1);
+            while (!begun.load()) std::this_thread::yield();
+            uint64_t made = 0;
+            for (; !over.load(std::memory_order_relaxed); ++made) ask_memory(subject);
+            calls[i] = made;
+        });
+    }
+    while (ready.load() < count) std::this_thread::yield();
+    uint64_t start = now_ns();
+    begun.store(true);
+    std::this_thread::sleep_for(time);
+    over.store(true);
+    uint64_t taken = now_ns() - start;
+    for (std::thread &worker : workers) worker.join();
+    row.numbers("calls", calls).number("ns", taken);
+}
+
+void idle(Subject &subject, const Request &request, Row &row) {
+    for (size_t i = 0; i < warm_rounds; ++i) ask_memory(subject);
+    uint64_t before = processor_ns();
+    uint64_t start = now_ns();
+    std::this_thread::sleep_for(std::chrono::milliseconds(request.number("ms", 1000)));
+    row.number("cpu_ns", processor_ns() - before).number("ns", now_ns() - start);
+}
+
+} // namespace apir::bench

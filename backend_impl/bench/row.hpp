@@ -1,0 +1,24 @@
+// One line of JSON on standard output: what a measurement gave.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace apir::bench {
+
+class Row {
+  public:
+    Row &text(const char *key, const std::string &value);
+    Row &number(const char *key, uint64_t value);
+    Row &numbers(const char *key, const std::vector<uint64_t> &values);
+
+    void print() const;
+
+  private:
+    Row &key(const char *name);
+
+    std::string line_;
+};
+
+} // namespace apir::bench

@@ -1,0 +1,1 @@
+"""The transport benchmark: what is measured, what its rows say, and what they are held against. Boots no guest."""

@@ -1,0 +1,191 @@
+"""The benchmark's answer: the line of ``lab bench --json``, which is also what the table and the report are made of.
+
+For the guest and its two ways, the loopback, and a second implementation where there is one, the same keys. Figures that nobody
+measured are not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.bench import standard
+from lab.bench.figures import Latency, Rows, best_copy, call_rates, gib_per_s
+from lab.bench.standard import DIRECTIONS, FLOORS, LOOPBACK, NATIVE, NODES, OTHER, PATHS, SIZES, THREADS, WAYS
+
+Answer = dict[str, Any]
+LATENCIES = {"set_4b_us": "set_4b", "get_4b_us": "get_4b", "graph_1_us": "graph_1", "after_pause_us": "after_pause"}
+CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
+EMPTY_CALLS = ("empty", "clear")
+"""Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
+
+
+def answered(rows: Rows) -> Answer:
+    """Everything that the rows tell."""
+    answer: Answer = {}
+    for way in (LOOPBACK, *WAYS, OTHER):
+        if any(subject.startswith(f"{way}/") for subject in rows.subjects()):
+            answer[way] = way_answer(rows, way)
+    answer |= floors_answer(rows)
+    answer["tokens"] = token_answers(rows)
+    native = rows.latency(NATIVE, "token")
+    if native is not None:
+        answer["token_native_us"] = round(native.p50, 1)
+    if OTHER in answer:
+        answer["ratios"] = ratios(answer["vm"], answer[OTHER])
+    return answer
+
+
+def latency_answer(latency: Latency) -> Answer:
+    """A latency's figures; ``spread`` is of the repetitions' medians."""
+    spread = {"min": latency.least, "p10": latency.p10, "p90": latency.p90, "max": latency.most}
+    return {
+        "p50": round(latency.p50, 3),
+        "p99": round(latency.p99, 3),
+        "spread": {key: round(value, 3) for key, value in spread.items()},
+        "samples": latency.samples,
+        "repetitions": latency.repetitions,
+    }
+
+
+def way_answer(rows: Rows, way: str) -> Answer:
+    """The figures of one way."""
+    copied = f"{way}/copied"
+    answer: Answer = {}
+    empty = empty_call(rows, way)
+    if empty is not None:
+        answer["empty_call_us"] = latency_answer(empty[1]) | {"call": empty[0]}
+    for key, name in LATENCIES.items():
+        latency = rows.latency(copied, name)
+        if latency is not None:
+            answer[key] = latency_answer(latency)
+    for path, key in (("shared", "alloc_free_us"), ("copied", "alloc_free_copied_us")):
+        latency = rows.latency(f"{way}/{path}", "alloc_free")
+        if latency is not None:
+            answer[key] = latency_answer(latency)
+    return answer | transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+
+
+def empty_call(rows: Rows, way: str) -> tuple[str, Latency] | None:
+    """The quickest of the empty calls that are not known to send anything but one command."""
+    found = []
+    for name in EMPTY_CALLS:
+        latency = rows.latency(f"{way}/copied", name)
+        sent = rows.sent(f"{way}/copied", name, "census")
+        if latency is not None and (sent is None or sent.commands == 1):
+            found.append((name, latency))
+    return min(found, key=lambda one: one[1].p50, default=None)
+
+
+def transfer_answer(rows: Rows, way: str) -> Answer:
+    """Rates by size: of the copied path as ``set_gib_s``, of the blob-backed one as ``set_shared_gib_s``."""
+    answer: Answer = {}
+    for path in PATHS:
+        for verb in DIRECTIONS:
+            rates = {size: gib_per_s(rows.of(f"{way}/{path}", f"{verb}_{size}", "transfers")) for size in SIZES}
+            key = f"{verb}_gib_s" if path == "copied" else f"{verb}_shared_gib_s"
+            known = {size: significant(rate) for size, rate in rates.items() if rate is not None}
+            if known:
+                answer[key] = known
+    return answer
+
+
+def rate_answer(rows: Rows, way: str) -> Answer:
+    """Graphs and calls per second."""
+    graphs = {nodes: rows.latency(f"{way}/copied", f"graph_{nodes}") for nodes in NODES}
+    calls = {threads: call_rates(rows.of(f"{way}/copied", f"threads_{threads}")) for threads in THREADS}
+    answer: Answer = {}
+    known = {str(nodes): round(1e6 / one.p50, 1) for nodes, one in graphs.items() if one is not None}
+    if known:
+        answer["graphs_per_s"] = known
+    if any(calls.values()):
+        answer["calls_per_s"] = {str(threads): round(one[0], 1) for threads, one in calls.items() if one is not None}
+        answer["slowest_thread_share"] = {str(threads): round(one[1], 3) for threads, one in calls.items() if one is not None}
+    return answer
+
+
+def sent_answer(rows: Rows, way: str) -> Answer:
+    """Commands and bytes of one round of everything that was counted, by data path."""
+    counts: Answer = {}
+    for path in PATHS:
+        for name in standard.COUNTED:
+            sent = rows.sent(f"{way}/{path}", name, "census")
+            if sent is not None:
+                counts.setdefault(path, {})[name] = {
+                    "commands": round(sent.commands, 2),
+                    "bytes_out": round(sent.bytes_out, 1),
+                    "bytes_in": round(sent.bytes_in, 1),
+                }
+    return {"sent": counts} if counts else {}
+
+
+def idle_answer(rows: Rows, subject: str) -> Answer:
+    """Shares of a core that an idle context takes, in percent."""
+    found = rows.of(subject, "idle")
+    if not found:
+        return {}
+    row = found[-1]
+    shares = {"guest": row["cpu_ns"], "worker": row.get("worker_cpu_ns"), "qemu": row.get("qemu_cpu_ns")}
+    percent = {key: round(100 * value / row["ns"], 4) for key, value in shares.items() if value is not None}
+    return {"idle_percent": percent | {"seconds": round(row["ns"] / 1e9, 1)}}
+
+
+def floors_answer(rows: Rows) -> Answer:
+    """What nothing here can be quicker than."""
+    answer: Answer = {}
+    for key, name in (("floor_us", "word"), ("ioctl_us", "submission")):
+        latency = rows.latency(FLOORS, name)
+        if latency is not None:
+            answer[key] = latency_answer(latency)
+    best: dict[str, dict[str, Any]] = {verb: {} for verb in DIRECTIONS}
+    loops: dict[str, dict[str, Any]] = {verb: {} for verb in DIRECTIONS}
+    for verb in DIRECTIONS:
+        for size in SIZES:
+            found = best_copy(rows.of(FLOORS, f"copy_{verb}_{size}"))
+            if found is not None:
+                loops[verb][size], best[verb][size] = found[0], significant(found[1])
+    if best["set"]:
+        answer["copy_floor_gib_s"] = {size: max(best["set"][size], best["get"].get(size, 0)) for size in best["set"]}
+        answer |= {"copy_floor_set_gib_s": best["set"], "copy_floor_get_gib_s": best["get"], "copy_loops": loops}
+    return answer
+
+
+def token_answers(rows: Rows) -> list[Answer]:
+    """What a token costs, per configuration and data path."""
+    answers = []
+    for path in PATHS:
+        for name in standard.configurations():
+            subject, phase = f"token/{path}/{name}", f"tokens {path}"
+            sent, again = rows.sent(subject, "token", phase), rows.sent(subject, "rebuilt", phase)
+            latency, rebuilt = rows.latency(subject, "token"), rows.latency(subject, "rebuilt")
+            if sent is None or again is None or latency is None or rebuilt is None:
+                continue
+            found = rows.of(subject, "token", phase)
+            answers.append(
+                {
+                    "extensions": name, "path": path, "nodes": found[-1]["nodes"], "digest": found[-1]["digest"],
+                    "calls": round(sent.commands, 2), "bytes": round(sent.bytes_out + sent.bytes_in), "us": round(latency.p50, 1),
+                    "us_p10": round(latency.p10, 1), "us_p90": round(latency.p90, 1),
+                    "rebuilt_calls": round(again.commands, 2), "rebuilt_us": round(rebuilt.p50, 1),
+                }
+            )  # fmt: skip
+    return answers
+
+
+def ratios(ours: Answer, theirs: Answer) -> Answer:
+    """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread."""
+    found: Answer = {}
+    for key, value in ours.items():
+        other = theirs.get(key)
+        if not isinstance(value, dict) or not isinstance(other, dict):
+            continue
+        if "p50" in value and "p50" in other:
+            low, high = value["spread"]["min"] / other["spread"]["max"], value["spread"]["max"] / other["spread"]["min"]
+            found[key] = {"p50": significant(value["p50"] / other["p50"]), "least": significant(low), "most": significant(high)}
+        elif key.endswith(("_gib_s", "_per_s")):
+            found[key] = {size: significant(rate / other[size]) for size, rate in value.items() if other.get(size)}
+    return found
+
+
+def significant(value: float) -> float:
+    """Three significant figures."""
+    return float(f"{value:.3g}")

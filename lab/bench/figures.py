@@ -1,0 +1,126 @@
+"""From the driver's rows to figures: medians, percentiles, spread, counts. Nanoseconds come in, microseconds go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lab.bench.standard import MORE
+
+Row = Mapping[str, Any]
+NS_PER_US = 1000.0
+GIB = float(1 << 30)
+COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "rep_movsq")
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Durations of single calls, in microseconds.
+
+    ``p50`` and ``p99`` are of all samples of all repetitions; the others tell how the repetitions' own medians are spread.
+    """
+
+    samples: int
+    repetitions: int
+    p50: float
+    p99: float
+    least: float
+    p10: float
+    p90: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one round sends: commands, and bytes to and from the host."""
+
+    commands: float
+    bytes_out: float
+    bytes_in: float
+
+
+class Rows:
+    """All rows of a run, found by subject and measurement."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[tuple[str, str, str], list[Row]] = {}
+        self.failures: list[str] = []
+        for row in rows:
+            if "error" in row:
+                where = f"{row.get('subject', '')} {row.get('name', '')}".strip()
+                self.failures.append(f"{where}: {row['error']}")
+            elif "name" in row and "event" not in row:
+                self._rows.setdefault((row["phase"], row["subject"], row["name"]), []).append(row)
+
+    def of(self, subject: str, name: str, phase: str | None = None) -> list[Row]:
+        """Rows of a measurement, outside of the census unless that is the phase asked for."""
+        return [
+            row
+            for (where, who, what), rows in self._rows.items()
+            if who == subject and what == name and (where == phase if phase else where != "census")
+            for row in rows
+        ]
+
+    def latency(self, subject: str, name: str) -> Latency | None:
+        """Of a measurement with samples ``ns``; None when nobody made it."""
+        return latency_of([row["ns"] for row in self.of(subject, name)])
+
+    def sent(self, subject: str, name: str, phase: str) -> Sent | None:
+        """What a round sends, from the two measurements of different length; None without call records."""
+        few, more = self.of(subject, name, phase), self.of(subject, name + MORE, phase)
+        if not few or not more or "commands" not in few[-1] or "commands" not in more[-1]:
+            return None
+        return sent_per_round(few[-1], more[-1])
+
+    def subjects(self) -> tuple[str, ...]:
+        """Everybody who answered."""
+        return tuple(dict.fromkeys(subject for _, subject, _ in self._rows))
+
+
+def latency_of(groups: Sequence[Sequence[int]]) -> Latency | None:
+    """Of samples in nanoseconds, a group per repetition."""
+    groups = [group for group in groups if group]
+    if not groups:
+        return None
+    pooled = np.concatenate([np.asarray(group, float) for group in groups]) / NS_PER_US
+    medians = np.array([np.median(group) for group in groups]) / NS_PER_US
+    p50, p99 = (float(value) for value in np.percentile(pooled, (50, 99)))
+    p10, p90 = (float(value) for value in np.percentile(medians, (10, 90)))
+    return Latency(len(pooled), len(groups), p50, p99, float(medians.min()), p10, p90, float(medians.max()))
+
+
+def sent_per_round(few: Row, more: Row) -> Sent:
+    """The difference of two measurements that differ in their rounds only."""
+    rounds = len(more["ns"]) - len(few["ns"])
+    return Sent(*((more[key] - few[key]) / rounds for key in ("commands", "bytes_out", "bytes_in")))
+
+
+def gib_per_s(rows: Sequence[Row]) -> float | None:
+    """The median rate of transfers."""
+    latency = latency_of([row["ns"] for row in rows])
+    return None if latency is None else rows[0]["size"] / GIB / (latency.p50 / 1e6)
+
+
+def best_copy(rows: Sequence[Row]) -> tuple[str, float] | None:
+    """The copy loop with the best median rate, and that rate in GiB/s."""
+    rates = dict(copy_rates(rows))
+    best = max(rates, key=lambda loop: rates[loop], default=None)
+    return None if best is None else (best, rates[best])
+
+
+def copy_rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    """Every loop's median rate."""
+    for loop in COPY_LOOPS:
+        taken = gib_per_s([{"ns": row[loop], "size": row["size"]} for row in rows if loop in row])
+        if taken is not None:
+            yield loop, taken
+
+
+def call_rates(rows: Sequence[Row]) -> tuple[float, float] | None:
+    """Calls per second of all threads together (median), and the slowest thread's share of the quickest's (median)."""
+    rates = [sum(row["calls"]) / (row["ns"] / 1e9) for row in rows]
+    shares = [min(row["calls"]) / max(*row["calls"], 1) for row in rows]
+    return (float(np.median(rates)), float(np.median(shares))) if rates else None

@@ -1,0 +1,247 @@
+"""The standard benchmark as data: its sizes, ways and configurations, and the phases that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lab.apir.protocol_gen import Extension
+from lab.bench.plan import Measure, Phase, Subject
+
+RING = "GGML_VIRTGPU_RING"
+EXTENSIONS = "GGML_VIRTGPU_EXTENSIONS"
+DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
+WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}}
+"""How commands travel: what was negotiated, and the submission ioctl alone."""
+OTHER = "vm_other"
+LOOPBACK = "loopback"
+NATIVE = "native"
+FLOORS = "floors"
+PATHS = ("copied", "shared")
+KIB, MIB = 1024, 1024 * 1024
+SIZES = {
+    "4B": 4, "64B": 64, "1KiB": KIB, "16KiB": 16 * KIB, "256KiB": 256 * KIB, "1MiB": MIB, "4MiB": 4 * MIB, "16MiB": 16 * MIB,
+    "64MiB": 64 * MIB, "256MiB": 256 * MIB,
+}  # fmt: skip
+NODES = (1, 100, 1000)
+THREADS = (1, 2, 4)
+DIRECTIONS = {"set": "to", "get": "from"}
+MOVED_BYTES = 64 * MIB
+"""Bytes that one repetition moves at most, but for one round of anything larger."""
+OURS, THEIRS, ECHO = "ours", "theirs", "echo"
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How thorough a benchmark is. ``share`` scales the rounds of a repetition, ``repeats`` the repetitions."""
+
+    share: float = 1.0
+    repeats: float = 1.0
+    idle_s: float = 10.0
+    largest: int = 256 * MIB
+
+    def rounds(self, number: int) -> int:
+        """Rounds of a repetition, one at least."""
+        return max(1, round(number * self.share))
+
+    def repetitions(self, number: int) -> int:
+        """Repetitions of a phase, two at least: turns are taken forwards and backwards."""
+        return max(2, round(number * self.repeats))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of transfers."""
+        return {name: size for name, size in SIZES.items() if size <= self.largest}
+
+
+FULL = Effort()
+QUICK = Effort(share=0.25, repeats=0.35, idle_s=3.0, largest=64 * MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """How the subjects' programs are started where they run.
+
+    Attributes:
+        library: command line of the program on the library under test.
+        floors: command line of the program that measures the floors; empty where there are none.
+        environment: variables of every program.
+        calls: folder for call records; empty where none can be written.
+        other: variables that make it the second implementation; None without one.
+        other_host: which host library that one gets.
+    """
+
+    library: tuple[str, ...]
+    floors: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    calls: str = ""
+    other: Mapping[str, str] | None = None
+    other_host: str = THEIRS
+
+
+def subject(programs: Programs, way: str, path: str, extra: Mapping[str, str] | None = None) -> Subject:
+    """A program on the library under test: a way and a data path. Named ``way/path``."""
+    environment = {**programs.environment, **WAYS.get(way, {}), DATA_PATH: path, **(extra or {})}
+    host = OURS
+    if way == OTHER:
+        environment |= dict(programs.other or {})
+        host = programs.other_host
+    return Subject(f"{way}/{path}", programs.library, environment, host)
+
+
+def recorded(one: Subject, folder: str, name: str = "") -> Subject:
+    """The same with call records, under another name."""
+    return replace(one, name=name or one.name, calls=f"{folder}/{(name or one.name).replace('/', '-')}")
+
+
+def named(subjects: Sequence[Subject], word: str) -> tuple[str, ...]:
+    """Names of the subjects that hold the word."""
+    return tuple(one.name for one in subjects if word in one.name)
+
+
+SMALL_CALLS = {
+    "empty": "empty rounds={}",
+    "clear": "clear rounds={}",
+    "set_4b": "set size=4 rounds={}",
+    "get_4b": "get size=4 rounds={}",
+    "graph_1": "graph nodes=1 warm=3 rounds={}",
+}
+"""Calls that move next to nothing, where small tensors travel; lines take the rounds."""
+ALLOC_FREE = "alloc_free size=65536 rounds={}"
+COUNTED = {
+    **SMALL_CALLS,
+    "alloc_free": ALLOC_FREE,
+    "graph_1000": "graph nodes=1000 warm=2 rounds={}",
+    "set_1MiB": f"set size={MIB} rounds={{}}",
+    "get_1MiB": f"get size={MIB} rounds={{}}",
+}
+MORE = "+"
+"""Ends the name of a measurement made with more rounds: the difference is what the rounds sent, without the preparation."""
+
+
+def counted(name: str, line: str, rounds: int, more: int) -> tuple[Measure, Measure]:
+    """A measurement twice, with few rounds and with more."""
+    return Measure(name, line.format(rounds)), Measure(name + MORE, line.format(more))
+
+
+def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
+    """Latencies, beside the floors."""
+    subjects = [subject(programs, way, path) for way in ways for path in PATHS]
+    rounds = effort.rounds(200)
+    copied, users = named(subjects, "/copied"), tuple(one.name for one in subjects)
+    measures = [Measure(name, line.format(rounds), copied) for name, line in SMALL_CALLS.items()]
+    measures.append(Measure("alloc_free", ALLOC_FREE.format(effort.rounds(50)), users))
+    if programs.floors:
+        subjects.insert(0, floors(programs))
+        measures.insert(0, Measure("word", f"word rounds={10 * rounds}", (FLOORS,)))
+        measures.insert(1, Measure("submission", f"submission rounds={rounds}", (FLOORS,)))
+    return Phase("calls", tuple(subjects), tuple(measures), effort.repetitions(10))
+
+
+def floors(programs: Programs) -> Subject:
+    """The program that measures the floors."""
+    return Subject(FLOORS, programs.floors, dict(programs.environment), ECHO)
+
+
+def rates_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
+    """Graphs and calls per second."""
+    subjects = tuple(subject(programs, way, "copied") for way in ways)
+    graphs = tuple(
+        Measure(f"graph_{nodes}", f"graph nodes={nodes} warm=2 rounds={effort.rounds(max(8, 200 // nodes))}") for nodes in NODES[1:]
+    )
+    rates = tuple(
+        Measure(f"threads_{threads}", f"threads threads={threads} ms={effort.rounds(400)}") for threads in THREADS
+    )  # fmt: skip
+    return Phase("rates", subjects, (*graphs, *rates), effort.repetitions(6))
+
+
+def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
+    """The first call after a second without any."""
+    subjects = tuple(subject(programs, way, "copied") for way in ways)
+    return Phase("pause", subjects, (Measure("after_pause", "after_pause rounds=1 pause_ms=1000"),), effort.repetitions(8))
+
+
+def transfer_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
+    """Tensors in and out, beside the best copy loop."""
+    subjects = [subject(programs, way, path) for way in ways for path in PATHS]
+    users = tuple(one.name for one in subjects)
+    measures = []
+    if programs.floors:
+        subjects.insert(0, floors(programs))
+    for name, size in effort.sizes.items():
+        rounds = max(1, min(effort.rounds(100), MOVED_BYTES // size))
+        for verb, direction in DIRECTIONS.items():
+            if programs.floors and size >= MIB:
+                line = f"copy size={size} direction={direction} rounds={min(rounds, 4)}"
+                measures.append(Measure(f"copy_{verb}_{name}", line, (FLOORS,)))
+            measures.append(Measure(f"{verb}_{name}", f"{verb} size={size} rounds={rounds}", users))
+    return Phase("transfers", tuple(subjects), tuple(measures), effort.repetitions(4))
+
+
+def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
+    """How many commands and bytes everything sends: the same measurements, few rounds, with call records."""
+    subjects = tuple(
+        recorded(subject(programs, way, path), programs.calls) for way in ways for path in PATHS if way != OTHER
+    )  # fmt: skip
+    measures = tuple(measure for name, line in COUNTED.items() for measure in counted(name, line, 4, 12))
+    # once for what is asked only once, and once for what every round sends
+    return Phase("census", subjects, measures, 2)
+
+
+def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
+    """A context alone that has nothing to do."""
+    for way in ways:
+        line = f"idle ms={round(effort.idle_s * 1000)}"
+        measure = Measure("idle", line, limit_s=effort.idle_s + 60, watched=True)
+        yield Phase(f"idle {way}", (subject(programs, way, "copied"),), (measure,))
+
+
+def configurations() -> dict[str, str]:
+    """What is compared per token: 0.2 alone, each extension alone, all of them. Values are of ``GGML_VIRTGPU_EXTENSIONS``."""
+    each = {name.lower(): name.lower() for name in Extension.__members__}
+    return {"0.2 alone": "none", **each, "all": "all"}
+
+
+def token_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
+    """A model-like graph, with every configuration, counted and timed together."""
+    for path in PATHS:
+        subjects = tuple(
+            recorded(subject(programs, "vm", path, {EXTENSIONS: value}), programs.calls, f"token/{path}/{name}")
+            for name, value in configurations().items()
+        )
+        rounds = effort.rounds(10)
+        measures = (
+            *counted("token", "token warm=2 rounds={}", rounds, 2 * rounds),
+            *counted("rebuilt", "token warm=2 rebuild=1 rounds={}", rounds, 2 * rounds),
+        )
+        yield Phase(f"tokens {path}", subjects, measures, effort.repetitions(3))
+
+
+def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = tuple(WAYS)) -> tuple[Phase, ...]:
+    """Everything that is measured in a guest."""
+    ways = (*WAYS, *((OTHER,) if programs.other is not None else ()))
+    return (
+        census_phase(programs, ways),
+        calls_phase(programs, ways, effort),
+        rates_phase(programs, ways, effort),
+        pause_phase(programs, ways, effort),
+        transfer_phase(programs, ways, effort),
+        *token_phases(programs, effort),
+        *idle_phases(programs, idle, effort),
+    )
+
+
+def loopback_phases(programs: Programs, native: tuple[str, ...], effort: Effort) -> tuple[Phase, ...]:
+    """Everything that is measured without a guest. ``native``: the program on the backend itself."""
+    model = Phase(
+        "tokens",
+        (subject(programs, LOOPBACK, "copied"), Subject(NATIVE, native, dict(programs.environment))),
+        (Measure("token", f"token rounds={effort.rounds(20)} warm=2"),),
+        effort.repetitions(3),
+    )
+    return (
+        calls_phase(programs, (LOOPBACK,), effort),
+        rates_phase(programs, (LOOPBACK,), effort),
+        transfer_phase(programs, (LOOPBACK,), effort),
+        model,
+    )

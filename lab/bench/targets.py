@@ -1,0 +1,119 @@
+"""What the figures are held against: thresholds as data, and whether they are met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.bench.answer import CONTRACT_SIZES, Answer
+
+COPY_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound of one figure.
+
+    Attributes:
+        label: what is measured, for people.
+        figure: key path in the answer, with dots.
+        limit: the bound itself, or the factor of ``floor``.
+        floor: key path of a figure of the same run that ``limit`` is a multiple of; empty: ``limit`` stands alone.
+        or_limit: an absolute bound that is enough, too.
+        at_least: the figure must not be below the bound; else it must not be above.
+        per: key path of a figure that ``figure`` is divided by; empty: by nothing.
+        unit: of the figure.
+    """
+
+    label: str
+    figure: str
+    limit: float
+    floor: str = ""
+    or_limit: float | None = None
+    at_least: bool = False
+    per: str = ""
+    unit: str = "µs"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A target with what was seen. ``met`` is None when it was not measured."""
+
+    target: Target
+    seen: float | None
+    bound: float | None
+    met: bool | None
+
+
+def latencies(
+    label: str, key: str, ring_us: tuple[float, ...], factors: tuple[float, ...], enough_us: float | None = None
+) -> Iterator[Target]:
+    """p50 (and p99) of a call: absolute with the ring, multiples of the ioctl without."""
+    for quantile, limit in zip(("p50", "p99"), ring_us, strict=False):
+        yield Target(f"{label}, {quantile}, ring", f"vm.{key}.{quantile}", limit)
+    for quantile, factor in zip(("p50", "p99"), factors, strict=False):
+        enough = enough_us if quantile == "p50" else None
+        yield Target(f"{label}, {quantile}, EXECBUFFER", f"vm_execbuffer.{key}.{quantile}", factor, "ioctl_us.p50", enough)
+
+
+def targets() -> tuple[Target, ...]:
+    """All of them, in the order of the table."""
+    both = (("ring", "vm"), ("EXECBUFFER", "vm_execbuffer"))
+    return (
+        *latencies("empty call", "empty_call_us", (5, 50), (2, 5), 60),
+        *latencies("tensor_set 4 B", "set_4b_us", (8,), (2.2,)),
+        *latencies("one-node graph", "graph_1_us", (25,), (2.5,)),
+        *(Target(f"first call after 1 s idle, {name}", f"{way}.after_pause_us.p50", 200) for name, way in both),
+        *(
+            Target(f"1000-node graph again, bytes sent, {name}", f"{way}.sent.copied.graph_1000.bytes_out", 1024, unit="B")
+            for name, way in both
+        ),
+        Target("buffer alloc + free 64 KiB, ring", "vm.alloc_free_us.p50", 100),
+        Target("buffer alloc + free 64 KiB, EXECBUFFER", "vm_execbuffer.alloc_free_us.p50", 200),
+        *(
+            Target(f"{verb} {size}, copied, {name}", f"{way}.{verb}_gib_s.{size}", COPY_SHARE, f"copy_floor_{verb}_gib_s.{size}",
+                   at_least=True, unit="GiB/s")
+            for verb in ("set", "get") for size in CONTRACT_SIZES for name, way in both
+        ),
+        *(
+            Target(f"{verb} 1 MiB, blob-backed, commands, {name}", f"{way}.sent.shared.{verb}_1MiB.commands", 0, unit="")
+            for verb in ("set", "get") for name, way in both
+        ),
+        Target("empty call, loopback, p50", "loopback.empty_call_us.p50", 0.5),
+        *(
+            Target(f"4 threads' calls ÷ 1 thread's, {name}", f"{way}.calls_per_s.4", 1, at_least=True,
+                   per=f"{way}.calls_per_s.1", unit="")
+            for name, way in both
+        ),
+        Target("slowest ÷ quickest of 4 threads, ring", "vm.slowest_thread_share.4", 0.5, at_least=True, unit=""),
+        *(
+            Target(f"idle context, {side}, {name}", f"{way}.idle_percent.{side}", 0.5, unit="% of a core")
+            for side in ("guest", "worker") for name, way in both
+        ),
+    )  # fmt: skip
+
+
+def judged(answer: Answer) -> tuple[Verdict, ...]:
+    """Every target against the answer."""
+    return tuple(verdict(target, answer) for target in targets())
+
+
+def verdict(target: Target, answer: Answer) -> Verdict:
+    """One target against the answer."""
+    seen, per = looked_up(answer, target.figure), looked_up(answer, target.per) if target.per else 1.0
+    floor = looked_up(answer, target.floor) if target.floor else 1.0
+    if seen is None or not per or floor is None:
+        return Verdict(target, seen, None, None)
+    bound = target.limit * floor
+    if target.or_limit is not None:
+        bound = max(bound, target.or_limit)
+    value = seen / per
+    return Verdict(target, value, bound, value >= bound if target.at_least else value <= bound)
+
+
+def looked_up(answer: Answer, path: str) -> float | None:
+    """The number at a key path."""
+    value: object = answer
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return float(value) if isinstance(value, (int, float)) else None

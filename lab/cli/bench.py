@@ -1,0 +1,233 @@
+"""``lab bench``: the scenario of the transport benchmark, run with what the command line says, and its figures told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from lab import paths
+from lab.bench.answer import CONTRACT_SIZES
+from lab.bench.standard import LOOPBACK, OTHER
+from lab.bundle.schema import BENCH, BenchRecord, RunRecord
+from lab.cli.answer import answer_console
+from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
+from lab.scenario.plan import Choice, PlannedScenario, planned
+
+SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
+EMPTY: dict[str, Any] = {
+    "loopback": None,
+    "vm": None,
+    "vm_execbuffer": None,
+    "floor_us": None,
+    "ioctl_us": None,
+    "copy_floor_gib_s": None,
+}
+"""The line of a benchmark that measured nothing."""
+TITLES = {LOOPBACK: "loopback", "vm": "guest", "vm_execbuffer": "guest, ioctl only", OTHER: "the second"}
+DASH = "\N{EN DASH}"
+LATENCIES = {
+    "empty_call_us": "empty call",
+    "set_4b_us": "tensor_set 4 B",
+    "get_4b_us": "tensor_get 4 B",
+    "graph_1_us": "one-node graph",
+    "alloc_free_us": "alloc + free 64 KiB",
+    "after_pause_us": "call after 1 s idle",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """What the command line says."""
+
+    quick: bool = False
+    enforce: bool = False
+    idle_s: float | None = None
+    place: str | None = None
+    guest_library: Path | None = None
+    host_library: Path | None = None
+
+
+def bench_plan(choice: Choice, options: BenchOptions) -> tuple[PlannedScenario, ...]:
+    """The benchmark's scenario, its check as the options say. Raises ``ConfigError``."""
+    for option, path in (("--guest-library", options.guest_library), ("--host-library", options.host_library)):
+        if path is not None and not path.is_file():
+            raise ConfigError("lab bench", [ConfigProblem(option, f"there is no file {path}", "a path of a built library")])
+    known = tuple(Place)
+    if options.place is not None and options.place not in known:
+        raise ConfigError("lab bench", [ConfigProblem("--only", f"no such place: {options.place}", f"one of {', '.join(known)}")])
+    return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
+
+
+def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
+    variants = []
+    for variant in entry.variants:
+        checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
+        variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
+    return replace(entry, variants=tuple(variants))
+
+
+def chosen(check: BenchCheck, options: BenchOptions) -> BenchCheck:
+    """The check with the options laid over it."""
+    update: dict[str, Any] = {"enforce": options.enforce or check.enforce}
+    if options.quick:
+        update["effort"] = Thoroughness.QUICK
+    if options.idle_s is not None:
+        update["idle_s"] = options.idle_s
+    if options.place is not None:
+        update["places"] = (Place(options.place),)
+    for key in ("guest_library", "host_library"):
+        if getattr(options, key) is not None:
+            update[key] = str(getattr(options, key).resolve())
+    return check.model_copy(update=update)
+
+
+def bench_record(folder: Path, run: RunRecord) -> BenchRecord | None:
+    """What the run measured; None when it did not come to that."""
+    for variant in run.variants:
+        path = folder / variant.logs / BENCH
+        if variant.logs and path.exists():
+            return BenchRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    return None
+
+
+def bench_answer(folder: Path, run: RunRecord, record: BenchRecord | None) -> dict[str, Any]:
+    """The line of ``lab bench --json``."""
+    measured = record.answer if record else {}
+    told = {} if record is None else record.model_dump(mode="json", exclude={"answer", "tokens"})
+    return {**EMPTY, **measured, **told, "run": run.run, "dir": str(folder), "status": run.status, "exit": run.exit}
+
+
+def tell_bench(record: BenchRecord) -> None:
+    """Figures beside the floors, what a token costs, and every target."""
+    console = answer_console()
+    ways = [way for way in TITLES if way in record.answer]
+    console.print(_latencies(record.answer, ways))
+    console.print(_rates(record.answer, ways))
+    if record.tokens:
+        console.print(_tokens(record))
+    if "ratios" in record.answer:
+        console.print(_ratios(record.answer["ratios"]))
+    console.print(_targets(record))
+    _tell_circumstances(console, record)
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", title=title, title_justify="left", title_style="bold")
+    table.add_column(columns[0], no_wrap=True)
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
+    floor, ioctl = answer.get("floor_us"), answer.get("ioctl_us")
+    columns = [TITLES[way] for way in ways] + (["÷ word", "÷ ioctl"] if floor and ioctl else [])
+    table = _table("\nmicroseconds, p50 / p99; in brackets the median of the quietest repetition", ("", *columns))
+    for key, name in LATENCIES.items():
+        cells = [_latency(answer[way].get(key)) for way in ways]
+        if floor and ioctl:
+            cells.append(_ratio(answer.get("vm", {}).get(key), floor))
+            cells.append(_ratio(answer.get("vm_execbuffer", {}).get(key), ioctl))
+        table.add_row(name, *cells)
+    for name, one in (("a polled word", floor), ("the ioctl alone", ioctl)):
+        if one:
+            table.add_row(
+                Text(name, style="cyan"),
+                *("" for _ in ways[:-1]),
+                Text(_latency(one), style="cyan"),
+                *("" for _ in columns[len(ways) :]),
+            )
+    return table
+
+
+def _latency(figures: Mapping[str, Any] | None) -> str:
+    return f"{_us(figures['p50'])} / {_us(figures['p99'])} [{_us(figures['spread']['min'])}]" if figures else DASH
+
+
+def _us(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"  # noqa: PLR2004 - no exponents
+
+
+def _ratio(figures: Mapping[str, Any] | None, floor: Mapping[str, Any]) -> str:
+    return f"{figures['p50'] / floor['p50']:.1f}" if figures and floor["p50"] else DASH
+
+
+def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
+    floors: Mapping[str, Any] = answer.get("copy_floor_gib_s", {})
+    table = _table(
+        "\nGiB/s (copied path; blob-backed in brackets), graphs and calls per second",
+        ("", *(TITLES[way] for way in ways), "best copy loop"),
+    )
+    for verb in ("set", "get"):
+        for size in CONTRACT_SIZES:
+            cells = [_transfer(answer[way], verb, size) for way in ways]
+            table.add_row(f"{verb} {size}", *cells, str(answer.get(f"copy_floor_{verb}_gib_s", floors).get(size, DASH)))
+    for key, name, unit in (("graphs_per_s", "graphs/s of", "nodes"), ("calls_per_s", "calls/s of", "threads")):
+        for number in dict.fromkeys(number for way in ways for number in answer[way].get(key, {})):
+            table.add_row(f"{name} {number} {unit}", *(_count(answer[way].get(key, {}).get(number)) for way in ways), "")
+    for side in ("guest", "worker"):
+        table.add_row(
+            f"idle context, {side}, % of a core", *(str(answer[way].get("idle_percent", {}).get(side, DASH)) for way in ways), ""
+        )
+    return table
+
+
+def _transfer(figures: Mapping[str, Any], verb: str, size: str) -> str:
+    copied, shared = (figures.get(key, {}).get(size) for key in (f"{verb}_gib_s", f"{verb}_shared_gib_s"))
+    return f"{copied if copied is not None else DASH} [{shared if shared is not None else DASH}]"
+
+
+def _count(value: float | None) -> str:
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def _tokens(record: BenchRecord) -> Table:
+    title = f"\na token of a model-like graph of {record.tokens[0]['nodes']} nodes"
+    if "token_native_us" in record.answer:
+        title += f" (computed natively: {record.answer['token_native_us']:.0f} µs)"
+    table = _table(title, ("extensions", "path", "calls", "bytes", "µs", "calls, rebuilt", "µs, rebuilt"))
+    for one in record.tokens:
+        table.add_row(
+            one["extensions"], one["path"], f"{one['calls']:g}", f"{one['bytes']:,}", f"{one['us']:,.0f}",
+            f"{one['rebuilt_calls']:g}", f"{one['rebuilt_us']:,.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _ratios(ratios: Mapping[str, Any]) -> Table:
+    table = _table("\nours ÷ the second implementation's: durations below 1 and rates above 1 are quicker", ("", "ratio", "spread"))
+    for key, value in ratios.items():
+        for name, ratio, spread in _ratio_rows(key, value):
+            table.add_row(name, f"{ratio:.3g}", spread)
+    return table
+
+
+def _ratio_rows(key: str, value: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
+    if "p50" in value:
+        yield key, value["p50"], f"{value['least']:.3g}{DASH}{value['most']:.3g}"
+    else:
+        yield from ((f"{key} {size}", ratio, "") for size, ratio in value.items())
+
+
+def _targets(record: BenchRecord) -> Table:
+    table = _table("\ntargets", ("", "measured", "expected", ""))
+    for one in record.targets:
+        mark = {True: Text("met", style="green"), False: Text("not met", style="red"), None: Text(DASH, style="dim")}[one.met]
+        table.add_row(one.label, one.seen_text, one.expected, mark)
+    return table
+
+
+def _tell_circumstances(console: Console, record: BenchRecord) -> None:
+    console.print(
+        f"\nload {record.load_before:.1f} before, {record.load_after:.1f} after, on {record.cores} cores; "
+        f"{record.wall_s:.0f} s of measuring"
+    )
+    for warning in record.warnings:
+        console.print(Text(f"warning: {warning}", style="yellow"))

@@ -1,0 +1,207 @@
+"""Asks several benchmark programs in turns, so that a noisy moment of the machine falls on all of them alike.
+
+``python3 turns.py PLAN [ROWS]``, in the guest or on the host; the plan is ``lab.bench.plan``'s, in JSON. Every program of a phase
+is started, then each is asked for each measurement, over and over, forwards and backwards. A line of JSON per answer goes to
+standard output, or to the file ROWS, as it comes. Lines with an ``event``:
+
+* ``gate``: before a program is started that needs another host library. It is started when a line has been written to the FIFO.
+* ``begins``: before a measurement that somebody else looks at, too. It begins when a line has been written to the FIFO.
+* ``said``: what a program wrote to its standard error.
+
+A program that does not answer in time is killed and left out; the row then holds an ``error``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+START_S = 120.0
+END_S = 20.0
+CHUNK_BYTES = 1 << 20
+HEADER = struct.Struct("<8sIIIIQIIQQQQ40s16s")
+RECORD = struct.Struct("<QQQQIIIiQQ")
+MAGIC = b"APIRCALL"
+SAID_LIMIT = 2000
+
+
+class Program:
+    """A program that answers lines with lines; ends with its input."""
+
+    def __init__(self, subject: dict[str, Any]) -> None:
+        self.name: str = subject["name"]
+        self._calls: str = subject.get("calls") or ""
+        environment = {**os.environ, **subject["environment"]}
+        if self._calls:
+            Path(self._calls).mkdir(parents=True, exist_ok=True)
+            environment["GGML_VIRTGPU_CALL_LOG"] = self._calls
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
+        self._process = subprocess.Popen(
+            subject["argv"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=environment
+        )  # fmt: skip
+        self._data = b""
+        self.alive = True
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def answer(self, limit_s: float) -> dict[str, Any]:
+        """Its next line; an ``error`` when there is none in time, or when it has ended."""
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        until = time.monotonic() + limit_s
+        while b"\n" not in self._data:
+            ready, _, _ = select.select([self._process.stdout], [], [], max(until - time.monotonic(), 0))
+            piece = os.read(self._process.stdout.fileno(), CHUNK_BYTES) if ready else b""
+            if not piece:
+                self.alive = False
+                self._process.kill()
+                how = f"ended with status {self._process.wait()}" if ready else f"gave no answer for {limit_s:g} s"
+                return {"error": f"{self.name} {how}"}
+            self._data += piece
+        line, _, self._data = self._data.partition(b"\n")
+        row: dict[str, Any] = json.loads(line)
+        return row
+
+    def ask(self, line: str, limit_s: float) -> dict[str, Any]:
+        """Its answer to a line, with what its call records say of the time between."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        before = self._recorded()
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self.alive = False
+            return {"error": f"{self.name} has ended"}
+        row = self.answer(limit_s)
+        after = self._recorded()
+        if self._calls and len(after) >= len(before):
+            new = after[len(before) :]
+            row["commands"] = len(new)
+            row["bytes_out"], row["bytes_in"] = sum(one[8] for one in new), sum(one[9] for one in new)
+            row["by_call"] = counted(one[5] for one in new)
+        return row
+
+    def end(self) -> str:
+        """End it; what it has said on standard error."""
+        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101, PT018 - they are pipes
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace")
+        self._said.close()
+        return said[-SAID_LIMIT:]
+
+    def _recorded(self) -> list[tuple[Any, ...]]:
+        """The records of its calls so far. Those that were begun and not completed are left out."""
+        rows: list[tuple[Any, ...]] = []
+        for path in sorted(Path(self._calls).glob("*.calls")) if self._calls else ():
+            raw = path.read_bytes()
+            if len(raw) < HEADER.size:
+                continue
+            header = HEADER.unpack_from(raw)
+            if header[0] != MAGIC or header[4] != self.pid:
+                continue
+            whole = (len(raw) - HEADER.size) // RECORD.size * RECORD.size
+            rows += [one for one in RECORD.iter_unpack(raw[HEADER.size : HEADER.size + whole]) if one[1]]
+        return rows
+
+
+def counted(numbers: Any) -> dict[str, int]:
+    """How often each occurs."""
+    counts: dict[str, int] = {}
+    for number in numbers:
+        counts[str(number)] = counts.get(str(number), 0) + 1
+    return counts
+
+
+def tell(out: TextIO, row: dict[str, Any]) -> None:
+    """One line, at once."""
+    out.write(json.dumps(row) + "\n")
+    out.flush()
+
+
+def passed(out: TextIO, gate: int | None, row: dict[str, Any]) -> None:
+    """Tell an event and wait until whoever reads it has written a line to the FIFO; nobody does where there is none."""
+    tell(out, row)
+    while gate is not None and os.read(gate, 1) != b"\n":
+        pass
+
+
+def started(out: TextIO, gate: int | None, phase: dict[str, Any]) -> list[Program]:
+    """The phase's programs, those that came up."""
+    programs = []
+    for subject in phase["subjects"]:
+        if subject.get("host"):
+            passed(out, gate, {"event": "gate", "host": subject["host"], "subject": subject["name"]})
+        program = Program(subject)
+        row = program.answer(START_S)
+        tell(out, {"event": "started", "phase": phase["name"], "subject": subject["name"], **row})
+        if "ready" in row:
+            programs.append(program)
+        else:
+            tell(out, {"event": "said", "subject": subject["name"], "text": program.end()})
+    return programs
+
+
+def measured(out: TextIO, gate: int | None, phase: dict[str, Any], programs: list[Program]) -> None:
+    """All measurements of a phase, in turns."""
+    for repetition in range(phase["repetitions"]):
+        for measure in phase["measures"]:
+            chosen = [one for one in programs if one.alive and (measure["subjects"] is None or one.name in measure["subjects"])]
+            for program in chosen if repetition % 2 == 0 else reversed(chosen):
+                place = {"phase": phase["name"], "subject": program.name, "name": measure["name"], "repetition": repetition}
+                if measure.get("watched"):
+                    passed(out, gate, {"event": "begins", **place, "pid": program.pid})
+                row = program.ask(measure["line"], measure["limit_s"])
+                tell(out, {**place, "load": os.getloadavg()[0], **row})
+
+
+def run(plan: dict[str, Any], out: TextIO) -> None:
+    """The whole plan. Programs are ended with their phase, whatever happens."""
+    # open for both, so that no line is lost between two looks
+    gate = os.open(plan["gate"], os.O_RDWR) if plan["gate"] else None
+    for phase in plan["phases"]:
+        programs: list[Program] = []
+        try:
+            programs = started(out, gate, phase)
+            measured(out, gate, phase, programs)
+        finally:
+            for program in programs:
+                said = program.end()
+                if not program.alive:
+                    tell(out, {"event": "said", "subject": program.name, "text": said})
+    tell(out, {"event": "end"})
+
+
+def main(arguments: list[str]) -> int:
+    """See the top of the file."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    if len(arguments) > 1:
+        with open(arguments[1], "a", encoding="utf-8") as out:
+            run(plan, out)
+    else:
+        run(plan, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

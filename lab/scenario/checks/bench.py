@@ -1,0 +1,264 @@
+"""The transport benchmark: programs of ours in the guest and on the host, asked in turns, and what comes of it.
+
+Every row goes to ``bench.jsonl`` among the variant's logs as it comes; at the end, or when the run is cut off, all rows so far
+become ``bench.json``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lab.bench import standard
+from lab.bench.answer import Answer, answered
+from lab.bench.figures import Rows
+from lab.bench.plan import Phase, plan_text
+from lab.bench.standard import ECHO, FULL, OURS, QUICK, Effort, Programs
+from lab.bench.targets import Verdict, judged
+from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.bundle.schema import BENCH, BenchRecord, TargetRecord
+from lab.bundle.writer import CheckWriter, write_whole
+from lab.deadline import Deadline
+from lab.errors import LabError
+from lab.guest.agent import turns
+from lab.host.root import Bind
+from lab.ops.upstream import guest_command
+from lab.process import finish
+from lab.scenario.environment import BACKEND_PATH
+from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
+from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.stage import Stage
+
+PROGRAM = "apir-bench"
+ECHO_LIBRARY = "libapir-bench-host.so"
+FOLDER = f"{GUEST_FOLDER}/bench"
+"""Not where the guest library is: ggml looks for backends beside the program, too."""
+GATE = f"{FOLDER}/gate"
+OTHER_LIBRARY = f"{FOLDER}/other/libggml-virtgpu.so"
+REGISTRY = "ggml-virtgpu"
+ROWS = "bench.jsonl"
+OPEN_S = 30.0
+BUSY_LOAD = 0.5
+"""Load per core, before anything was measured, from which figures are worth little."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """A benchmark as far as it got."""
+
+    stage: Stage
+    check: BenchCheck
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.time)
+    load_before: float = field(default_factory=lambda: os.getloadavg()[0])
+    _usage: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> Path:
+        """Folder of the native products on the host."""
+        if self.stage.ingredients.tools is None:
+            raise LabError("the benchmark's programs were not built")
+        return self.stage.ingredients.tools
+
+    @property
+    def effort(self) -> Effort:
+        """What the file asks for."""
+        effort = QUICK if self.check.effort is Thoroughness.QUICK else FULL
+        return replace(effort, idle_s=self.check.idle_s) if self.check.idle_s else effort
+
+    def take(self, row: dict[str, Any]) -> None:
+        """A row has come: keep it, on disk first."""
+        with open(self.stage.logs / ROWS, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        self.rows.append(row)
+
+    def loopback(self, deadline: Deadline) -> None:
+        """Measure with guest and host library in one process, in the host root."""
+        shipped, logs = self.stage.ingredients.shipment, self.stage.logs
+        program, plan, rows = str(self.tools / PROGRAM), logs / "bench-loopback.json", logs / "bench-loopback.jsonl"
+        script = Path(turns.__file__)
+        library = (program, "loopback", shipped.host_library.inside, shipped.ggml_library.inside, "1")
+        phases = standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort)
+        plan.write_text(plan_text(phases), encoding="utf-8")
+        folders = {self.tools, script.parent, *(path.parent for path in (shipped.host_library.path, shipped.ggml_library.path))}
+        binds = [Bind(folder) for folder in sorted(folders) if not folder.is_relative_to(self.stage.ingredients.root.path)]
+        argv = self.stage.ingredients.root.enter(
+            ("/usr/bin/python3", script, plan, rows), binds=(*binds, Bind(logs, writable=True)), env={"HOME": "/tmp"}
+        )
+        try:
+            done = finish(argv, deadline=deadline)
+        finally:
+            for row in read_rows(rows):
+                self.take(row)
+            rows.unlink(missing_ok=True)
+        if done.exit_status != 0:
+            raise LabError(f"the loopback benchmark ended with status {done.exit_status}: {done.output[-500:]}")
+
+    def vm(self, deadline: Deadline) -> None:
+        """Measure in the guest."""
+        shell = self.stage.guest.ssh
+        plan = self.stage.logs / "bench-vm.json"
+        plan.write_text(plan_text(self.vm_phases(), GATE), encoding="utf-8")
+        shell.execute(f"mkdir -p {FOLDER}/other && rm -f {GATE} && mkfifo {GATE}", deadline)
+        shell.put(self.tools / PROGRAM, f"{FOLDER}/{PROGRAM}")
+        shell.put(Path(turns.__file__), f"{FOLDER}/turns.py")
+        shell.put(plan, f"{FOLDER}/plan.json")
+        if self.check.guest_library:
+            shell.put(Path(self.check.guest_library), OTHER_LIBRARY)
+        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.stage.guest_variables)
+        with contextlib.ExitStack() as libraries:
+            status = shell.stream(command, lambda line: self.on_line(line, libraries), deadline)
+        if status != 0:
+            raise LabError(f"the benchmark's driver in the guest ended with status {status}: {' / '.join(self.said[-3:])}")
+
+    def vm_phases(self) -> Sequence[Phase]:
+        """The phases of a guest."""
+        other = None
+        if self.check.guest_library or self.check.host_library:
+            other = {BACKEND_PATH: OTHER_LIBRARY} if self.check.guest_library else {}
+        program = f"{FOLDER}/{PROGRAM}"
+        programs = Programs((program, "registry", REGISTRY), (program, "floors"), {}, f"{FOLDER}/calls", other)
+        return standard.vm_phases(programs, self.effort)
+
+    def on_line(self, line: str, libraries: contextlib.ExitStack) -> None:
+        """What the driver in the guest says. An event that it waits behind is answered at its FIFO."""
+        if not line.startswith("{"):
+            self.said.append(line.strip())
+            return
+        row = json.loads(line)
+        match row.get("event"):
+            case "gate":
+                libraries.close()
+                libraries.enter_context(self.host_library(row["host"]))
+                self.open_gate()
+            case "begins":
+                self._usage = self.usage()
+                self.open_gate()
+            case None if row.get("name") == "idle":
+                self.take({**row, **self.used()})
+            case _:
+                self.take(row)
+
+    def open_gate(self) -> None:
+        """Let the driver go on."""
+        self.stage.guest.ssh.execute(f"timeout {OPEN_S:.0f} sh -c 'echo > {GATE}'", Deadline.after(2 * OPEN_S))
+
+    @contextlib.contextmanager
+    def host_library(self, name: str) -> Iterator[None]:
+        """For as long as the context lasts, new contexts of the guest get this host library."""
+        ours = self.stage.ingredients.shipment.host_library.inside
+        path = {OURS: ours, ECHO: str(self.tools / ECHO_LIBRARY)}.get(name, self.check.host_library or ours)
+        if self.stage.switches is None:
+            raise LabError("the boot has no switch for the host library")
+        with self.stage.switches.set_to({"host": path}):
+            yield
+
+    def usage(self) -> dict[int, int]:
+        """Processor time so far of every worker, and of QEMU."""
+        return {pid: processor_ns(pid) for pid in (*self.stage.guest.worker_pids(), self.stage.guest.qemu_pid)}
+
+    def used(self) -> dict[str, int]:
+        """Processor time since the measurement began, of workers that are still there and of QEMU."""
+        now, qemu = self.usage(), self.stage.guest.qemu_pid
+        since = {pid: now[pid] - before for pid, before in self._usage.items() if pid in now}
+        return {"worker_cpu_ns": sum(ns for pid, ns in since.items() if pid != qemu), "qemu_cpu_ns": since.get(qemu, 0)}
+
+    def record(self) -> BenchRecord:
+        """What all rows so far say."""
+        answer = answered(Rows(self.rows))
+        return BenchRecord(
+            answer=answer,
+            targets=tuple(target_record(verdict) for verdict in judged(answer)),
+            tokens=tuple(answer["tokens"]),
+            load_before=self.load_before,
+            load_after=os.getloadavg()[0],
+            cores=os.cpu_count() or 1,
+            wall_s=round(time.time() - self.started, 1),
+            warnings=tuple(self.warnings(answer)),
+        )
+
+    def warnings(self, answer: Answer) -> Iterator[str]:
+        """What a reader of the figures must know."""
+        cores = os.cpu_count() or 1
+        if self.load_before / cores > BUSY_LOAD:
+            yield f"the machine was busy: load {self.load_before:.1f} on {cores} cores before anything was measured"
+        for way in (*standard.WAYS, standard.LOOPBACK):
+            if way in answer and "empty_call_us" not in answer[way]:
+                yield f"{way}: no public call was seen to send exactly one command"
+        yield from Rows(self.rows).failures
+
+
+def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline) -> int:
+    """Measure, write down everything, and say what is wrong; how many facts there are.
+
+    Raises:
+        LabError: it was cut off; the rows until then are written down all the same.
+    """
+    bench, limit = Bench(stage, check), deadline.narrowed(check.deadline_s)
+    try:
+        if Place.LOOPBACK in check.places:
+            bench.loopback(limit)
+        if Place.VM in check.places:
+            bench.vm(limit)
+    finally:
+        record = bench.record()
+        write_whole(stage.logs / BENCH, record.model_dump_json(indent=1) + "\n")
+    return told(bench, record, writer)
+
+
+def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
+    """Write targets down as facts, and findings: what broke, what differs, and, where it is asked for, what is too slow."""
+    facts = 0
+    for one in record.targets:
+        if one.met is not None:
+            facts += 1
+            writer.fact(one.label, one.expected, one.seen_text, ok=one.met)
+            if bench.check.enforce and not one.met:
+                text = f"{one.label}: expected {one.expected}, measured {one.seen_text}"
+                writer.finding(Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text))
+    for failure in Rows(bench.rows).failures:
+        blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
+        writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
+    for path in standard.PATHS:
+        digests = {one["digest"] for one in record.tokens if one["path"] == path}
+        if len(digests) > 1:
+            text = f"the model-like graph says different things with different extensions ({path}): {', '.join(sorted(digests))}"
+            writer.finding(Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, text))
+    return facts
+
+
+def target_record(verdict: Verdict) -> TargetRecord:
+    """A verdict for the bundle."""
+    target = verdict.target
+    sign = "≥" if target.at_least else "≤"
+    unit = f" {target.unit}" if target.unit else ""
+    bound = f"{sign} {verdict.bound:.4g}{unit}" if verdict.bound is not None else f"{sign} {target.limit:g}"
+    if target.floor and verdict.bound is not None:
+        bound += f" ({target.limit:g} times {target.floor})"
+    seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
+    return TargetRecord(
+        label=target.label, expected=bound, seen=verdict.seen, seen_text=seen, bound=verdict.bound, met=verdict.met
+    )  # fmt: skip
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Complete rows of a file, which need not be there."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
+def processor_ns(pid: int) -> int:
+    """Processor time of all threads of a process; 0 of one that has ended."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):
+            total += int(task.read_text(encoding="ascii").split()[0])
+    return total

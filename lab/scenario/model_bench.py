@@ -1,0 +1,58 @@
+"""The check that measures: the transport benchmark."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from lab.scenario.section import Seconds, Section, existing_file
+
+
+class Thoroughness(StrEnum):
+    """How much a benchmark measures: ``quick`` looks, ``full`` is for figures that are quoted."""
+
+    QUICK = "quick"
+    FULL = "full"
+
+
+class Place(StrEnum):
+    """Where is measured: guest and host library joined in one process, or in a booted guest."""
+
+    LOOPBACK = "loopback"
+    VM = "vm"
+
+
+def a_library(value: str, info: ValidationInfo) -> str:
+    """The path of a file that exists."""
+    return existing_file(value, info, "a path, relative to the scenario file, of a library to compare with")
+
+
+class BenchCheck(Section):
+    """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it."""
+
+    kind: Literal["bench"]
+    effort: Annotated[Thoroughness, Field(strict=False)] = Thoroughness.FULL
+    """How much is measured: ``quick`` looks, ``full`` is for figures that are quoted."""
+    places: Annotated[tuple[Annotated[Place, Field(strict=False)], ...], Field(strict=False, min_length=1)] = (
+        Place.LOOPBACK,
+        Place.VM,
+    )
+    """Where: ``loopback`` (both libraries in one process) and ``vm``."""
+    idle_s: Seconds | None = None
+    """How long a context is watched that has nothing to do; by effort if absent."""
+    guest_library: Annotated[str, AfterValidator(a_library)] | None = None
+    """A second guest library, measured in turns with the scenario's own."""
+    host_library: Annotated[str, AfterValidator(a_library)] | None = None
+    """A second host library, which serves the second implementation."""
+    enforce: bool = False
+    """Whether a target that is not met fails the variant. Figures of a busy machine are no reason to."""
+    deadline_s: Seconds = 1500.0
+    """For all of it. What was measured until then is kept."""
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        second = " beside a second implementation" if self.guest_library or self.host_library else ""
+        return f"{self.effort} benchmark of {' and '.join(self.places)}{second}"

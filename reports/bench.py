@@ -1,0 +1,134 @@
+"""The transport benchmark of a variant, as the page shows it: figures side by side, targets, and what a token costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lab.bundle.schema import BENCH, BenchRecord, VariantRecord
+
+DASH = "\N{EN DASH}"
+WAYS = {
+    "loopback": "loopback",
+    "vm": "guest",
+    "vm_execbuffer": "guest, EXECBUFFER only",
+    "vm_other": "second implementation",
+}
+LATENCIES = {
+    "empty_call_us": "empty call",
+    "set_4b_us": "tensor_set, 4 B",
+    "get_4b_us": "tensor_get, 4 B",
+    "graph_1_us": "one-node graph",
+    "alloc_free_us": "buffer alloc + free, 64 KiB",
+    "after_pause_us": "first call after 1 s of idleness",
+}
+RATES = {
+    "set_gib_s": "set, copied path, GiB/s",
+    "get_gib_s": "get, copied path, GiB/s",
+    "set_shared_gib_s": "set, blob-backed, GiB/s",
+    "get_shared_gib_s": "get, blob-backed, GiB/s",
+    "graphs_per_s": "graphs per second, nodes",
+    "calls_per_s": "calls per second, threads",
+}
+FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration."""
+
+    name: str
+    path: str
+    calls: str
+    bytes: int
+    us: float
+    rebuilt_calls: str
+    rebuilt_us: float
+    width: float
+    computed: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchView:
+    """Everything of a benchmark that the page shows; ``rows`` are a name, a cell per way, and one of the floor."""
+
+    record: BenchRecord
+    ways: tuple[str, ...]
+    latencies: tuple[tuple[str, tuple[str, ...], str], ...]
+    rates: tuple[tuple[str, tuple[str, ...], str], ...]
+    tokens: tuple[Token, ...]
+    native_us: float | None
+
+    @property
+    def missed(self) -> int:
+        """Targets that are not met."""
+        return sum(one.met is False for one in self.record.targets)
+
+
+def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
+    """The benchmark among a variant's logs; None when there is none that can be read."""
+    path = folder / variant.logs / BENCH
+    if not variant.logs or not path.is_file():
+        return None
+    try:
+        record = BenchRecord.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError):
+        return None
+    answer = record.answer
+    ways = tuple(way for way in WAYS if way in answer)
+    native = answer.get("token_native_us")
+    return BenchView(
+        record=record,
+        ways=tuple(WAYS[way] for way in ways),
+        latencies=_latencies(answer, ways),
+        rates=_rates(answer, ways),
+        tokens=_tokens(record, native),
+        native_us=native,
+    )
+
+
+def _latencies(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    floor = f"{_latency(answer.get('floor_us'))} word, {_latency(answer.get('ioctl_us'))} ioctl"
+    return tuple(
+        (name, tuple(_latency(answer[way].get(key)) for way in ways), floor if key == "empty_call_us" else "")
+        for key, name in LATENCIES.items()
+    )  # fmt: skip
+
+
+def _latency(figures: Mapping[str, Any] | None) -> str:
+    return f"{figures['p50']:.3g} / {figures['p99']:.3g}" if figures else DASH
+
+
+def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    rows = []
+    for key, name in RATES.items():
+        for point in dict.fromkeys(point for way in ways for point in answer[way].get(key, {})):
+            cells = tuple(_rate(answer[way].get(key, {}).get(point)) for way in ways)
+            rows.append((f"{name}: {point}", cells, _rate(answer.get(FLOORS.get(key, ""), {}).get(point), "")))
+    return tuple(rows)
+
+
+def _rate(value: float | None, otherwise: str = DASH) -> str:
+    return otherwise if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no exponents
+
+
+def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
+    slowest = max((one["us"] for one in record.tokens), default=1.0)
+    return tuple(
+        Token(
+            name=one["extensions"],
+            path=one["path"],
+            calls=f"{one['calls']:g}",
+            bytes=one["bytes"],
+            us=one["us"],
+            rebuilt_calls=f"{one['rebuilt_calls']:g}",
+            rebuilt_us=one["rebuilt_us"],
+            width=one["us"] / slowest,
+            computed=min(native_us or 0.0, one["us"]) / one["us"],
+        )
+        for one in record.tokens
+    )

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lab.bench.answer import answered, empty_call, ratios
+from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
+from lab.bench.standard import MORE
+
+
+def row(subject: str, name: str, ns: list[int], phase: str = "calls", **more: Any) -> dict[str, Any]:
+    return {"phase": phase, "subject": subject, "name": name, "repetition": 0, "measure": name, "ns": ns, **more}
+
+
+def test_latency_pools_samples_and_spreads_medians() -> None:
+    latency = latency_of([[1000, 2000, 3000], [5000, 6000, 7000], []])
+    assert latency is not None
+    assert (latency.samples, latency.repetitions) == (6, 2)
+    assert latency.p50 == 4.0
+    assert (latency.least, latency.most) == (2.0, 6.0)
+    assert latency.p99 == pytest.approx(6.95)
+    assert latency_of([]) is None
+
+
+def test_rates_are_medians() -> None:
+    mib = 1 << 20
+    rows = [row("a", "set_1MiB", [1_000_000, 2_000_000, 9_000_000], size=mib)]
+    assert gib_per_s(rows) == pytest.approx(mib / (1 << 30) / 0.002)
+    copies = [{"size": mib, "memcpy": [4_000_000], "avx2": [2_000_000, 2_000_000]}]
+    assert best_copy(copies) == ("avx2", pytest.approx(mib / (1 << 30) / 0.002))
+    assert best_copy([]) is None
+
+
+def test_threads_tell_the_slowest() -> None:
+    rates = call_rates([{"calls": [100, 50], "ns": 1_000_000_000}, {"calls": [100, 100], "ns": 1_000_000_000}])
+    assert rates == (175.0, 0.75)
+    assert call_rates([{"calls": [0, 0], "ns": 1}]) == (0.0, 0.0)
+    assert call_rates([]) is None
+
+
+def census(name: str, few: int, more: int, subject: str = "vm/copied") -> list[dict[str, Any]]:
+    return [
+        row(subject, name, [1] * 4, "census", commands=few, bytes_out=100 * few, bytes_in=0),
+        row(subject, name + MORE, [1] * 12, "census", commands=more, bytes_out=100 * more, bytes_in=0),
+    ]
+
+
+def test_census_takes_the_preparation_off() -> None:
+    sent = Rows(census("empty", 7, 15)).sent("vm/copied", "empty", "census")
+    assert sent is not None
+    assert (sent.commands, sent.bytes_out) == (1.0, 100.0)
+    assert Rows([row("vm/copied", "empty", [1], "census")]).sent("vm/copied", "empty", "census") is None
+
+
+def test_empty_call_must_travel() -> None:
+    timed = [row("vm/copied", "empty", [100]), row("vm/copied", "clear", [900])]
+    cached = Rows([*timed, *census("empty", 1, 1), *census("clear", 5, 13)])
+    assert empty_call(cached, "vm") is not None
+    assert empty_call(cached, "vm")[0] == "clear"  # type: ignore[index] # it is there
+    both = Rows([*timed, *census("empty", 4, 12), *census("clear", 4, 12)])
+    assert empty_call(both, "vm")[0] == "empty"  # type: ignore[index] # it is there
+    neither = Rows([*timed, *census("empty", 1, 1), *census("clear", 4, 4)])
+    assert empty_call(neither, "vm") is None
+    assert "empty_call_us" not in answered(neither)["vm"]
+
+
+def test_failed_rows_are_kept_apart() -> None:
+    rows = Rows([{"error": "it ended", "subject": "vm/copied", "name": "empty", "phase": "calls"}, row("vm/copied", "empty", [1])])
+    assert rows.failures == ["vm/copied empty: it ended"]
+    assert len(rows.of("vm/copied", "empty")) == 1
+
+
+def test_answer_has_the_keys_of_the_contract() -> None:
+    rows = [
+        row("vm/copied", "empty", [5000]),
+        row("vm/copied", "set_4b", [6000]),
+        row("vm/copied", "graph_1", [20_000]),
+        row("vm/shared", "alloc_free", [90_000]),
+        row("vm/copied", "set_1MiB", [1_000_000], "transfers", size=1 << 20),
+        row("vm/copied", "get_1MiB", [2_000_000], "transfers", size=1 << 20),
+        row("vm/copied", "graph_100", [100_000], "rates"),
+        {"phase": "rates", "subject": "vm/copied", "name": "threads_2", "calls": [10, 20], "ns": 1_000_000_000},
+        row("floors", "word", [500]),
+        row("floors", "submission", [30_000], answered_ns=[60_000]),
+        {"phase": "transfers", "subject": "floors", "name": "copy_set_1MiB", "size": 1 << 20, "memcpy": [1_000_000]},
+        {"phase": "transfers", "subject": "floors", "name": "copy_get_1MiB", "size": 1 << 20, "memcpy": [500_000]},
+        {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1_000_000, "ns": 1_000_000_000, "worker_cpu_ns": 0},
+    ]
+    answer = answered(Rows(rows))
+    assert answer["vm"]["empty_call_us"]["p50"] == 5.0
+    assert answer["vm"]["empty_call_us"]["p99"] == 5.0
+    assert answer["vm"]["set_gib_s"] == {"1MiB": 0.977}
+    assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488}
+    assert answer["vm"]["graphs_per_s"] == {"1": 50_000.0, "100": 10_000.0}
+    assert answer["vm"]["calls_per_s"] == {"2": 30.0}
+    assert answer["vm"]["idle_percent"] == {"guest": 0.1, "worker": 0.0, "seconds": 1.0}
+    assert (answer["floor_us"]["p50"], answer["ioctl_us"]["p50"]) == (0.5, 30.0)
+    assert answer["copy_floor_gib_s"] == {"1MiB": 1.95}
+    assert "loopback" not in answer
+
+
+def test_ratios_have_a_spread() -> None:
+    ours = {"empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}}, "set_gib_s": {"1MiB": 2.0, "4B": 1.0}}
+    theirs = {"empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}}, "set_gib_s": {"1MiB": 0.5}}
+    found = ratios(ours, theirs)
+    assert found["empty_call_us"] == {"p50": 0.025, "least": 0.0167, "most": 0.0375}
+    assert found["set_gib_s"] == {"1MiB": 4.0}

@@ -1,0 +1,118 @@
+"""The driver with programs that are Python: what it asks, in which order, and what it makes of their ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lab.bench.plan import Measure, Phase, Subject, plan_text
+from lab.deadline import Deadline
+from lab.guest.agent import turns
+from lab.metrics.calls import HEADER, RECORD
+from lab.process import finish
+
+PROGRAM = """\
+import json, sys, time
+print(json.dumps({"ready": "me", "pid": 1}), flush=True)
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "die":
+        print("it hurts", file=sys.stderr)
+        sys.exit(3)
+    if word == "hang":
+        time.sleep(60)
+    print(json.dumps({"error": "cannot"} if word == "cannot" else {"measure": word, "ns": [1]}), flush=True)
+"""
+
+
+def subject(name: str, program: str = PROGRAM, **more: Any) -> Subject:
+    return Subject(name, (sys.executable, "-c", program), **more)
+
+
+def told(tmp_path: Path, *phases: Phase, gate: str = "") -> list[dict[str, Any]]:
+    plan = tmp_path / "plan.json"
+    plan.write_text(plan_text(phases, gate))
+    done = finish((sys.executable, turns.__file__, plan), deadline=Deadline.after(60))
+    assert done.exit_status == 0, done.output
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+def asked(rows: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
+    return [(row["subject"], row["name"], row["repetition"]) for row in rows if "event" not in row]
+
+
+def test_subjects_take_turns_forwards_and_backwards(tmp_path: Path) -> None:
+    measures = (Measure("one", "one rounds=1"), Measure("two", "two", ("b",)))
+    rows = told(tmp_path, Phase("p", (subject("a"), subject("b")), measures, repetitions=2))
+    assert asked(rows) == [("a", "one", 0), ("b", "one", 0), ("b", "two", 0), ("b", "one", 1), ("a", "one", 1), ("b", "two", 1)]
+    assert all(row["load"] >= 0 for row in rows if "event" not in row)
+    assert rows[-1] == {"event": "end"}
+
+
+def test_program_that_dies_is_left_out(tmp_path: Path) -> None:
+    measures = (Measure("one", "one"), Measure("end", "die", ("a",)))
+    rows = told(tmp_path, Phase("p", (subject("a"), subject("b")), measures, repetitions=2))
+    assert asked(rows) == [("a", "one", 0), ("b", "one", 0), ("a", "end", 0), ("b", "one", 1)]
+    assert [row["error"] for row in rows if "error" in row] == ["a ended with status 3"]
+    assert [row["text"].strip() for row in rows if row.get("event") == "said"] == ["it hurts"]
+
+
+def test_program_that_hangs_is_killed(tmp_path: Path) -> None:
+    measures = (replace(Measure("stuck", "hang"), limit_s=0.3), Measure("one", "one"))
+    rows = told(tmp_path, Phase("p", (subject("a"), subject("b")), measures))
+    assert [row["error"] for row in rows if "error" in row] == [f"{name} gave no answer for 0.3 s" for name in "ab"]
+    assert asked(rows) == [("a", "stuck", 0), ("b", "stuck", 0)]
+
+
+def test_program_that_does_not_start_is_told(tmp_path: Path) -> None:
+    broken = subject("a", "import json\nprint(json.dumps({'error': 'no device'}))")
+    rows = told(tmp_path, Phase("p", (broken, subject("b")), (Measure("no", "cannot"),)))
+    assert [(row["subject"], row["error"]) for row in rows if "error" in row] == [("a", "no device"), ("b", "cannot")]
+
+
+def test_gate_holds_until_it_is_opened(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    opened = []
+
+    def partner() -> None:
+        for name in ("gate", "begins"):
+            gate.write_text("\n")
+            opened.append(name)
+
+    thread = threading.Thread(target=partner)
+    thread.start()
+    rows = told(tmp_path, Phase("p", (subject("a", host="echo"),), (Measure("i", "idle", watched=True),)), gate=str(gate))
+    thread.join()
+    assert [row.get("event") for row in rows] == ["gate", "started", "begins", None, "end"]
+    assert rows[0]["host"] == "echo"
+    assert opened == ["gate", "begins"]
+
+
+def test_call_records_are_counted_per_measurement(tmp_path: Path) -> None:
+    """The driver reads the same layout as ``lab.metrics.calls``, without its libraries."""
+    assert turns.HEADER.size == HEADER.itemsize
+    assert turns.RECORD.size == RECORD.itemsize
+    writer = """\
+import json, os, struct, sys
+from pathlib import Path
+path = Path(os.environ["GGML_VIRTGPU_CALL_LOG"]) / "guest-1.calls"
+path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", 1, 0, 64, os.getpid(), *[0] * 7, b"", b""))
+print(json.dumps({"ready": "me"}), flush=True)
+for line in sys.stdin:
+    with open(path, "ab") as file:
+        for call in (17, 17, 22):
+            file.write(struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, call, 3, 4, 100, 8))
+        file.write(bytes(64))
+    print(json.dumps({"ns": [1]}), flush=True)
+"""
+    one = replace(subject("a", writer), calls=str(tmp_path / "calls"))
+    rows = [row for row in told(tmp_path, Phase("p", (one,), (Measure("m", "m"),), repetitions=2)) if "event" not in row]
+    assert [(row["commands"], row["bytes_out"], row["bytes_in"], row["by_call"]) for row in rows] == [
+        (3, 300, 24, {"17": 2, "22": 1})
+    ] * 2

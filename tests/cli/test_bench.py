@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.bench.targets import judged
+from lab.bundle.schema import BENCH, BenchRecord, RunRecord
+from lab.cli.bench import BenchOptions, bench_answer, bench_plan, chosen, tell_bench
+from lab.errors import ConfigError
+from lab.scenario.checks.bench import target_record
+from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
+from lab.scenario.plan import Choice
+from tests.bench.realistic import ANSWER, write_bench
+
+CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_floor_gib_s"}
+
+
+def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
+    library = tmp_path / "libggml-virtgpu.so"
+    library.touch()
+    options = BenchOptions(quick=True, enforce=True, idle_s=60.0, place="vm", guest_library=library)
+    (entry,) = bench_plan(Choice(), options)
+    (check,) = entry.variants[0].scenario.checks
+    assert isinstance(check, BenchCheck)
+    assert (check.effort, check.enforce, check.idle_s, check.places) == (Thoroughness.QUICK, True, 60.0, (Place.VM,))
+    assert (check.guest_library, check.host_library) == (str(library), None)
+
+
+def test_bench_check_stays_as_it_is_without_options() -> None:
+    check = BenchCheck(kind="bench")
+    assert chosen(check, BenchOptions()) == check
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [(BenchOptions(place="moon"), "--only"), (BenchOptions(host_library=Path("/no/such.so")), "--host-library")],
+)
+def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        bench_plan(Choice(), options)
+
+
+def test_answer_has_the_contracts_keys_measured_or_not(tmp_path: Path) -> None:
+    run = RunRecord.model_construct(run="r", status="passed", exit=0)
+    assert set(bench_answer(tmp_path, run, None)) > CONTRACT
+    record = BenchRecord(answer=ANSWER, targets=tuple(target_record(one) for one in judged(ANSWER)))
+    answer: dict[str, Any] = bench_answer(tmp_path, run, record)
+    assert set(answer) > CONTRACT
+    assert answer["vm"]["empty_call_us"]["p50"] == 4.0
+    assert {one["met"] for one in answer["targets"]} == {True, False, None}
+
+
+def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bench(tmp_path)
+    tell_bench(BenchRecord.model_validate_json((tmp_path / BENCH).read_text()))
+    said = capsys.readouterr().out
+    for words in ("empty call", "4 / 40", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
+        assert words in said
