@@ -33,6 +33,7 @@ SYMBOLS = {
     Outcome.HOST_CRASH: "!",
     Outcome.HANG: "!",
     Outcome.ERROR: "!",
+    Outcome.SKIPPED: "·",
 }
 VERDICTS = {
     Status.PASSED: "Passed",

@@ -42,6 +42,7 @@ class OpOutcomes:
             Outcome.FAIL,
             Outcome.ERROR,
             Outcome.UNSUPPORTED,
+            Outcome.SKIPPED,
         )
         return next((outcome for outcome in order if self.of(outcome)), Outcome.PASS)
 

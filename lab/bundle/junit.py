@@ -44,7 +44,9 @@ def _case(suite: ET.Element, name: str, case: CaseRow) -> None:
         suite, "testcase", classname=f"{name}.{case.op}", name=case.case, time=f"{case.since_previous_ms / 1000:.6f}"
     )
     outcome = Outcome(case.outcome)
-    if outcome is Outcome.UNSUPPORTED:
+    if case.expected and outcome in {Outcome.FAIL, Outcome.SKIPPED}:
+        ET.SubElement(test, "skipped", message=clean(f"expected ({case.expected}): {case.reason} ({case.link}) {case.message}"))
+    elif outcome is Outcome.UNSUPPORTED:
         ET.SubElement(test, "skipped", message="unsupported by the remote device")
     elif outcome.blame is not None:
         tag = "failure" if outcome is Outcome.FAIL else "error"

@@ -16,12 +16,13 @@ class Outcome(StrEnum):
     HOST_CRASH = "host crash"
     HANG = "hang"
     ERROR = "lab error"
+    SKIPPED = "skipped"
 
     @property
     def blame(self) -> Blame | None:
         """Who has to look at it: nobody, the product's people, or the lab's."""
         match self:
-            case Outcome.PASS | Outcome.UNSUPPORTED:
+            case Outcome.PASS | Outcome.UNSUPPORTED | Outcome.SKIPPED:
                 return None
             case Outcome.ERROR:
                 return Blame.LAB
@@ -30,7 +31,7 @@ class Outcome(StrEnum):
 
     @property
     def column(self) -> str:
-        """Which of the four counters of ``lab run --json`` it adds to."""
+        """Which of the counters of ``lab run --json`` it adds to."""
         match self:
             case Outcome.PASS:
                 return "ok"
@@ -38,6 +39,8 @@ class Outcome(StrEnum):
                 return "unsupported"
             case Outcome.FAIL:
                 return "fail"
+            case Outcome.SKIPPED:
+                return "skipped"
             case _:
                 return "error"
 
@@ -76,6 +79,9 @@ class FindingKind(StrEnum):
     WRONG_DATA_PATH = "wrong data path"
     WRONG_CAPSET = "wrong capset"
     TOO_SLOW = "too slow"
+    UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - a word, no secret
+    TOO_FLAKY = "too flaky"
+    UNUSED_EXPECTATION = "unused expectation"
 
 
 @dataclass(frozen=True, slots=True)

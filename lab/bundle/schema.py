@@ -82,12 +82,19 @@ class DeviceRecord(Record):
 
 
 class CaseCounts(Record):
-    """Distinct cases by how they ended; ``error``: crashed, hung, or lost by the lab."""
+    """Distinct cases by how they ended, each counted once.
+
+    ``error``: crashed, hung, or lost by the lab; ``expected``: failed, as an expectation says; ``flaky``: failed and passed, as an
+    expectation says; ``skipped``: not run, or not judged, as an expectation says.
+    """
 
     ok: int = 0
     fail: int = 0
     unsupported: int = 0
     error: int = 0
+    expected: int = 0
+    flaky: int = 0
+    skipped: int = 0
 
 
 class CommandRecord(Record):
@@ -202,6 +209,7 @@ class ScenarioRecord(Record):
     path: str
     sha256: str
     copy_path: str
+    expectations: FileRecord | None = None
     bases: tuple[FileRecord, ...] = ()
 
 
@@ -242,7 +250,11 @@ class RunRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A judged case. ``at_s`` counts from the start of the run, ``digest`` is of every bit of its results where it is known."""
+    """A judged case. ``at_s`` counts from the start of the run, ``digest`` is of every bit of its results where it is known.
+
+    ``outcome`` is what came of it, whatever was expected; ``expected``, ``reason`` and ``link`` are of the expectation for it,
+    empty for none. ``attempt`` is above 1 when a flaky case was run again.
+    """
 
     scenario: str
     variant: str
@@ -256,6 +268,10 @@ class CaseRow:
     at_s: float
     kind: Literal["case"] = "case"
     digest: str = ""
+    expected: str = ""
+    reason: str = ""
+    link: str = ""
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)

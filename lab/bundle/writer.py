@@ -8,13 +8,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from lab.bundle.outcome import CaseResult, Finding
+from lab.bundle.expected import Expected
+from lab.bundle.outcome import CaseResult, Finding, FindingKind
 from lab.bundle.schema import (
     CALLS,
     LOGS,
@@ -119,17 +120,38 @@ class BundleWriter:
 
 
 class CheckWriter:
-    """Rows of one check of one variant: knows where they belong and keeps the findings and results for the verdict."""
+    """Rows of one check of one variant: knows where they belong and keeps the findings and results for the verdict.
 
-    def __init__(self, bundle: BundleWriter, scenario: str, variant: str, check: str) -> None:
+    Args:
+        expectations: entries that hold here; the first that fits a case is the one for it. A failure that was expected is written
+            down as it is, and is no finding.
+    """
+
+    def __init__(
+        self, bundle: BundleWriter, scenario: str, variant: str, check: str, expectations: Sequence[Expected] = ()
+    ) -> None:
         self._bundle = bundle
         self._place = (scenario, variant, check)
+        self._expectations = tuple(expectations)
+        self.check = check.partition(" ")[0]
         self.findings: list[Finding] = []
         self.results: list[CaseResult] = []
+        self.expected: dict[str, Expected] = {}
+        self.attempt = 1
+
+    def expected_of(self, case: str) -> Expected | None:
+        """The expectation for a case."""
+        if case not in self.expected:
+            found = next((one for one in self._expectations if one.matches(self.check, case)), None)
+            if found is None:
+                return None
+            self.expected[case] = found
+        return self.expected[case]
 
     def case(self, result: CaseResult) -> None:
         """A case has ended."""
         self.results.append(result)
+        expected = self.expected_of(result.case)
         row = CaseRow(
             *self._place,
             result.case,
@@ -140,6 +162,10 @@ class CheckWriter:
             result.since_previous_ms,
             self._bundle.at_s,
             digest=result.digest,
+            expected=expected.end if expected else "",
+            reason=expected.reason if expected else "",
+            link=expected.link if expected else "",
+            attempt=self.attempt,
         )
         self._bundle.result(row)
 
@@ -154,7 +180,13 @@ class CheckWriter:
         self._bundle.support(SupportRow(scenario, variant, case, op, native, remote, native is remote))
 
     def finding(self, finding: Finding) -> None:
-        """Something is wrong."""
+        """Something is wrong, unless it is the failure of a case that was expected."""
+        if finding.kind is FindingKind.CASE_FAILED and finding.case is not None and self.expected_of(finding.case) is not None:
+            return
+        self.add(finding)
+
+    def add(self, finding: Finding) -> None:
+        """Something is wrong, whatever was expected."""
         self.findings.append(finding)
         row = FindingRow(*self._place, finding.kind, finding.blame, finding.text, finding.case, self._bundle.at_s)
         self._bundle.result(row)

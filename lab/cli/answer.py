@@ -122,6 +122,9 @@ def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Seque
     if len(findings) > MAX_FINDINGS:
         console.print(Text(f"and {len(findings) - MAX_FINDINGS} findings more", style="dim"))
     for variant in record.variants:
+        if any((variant.cases.expected, variant.cases.flaky, variant.cases.skipped)):
+            words = f"{variant.cases.expected} failed, {variant.cases.flaky} flaky, {variant.cases.skipped} skipped"
+            console.print(Text.assemble((f"{variant.name}/{variant.variant} as expected: ", "bold"), words))
         if variant.reason and variant.status is Status.SKIPPED:
             console.print(Text.assemble((f"{variant.name}/{variant.variant} skipped: ", "bold"), variant.reason))
     console.print(

@@ -37,6 +37,7 @@ from lab.errors import LabError
 from lab.paths import PROJECT
 from lab.process import finish
 from lab.scenario.expand import Variant
+from lab.scenario.expectations import expectations_path
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.source import whole_tables
 from lab.scenario.toml_text import toml_text
@@ -171,12 +172,19 @@ def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
         write_whole(folder / copied, f"# put together from {names}\n{toml_text(whole_tables(entry.source))}")
     else:
         shutil.copyfile(entry.path, folder / copied)
+    expectations = expectations_path(entry.path, entry.scenario.name)
+    known = None
+    if expectations.exists():
+        known = FileRecord(path=shown(expectations), sha256=sha256(expectations))
+        (folder / SCENARIOS / expectations.parent.name).mkdir(exist_ok=True)
+        shutil.copyfile(expectations, expectations_path(folder / copied, entry.scenario.name))
     return ScenarioRecord(
         name=entry.scenario.name,
         description=entry.scenario.description,
         path=shown(entry.path),
         sha256=entry.sha256,
         copy_path=copied,
+        expectations=known,
         bases=tuple(FileRecord(path=shown(path), sha256=sha256(path)) for path in bases),
     )
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations
 from lab.scenario.model import AxisValue, Scenario
 from lab.scenario.source import VARIANTS, Source
 
+NOTHING_EXPECTED = Expectations()
 ONLY_VARIANT = "default"
 CHOSEN_PER_PROGRAM = frozenset({"capset", "data_path", "environment"})
 """Settings of ``[guest]`` that a guest program's environment decides: variants that differ only in these share a boot."""
@@ -25,6 +27,7 @@ class Variant:
     id: str
     scenario: Scenario
     axes: tuple[tuple[str, AxisValue], ...] = ()
+    expectations: Expectations = NOTHING_EXPECTED
 
     @property
     def boot_key(self) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.elf import sha256
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.expand import Variant, boots, chosen, expand
+from lab.scenario.expectations import expectations_path, load_expectations
 from lab.scenario.file import validated
 from lab.scenario.keyword import keyword_matcher
 from lab.scenario.model import Scenario
 from lab.scenario.source import Source, read_source
+
+CHECKING = ("checks", "add_checks", "defaults", "variants")
+"""Keys of settings that may change what is checked: then a case that is not there is no finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,10 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
     for path in scenario_files(paths):
         source = read_source(path, choice.settings)
         scenario = validated(source)
-        variants = chosen(expand(source), choice.variants, matches, path)
+        expectations = load_expectations(expectations_path(path, scenario.name))
+        expectations = replace(expectations, whole=not any(setting.words[0] in CHECKING for setting in source.settings))
+        every = [replace(variant, expectations=expectations) for variant in expand(source)]
+        variants = chosen(every, choice.variants, matches, path)
         if variants:
             plan.append(PlannedScenario(source, sha256(path), scenario, variants))
     if not plan:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.bundle.expected import counted
 from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
@@ -31,7 +32,7 @@ from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
 from lab.scenario.requirements import Decision, HostAbilities, decided
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.switches import Switches, laid, switched
-from lab.scenario.variant_run import BootedVariant, VariantRun, counts_of, status_of
+from lab.scenario.variant_run import BootedVariant, VariantRun, status_of
 
 SETUP_S = 3600.0
 SHIP_S = 60.0
@@ -178,7 +179,7 @@ class Runner:
                     tell(check.fault, judged_refusal(check.fault, error), writer)
             status = status_of(writer.findings)
             record = ended_record(variant, status, writer.findings[0].text if writer.findings else "")
-            self.book.variant(record.model_copy(update={"cases": counts_of(writer.results)}))
+            self.book.variant(record.model_copy(update={"cases": counted(writer.results, writer.expected)}))
 
     def booted(self, variant: Variant, plan: BootPlan, guest: Guest, number: int, begun: float) -> BootedVariant:
         """The variant in its guest. The boot's time is the first variant's."""

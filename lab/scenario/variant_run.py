@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.expected import Expected, counted
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
 from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, MappedRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
@@ -28,6 +28,8 @@ from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, state
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
+from lab.scenario.expectations import Situation
+from lab.scenario.expected_cases import ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
 from lab.scenario.model_bench import BenchCheck
@@ -35,11 +37,10 @@ from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+from lab.scenario.situation import situation_of
 from lab.scenario.stage import Stage
 
 DMESG_S = 20.0
-COLUMNS = ("ok", "unsupported", "fail", "error")
-"""Counters of cases, the better before the worse."""
 TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
 """Parts of file names that a report tells of; a process maps a hundred more."""
 
@@ -83,6 +84,8 @@ class VariantRun:
     ops_runs: list[tuple[ops.OpsRun, CheckWriter]] = field(default_factory=list)
     catalog_runs: list[catalog.CatalogRun] = field(default_factory=list)
     writers: list[CheckWriter] = field(default_factory=list)
+    expected: tuple[Expected, ...] = ()
+    situation: Situation | None = None
     facts: int = 0
     interrupted: bool = False
     calls: CallsRecord = field(default_factory=CallsRecord)
@@ -114,6 +117,8 @@ class VariantRun:
         here.guest.ssh.execute(f"mkdir -p {here.guest_calls}", deadline)
         variables = guest_environment(scenario, GUEST_LIBRARY, here.guest_calls)
         self.listing = self._listing(variables)
+        self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
+        self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
             here.variant,
             here.platform,
@@ -167,7 +172,10 @@ class VariantRun:
                 collector.stream()
 
         with self.here.listener.step(f"{check.program} on {run.stream.device}"):
-            ops.run_programs(stage, runs, ops.Eyes(self._observe, on_row), deadline)
+            eyes = ops.Eyes(self._observe, on_row)
+            ops.run_programs(stage, runs, eyes, deadline)
+            if not any(one.ending.cut_off for one, _ in runs):
+                run_again(writer, lambda cases, _: ops.run_named(stage, run, writer, cases, eyes=eyes, deadline=deadline))
 
     def _catalog(self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector) -> None:
         run = catalog.prepared(stage, check, writer)
@@ -223,6 +231,17 @@ class VariantRun:
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
+        if alive and not cut_off and not self.interrupted:
+            self._judge_expected()
+
+    def _judge_expected(self) -> None:
+        """What is otherwise than the scenario's expectations have it."""
+        known = self.here.variant.expectations
+        if self.situation is not None:
+            writer = self._writer("expectations")
+            supported = known.supported(self.situation)
+            for finding in findings_of(ends_of(self.writers), self.expected, supported, whole=known.whole):
+                writer.add(finding)
 
     def _judge_ops(self, last_call: str, losses: tuple[Finding, ...]) -> None:
         """What is wrong with the runs of ops, and what lost workers did to them."""
@@ -242,9 +261,12 @@ class VariantRun:
                 writer.finding(finding)
 
     def _writer(self, check: str) -> CheckWriter:
-        writer = CheckWriter(self.here.bundle, *self.here.place, check)
+        writer = CheckWriter(self.here.bundle, *self.here.place, check, self.expected)
         self.writers.append(writer)
         return writer
+
+    def _counts(self) -> CaseCounts:
+        return counted(self._results(), {case: one for writer in self.writers for case, one in writer.expected.items()})
 
     def _results(self) -> list[CaseResult]:
         return [result for writer in self.writers for result in writer.results]
@@ -265,7 +287,7 @@ class VariantRun:
             name=here.place[0],
             variant=here.place[1],
             status=status or (Status.INTERRUPTED if self.interrupted else status_of(findings)),
-            cases=counts_of(self._results()),
+            cases=self._counts(),
             device=device_record(remote_device(devices)),
             reference=device_record(reference_device(devices)),
             accel=here.plan.accel,
@@ -307,16 +329,6 @@ def finding_of(error: LabError) -> Finding:
             return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
         case _:
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
-
-
-def counts_of(results: list[CaseResult]) -> CaseCounts:
-    """Distinct cases by how they ended: the worst end, of one that was run several times."""
-    distinct: dict[str, str] = {}
-    for result in results:
-        column = Outcome(result.outcome).column
-        distinct[result.case] = max(distinct.get(result.case, column), column, key=COLUMNS.index)
-    columns = Counter(distinct.values())
-    return CaseCounts(**columns)
 
 
 def device_record(device: Device | None) -> DeviceRecord | None:

@@ -69,10 +69,15 @@ def row(text: str, *, supported: str = "1", error: str = "", before: str = "", d
 
 @dataclass
 class Script:
-    """What happens in the fake guest. Each step of ``ops`` is a line, or something that is called (to raise, to wait)."""
+    """What happens in the fake guest. Each step of ``ops`` is a line, or something that is called (to raise, to wait).
+
+    Programs after the first one do what ``later`` has, while it has something.
+    """
 
     ops: Sequence[str | Callable[[], None]] = (HEADER_LINE, *(row(text) for text in TEXTS))
     ops_status: int = 0
+    later: list[Sequence[str | Callable[[], None]]] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
     devices: Sequence[Device] = (REFERENCE, OURS)
     expected: Sequence[str] | None = TEXTS
     guest_records: int = 5
@@ -133,7 +138,9 @@ class FakeShell:
             return 0
         for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
             self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
-        for step in self.script.ops:
+        self.script.commands.append(command)
+        again = len(self.script.commands) > 1 and bool(self.script.later)
+        for step in self.script.later.pop(0) if again else self.script.ops:
             if isinstance(step, str):
                 on_line(step)
             else:

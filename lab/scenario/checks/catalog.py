@@ -22,6 +22,7 @@ from lab.ops.upstream import op_of, refused_devices, remote_device
 from lab.ops.verdict import findings, result_of, settled, truth_table
 from lab.scenario.checks.ops import explained
 from lab.scenario.environment import GGML_THREADS, LAVAPIPE
+from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.model_catalog import OWN, CatalogCheck
 from lab.scenario.platform import ReferenceWish
 from lab.scenario.shipment import processor_count
@@ -173,8 +174,13 @@ def prepared(stage: Stage, check: CatalogCheck, writer: CheckWriter) -> CatalogR
         for finding in refused_devices(stage.listing.devices):
             writer.finding(explained(finding, stage))
         return None
-    cases = in_order([case.id for case in chosen_cases(check)])
-    lacking = sorted(set(check.ops) - {op_of(case) for case in cases})
+    every = in_order([case.id for case in chosen_cases(check)])
+    gone = set(left_out(writer, every))
+    for case in sorted(gone):
+        skip(writer, case)
+    cases = tuple(case for case in every if case not in gone)
+    check = check.model_copy(update={"min_cases": max(1, check.min_cases - len(gone))})
+    lacking = sorted(set(check.ops) - {op_of(case) for case in every})
     for op in lacking:
         writer.finding(
             Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; lab ops tells the operations")

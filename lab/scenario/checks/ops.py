@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,6 +31,7 @@ from lab.ops.upstream import (
 from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
+from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.guest_programs import Observation
 from lab.scenario.model_checks import OpsCheck
 from lab.scenario.stage import Stage
@@ -96,7 +98,7 @@ class OpsRun:
         case = first_without_result(self.stream.results, self.expected)
         if self.ending.cut_off is None or self.ending.cut_off is Outcome.ERROR or case is None:
             return None
-        params = case.partition("(")[2].rpartition(")")[0]
+        params = params_of(case)
         if loss:
             return CaseResult(case, op_of(case), params, Outcome.HOST_CRASH, f"{loss}; {self.ending.why}")
         return CaseResult(case, op_of(case), params, self.ending.cut_off, self.ending.why)
@@ -110,12 +112,57 @@ def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadl
         writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
-    expected = chosen_cases(stage, check, deadline)
+    check, expected = without_skipped(check, chosen_cases(stage, check, deadline), writer)
     if not expected.ids:
         text = f"the patterns leave no case of {', '.join(check.ops)}"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return None
     return OpsRun(check, expected, RowStream(device.name, writer.case))
+
+
+def without_skipped(check: OpsCheck, cases: ExpectedCases, writer: CheckWriter) -> tuple[OpsCheck, ExpectedCases]:
+    """The check and its cases without those that are expected to be skipped.
+
+    The program's one pattern is for the parameters of all operations, so a case stays whose parameters another one has that is
+    not to be skipped: it is run, and not counted as passed.
+    """
+    unwanted = set(left_out(writer, cases.ids))
+    kept = {params_of(case) for case in cases.ids if case not in unwanted}
+    gone = [case for case in cases.ids if case in unwanted and params_of(case) not in kept]
+    if not gone:
+        return check, cases
+    for case in gone:
+        skip(writer, case)
+    never = f"(?!(?:{'|'.join(re.escape(params) for params in sorted({params_of(case) for case in gone}))})$)"
+    patterns = tuple(f"{never}(?:{pattern})" for pattern in check.patterns or (".*",))
+    left = tuple(case for case in cases.ids if case not in set(gone))
+    ops = tuple(op for op in check.ops if op in {op_of(case) for case in left})
+    narrowed = {"patterns": patterns, "ops": ops, "min_cases": max(1, check.min_cases - len(gone))}
+    return check.model_copy(update=narrowed), ExpectedCases(left, cases.unsupported)
+
+
+def params_of(case: str) -> str:
+    """The parameters in a case id."""
+    return case.partition("(")[2].rpartition(")")[0]
+
+
+def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[str], *, eyes: Eyes, deadline: Deadline) -> None:
+    """Run named cases once more, in one process; results of others that the program cannot keep apart are passed over."""
+
+    def on_result(result: CaseResult) -> None:
+        if result.case in cases:
+            writer.case(result)
+
+    narrowed = {
+        "ops": tuple(dict.fromkeys(map(op_of, cases))),
+        "patterns": tuple(f"{re.escape(params)}$" for params in sorted({params_of(case) for case in cases})),
+        "jobs": 1,
+    }
+    again = OpsRun(run.check.model_copy(update=narrowed), ExpectedCases(tuple(cases)), RowStream(run.stream.device, on_result))
+    run_program(stage, again, writer, eyes, deadline)
+    if again.ending.cut_off is not None:
+        text = f"{again.ending.cut_off} while flaky cases ran again: {again.ending.why}; the first of them is {cases[0]}"
+        writer.add(Finding(FindingKind.INTERRUPTED, again.ending.blame or again.ending.cut_off.blame or Blame.LAB, text, cases[0]))
 
 
 def explained(finding: Finding, stage: Stage) -> Finding:

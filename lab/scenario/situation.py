@@ -1,0 +1,35 @@
+"""What a variant runs with, as the conditions of expectations ask for it."""
+
+from __future__ import annotations
+
+from lab.ggml.registry import Device
+from lab.scenario.expand import Variant
+from lab.scenario.expectations import Situation
+from lab.scenario.platform import BootPlan
+
+GGML = "libggml0"
+ROOT_PACKAGES = {
+    "host_ggml": GGML,
+    "qemu": "qemu-system-x86",
+    "virglrenderer": "libvirglrenderer1",
+    "mesa": "libgl1-mesa-dri",
+}
+"""Packages of the host root by the names that conditions have."""
+
+
+def situation_of(variant: Variant, plan: BootPlan, device: Device | None) -> Situation:
+    """The variant in its booted guest."""
+    scenario, made = variant.scenario, plan.ingredients
+    root, image = dict(made.root.packages), dict(made.image.packages)
+    versions = {name: root[package] for name, package in ROOT_PACKAGES.items() if package in root}
+    return Situation(
+        variant=variant.id,
+        ggml_library=scenario.host.ggml_library,
+        capset=scenario.guest.capset,
+        data_path=scenario.guest.data_path,
+        accel=plan.accel,
+        image=made.image.name,
+        registry=device.registry if device is not None else "",
+        device=device.name if device is not None else "",
+        versions={**versions, "kernel": made.kernel, **({"ggml": image[GGML]} if GGML in image else {})},
+    )
