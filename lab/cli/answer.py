@@ -33,6 +33,9 @@ STYLES = {
     Status.RUNNING: "yellow",
 }
 RUN_KEYS = ("name", "variant", "status", "cases", "accel", "capset", "boot_s", "wall_s")
+CASE_KEYS = ("ok", "fail", "unsupported", "error")
+EXPECTED_KEYS = ("expected", "flaky", "skipped")
+"""Counters of cases that ended as the scenario's expectations say; told where there are any."""
 MAX_FINDINGS = 12
 PIPE_COLUMNS = 132
 EMPTY: dict[str, Any] = {"run": None, "dir": None, "scenarios": []}
@@ -100,6 +103,9 @@ def variant_answer(variant: VariantRecord) -> dict[str, Any]:
     """One variant in that line."""
     whole = variant.model_dump(mode="json")
     answer = {key: whole[key] for key in RUN_KEYS}
+    answer["cases"] = {key: whole["cases"][key] for key in CASE_KEYS}
+    if any(expected := {key: whole["cases"][key] for key in EXPECTED_KEYS}.values()):
+        answer["expected"] = dict(zip(EXPECTED_KEYS, expected, strict=True))
     answer["device"] = variant.device.model_dump(include={"registry", "name", "type"}) if variant.device else None
     answer["reference"] = variant.reference.model_dump(include={"registry", "name"}) if variant.reference else None
     answer["calls"] = variant.calls.model_dump(include={"count", "p50_us", "p99_us"})

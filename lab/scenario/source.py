@@ -124,8 +124,8 @@ def scenario_files_near(path: Path) -> str | None:
     """Scenario files that the user may have meant by a path that is none."""
     folders = [folder for folder in (path.parent, SCENARIOS) if folder.is_dir()]
     files = [str(file) for folder in folders for file in sorted(folder.glob("*.toml")) if _opens_a_scenario(file)]
-    names = difflib.get_close_matches(path.name, [Path(file).name for file in files], n=1)
-    close = [file for file in files if Path(file).name in names]
+    names = difflib.get_close_matches(path.stem, [Path(file).stem for file in files], n=1)
+    close = [file for file in files if Path(file).stem in names]
     if close:
         return f"did you mean {close[0]}?"
     return f"there are {', '.join(dict.fromkeys(files))}" if files else None

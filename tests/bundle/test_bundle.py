@@ -149,7 +149,7 @@ def test_reproduce_script_finds_the_project_around_it_or_says_so(whole: Path, tm
 
 
 def test_outcomes_have_a_column_and_a_blame() -> None:
-    assert {outcome.column for outcome in Outcome} == {"ok", "fail", "unsupported", "error"}
+    assert {outcome.column for outcome in Outcome} == {"ok", "fail", "unsupported", "error", "skipped"}
     assert Outcome.PASS.blame is None
     assert Outcome.ERROR.blame is Blame.LAB
     assert Outcome.HANG.blame is Blame.PRODUCT
