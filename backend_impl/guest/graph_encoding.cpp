@@ -27,7 +27,8 @@ template <typename Message> class Encoder {
     using Record = typename decltype(Message::tensors)::value_type;
 
   public:
-    Encoder(Message &encoded, std::string &error) : encoded_(encoded), error_(error) {}
+    Encoder(Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error)
+        : encoded_(encoded), order_(order), error_(error) {}
 
     bool add_node(const ggml_tensor *node) {
         if (!check_memory(node)) return false;
@@ -77,6 +78,7 @@ template <typename Message> class Encoder {
         record->view_src = id_of(tensor->view_src);
         record->view_offs = tensor->view_offs;
         encoded_.tensors.push_back(*record);
+        order_.push_back(tensor);
         return true;
     }
 
@@ -86,6 +88,7 @@ template <typename Message> class Encoder {
     }
 
     Message &encoded_;
+    std::vector<const ggml_tensor *> &order_;
     std::string &error_;
     std::unordered_map<const ggml_tensor *, uint64_t> ids_;
     std::vector<const ggml_tensor *> pending_;
@@ -93,17 +96,19 @@ template <typename Message> class Encoder {
 
 } // namespace
 
-template <typename Message> bool encode_graph(ggml_cgraph *graph, Message &encoded, std::string &error) {
+template <typename Message>
+bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error) {
     encoded = Message{};
-    Encoder<Message> encoder(encoded, error);
+    order.clear();
+    Encoder<Message> encoder(encoded, order, error);
     int count = ggml_graph_n_nodes(graph);
     for (int i = 0; i < count; ++i) {
         if (!encoder.add_node(ggml_graph_node(graph, i))) return false;
     }
     return true;
 }
-template bool encode_graph(ggml_cgraph *graph, Graph &encoded, std::string &error);
-template bool encode_graph(ggml_cgraph *graph, WideGraph &encoded, std::string &error);
+template bool encode_graph(ggml_cgraph *, Graph &, std::vector<const ggml_tensor *> &, std::string &);
+template bool encode_graph(ggml_cgraph *, WideGraph &, std::vector<const ggml_tensor *> &, std::string &);
 
 bool graph_fits_records(ggml_cgraph *graph) {
     int count = ggml_graph_n_nodes(graph);

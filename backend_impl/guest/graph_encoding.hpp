@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "abi/backend_interface.hpp"
 #include "apir_gen.hpp"
@@ -10,8 +11,10 @@ namespace apir::guest {
 
 // False, with the cause in `error`, when a tensor does not fit the protocol or a node reads or writes memory that the
 // host does not have. Ids are 1, 2, … in the order in which tensors are met: no guest pointer leaves the guest.
+// `order` gets the tensors as the records have them: each stands behind one that refers to it, or is a node.
 // `Message` is Graph or WideGraph.
-template <typename Message> bool encode_graph(ggml_cgraph *graph, Message &encoded, std::string &error);
+template <typename Message>
+bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error);
 
 // Whether shapes and strides of all nodes and their sources fit the records of call 22.
 bool graph_fits_records(ggml_cgraph *graph);

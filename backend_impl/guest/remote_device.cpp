@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "graph_encoding.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -52,16 +51,6 @@ const char *kind_text(DeviceType type) {
     case DeviceType::meta: return "several devices of the host";
     }
     return "a device of the host";
-}
-
-ggml_status ggml_status_of(int32_t status) {
-    switch (static_cast<GraphStatus>(status)) {
-    case GraphStatus::ok: return GGML_STATUS_SUCCESS;
-    case GraphStatus::aborted: return GGML_STATUS_ABORTED;
-    case GraphStatus::alloc_failed: return GGML_STATUS_ALLOC_FAILED;
-    case GraphStatus::failed: break;
-    }
-    return GGML_STATUS_FAILED;
 }
 
 } // namespace
@@ -214,41 +203,18 @@ std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
     return allocate_copied(session_, buft_, size);
 }
 
-ggml_status RemoteDevice::compute(ggml_cgraph *graph) {
-    if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
-    std::string error;
-    // The records of 0.2 are smaller: they are used wherever they do.
-    if (graph_fits_records(graph) || !session_.has(Extension::wide_shapes)) {
-        Graph encoded;
-        if (encode_graph(graph, encoded, error))
-            return send_graph<Graph, BackendGraphComputeRequest, BackendGraphComputeReply>(Call::backend_graph_compute, encoded);
-    } else {
-        WideGraph encoded;
-        if (encode_graph(graph, encoded, error))
-            return send_graph<WideGraph, WideGraphComputeRequest, WideGraphComputeReply>(Call::wide_graph_compute, encoded);
-    }
-    log(LogLevel::error, "graph refused: %s", error.c_str());
-    return GGML_STATUS_FAILED;
+void RemoteDevice::drop_graphs(const std::vector<uint64_t> &numbers) {
+    std::lock_guard lock(dropped_mutex_);
+    dropped_graphs_.insert(dropped_graphs_.end(), numbers.begin(), numbers.end());
 }
 
-template <typename Message, typename Request, typename Reply>
-ggml_status RemoteDevice::send_graph(Call number, const Message &graph) {
-    size_t size = encoded_size(graph);
-    BlobPool::Lease slot = session_.data_slots().take_sized(size, session_.channel().deadline(Patience::graph));
-    if (!slot) {
-        log(LogLevel::error, "graph of %zu bytes: no data slot", size);
-        return GGML_STATUS_FAILED;
-    }
-    Writer writer(slot->memory, slot->size);
-    write(writer, graph);
-    CallTraits traits;
-    traits.patience = Patience::graph;
-    traits.data_out = size;
-    Reply reply;
-    CallResult result = call(number, Request{slot->resource, size}, reply, traits);
-    if (result.timed_out()) slot.retire();
-    result.report("graph_compute");
-    return result.ok() ? ggml_status_of(reply.status) : GGML_STATUS_FAILED;
+std::vector<uint64_t> RemoteDevice::take_dropped_graphs() {
+    constexpr size_t in_one_call = 128;
+    std::lock_guard lock(dropped_mutex_);
+    size_t n = std::min(dropped_graphs_.size(), in_one_call);
+    std::vector<uint64_t> taken(dropped_graphs_.end() - static_cast<ptrdiff_t>(n), dropped_graphs_.end());
+    dropped_graphs_.resize(dropped_graphs_.size() - n);
+    return taken;
 }
 
 } // namespace apir::guest

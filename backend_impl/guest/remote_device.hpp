@@ -57,21 +57,25 @@ class RemoteDevice {
     // At least ggml_nbytes; that when the host does not answer.
     size_t alloc_size(const ggml_tensor *tensor);
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
-    ggml_status compute(ggml_cgraph *graph);
 
-  private:
-    RemoteDevice(Session &session, uint32_t index) : session_(session), index_(index) {}
-
+    Session &session() const { return session_; }
     // A call that means this device.
     template <typename Request, typename Reply>
     CallResult call(Call number, const Request &request, Reply &reply, CallTraits traits = {}) {
         traits.device = index_;
         return session_.channel().call(number, request, reply, traits);
     }
+
+    // Kept graphs that no stream has a use for any more: the host is told with the next graph that it is to keep.
+    void drop_graphs(const std::vector<uint64_t> &numbers);
+    std::vector<uint64_t> take_dropped_graphs();
+
+  private:
+    RemoteDevice(Session &session, uint32_t index) : session_(session), index_(index) {}
+
     Status ask_device();
     Status ask_buffer_type();
     template <typename Request, typename Reply> CallResult ask_support(const Request &request, bool &supported);
-    template <typename Message, typename Request, typename Reply> ggml_status send_graph(Call call, const Message &graph);
 
     Session &session_;
     const uint32_t index_;
@@ -86,6 +90,8 @@ class RemoteDevice {
     size_t max_size_ = 0;
     AnswerCache<bool> supported_;
     AnswerCache<uint64_t> alloc_sizes_;
+    std::mutex dropped_mutex_;
+    std::vector<uint64_t> dropped_graphs_;
 };
 
 } // namespace apir::guest

@@ -1,6 +1,5 @@
-// Calls on buffers and their tensors, and the computation of graphs.
+// Calls on buffers and their tensors.
 #include <cinttypes>
-#include <cstdio>
 #include <cstring>
 
 #include "refusal.hpp"
@@ -64,15 +63,6 @@ template <typename Request> bool Session::copy_tensor(const Request &request) {
     return true;
 }
 
-template <typename Record> int32_t Session::compute(uint32_t resource, uint64_t size) {
-    if (size > max_graph_bytes) refuse("a graph of %" PRIu64 " bytes", size);
-    SharedRange bytes = shared(resource, size);
-    ggml_cgraph *graph = graphs_.build<Record>(bytes.data, bytes.size, buffers_, device().ggml);
-    if (graph == nullptr) return static_cast<int32_t>(GraphStatus::ok);
-    if (op_note_ != nullptr) std::snprintf(op_note_, op_note_size_, "%s", ggml_op_desc(ggml_graph_node(graph, -1)));
-    return static_cast<int32_t>(ggml_backend_graph_compute(device().backend.get(), graph));
-}
-
 BufferSetTensorReply Session::on_buffer_set_tensor(const BufferSetTensorRequest &request) {
     set_tensor(request);
     return {};
@@ -96,14 +86,6 @@ WideGetTensorReply Session::on_wide_get_tensor(const WideGetTensorRequest &reque
 BufferCpyTensorReply Session::on_buffer_cpy_tensor(const BufferCpyTensorRequest &request) { return {copy_tensor(request)}; }
 WideCpyTensorReply Session::on_wide_cpy_tensor(const WideCpyTensorRequest &request) { return {copy_tensor(request)}; }
 
-BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {
-    return {compute<TensorRecord>(request.resource, request.size)};
-}
-
-WideGraphComputeReply Session::on_wide_graph_compute(const WideGraphComputeRequest &request) {
-    return {compute<WideTensorRecord>(request.resource, request.size)};
-}
-
 BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
     ggml_backend_buffer_clear(buffer(request.buffer).ggml.get(), request.value);
     return {};
@@ -111,6 +93,7 @@ BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
 
 BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferRequest &request) {
     buffer(request.buffer);
+    kept_graphs_.on_buffer_freed(request.buffer);
     buffers_.remove(request.buffer);
     return {};
 }

@@ -1,5 +1,6 @@
 #include "compute_graph.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
@@ -21,10 +22,25 @@ void place(ggml_tensor &tensor, uint64_t data, const Buffer &buffer, uint64_t re
 GraphBuilder::GraphBuilder() = default;
 
 // The guest may write to the resource while it is read: what is checked is a copy.
-Reader GraphBuilder::copied(const void *bytes, uint64_t size) {
+void GraphBuilder::copy(const void *bytes, uint64_t size) {
     const auto *from = static_cast<const uint8_t *>(bytes);
     bytes_.assign(from, from + size);
-    return {bytes_.data(), bytes_.size()};
+}
+
+std::vector<uint64_t> GraphBuilder::buffers_used() const {
+    std::vector<uint64_t> handles;
+    for (const Links &links : links_) {
+        bool last = !handles.empty() && handles.back() == links.buffer;
+        if (links.buffer != 0 && !last) handles.push_back(links.buffer);
+    }
+    std::sort(handles.begin(), handles.end());
+    handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
+    return handles;
+}
+
+size_t GraphBuilder::footprint() const {
+    size_t per_tensor = sizeof(Links) + sizeof(ggml_tensor) + 4 * sizeof(uint64_t); // with their places in the tables
+    return bytes_.capacity() + links_.capacity() * per_tensor + pool_size_;
 }
 
 void GraphBuilder::read_nodes(Reader &reader) {

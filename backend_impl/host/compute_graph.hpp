@@ -37,18 +37,28 @@ class GraphBuilder {
     // Throws Refusal when it is none, or has an op that the device cannot compute.
     template <typename Record>
     ggml_cgraph *build(const void *bytes, uint64_t size, BufferTable &buffers, ggml_backend_dev_t device) {
-        Reader reader = copied(bytes, size);
-        read_nodes(reader);
-        uint32_t count = reader.count(Record::wire_size);
-        start_tensors(count);
-        Record record;
-        for (uint32_t i = 0; i < count && read(reader, record); ++i) {
-            links_[i] = links_of(record);
-            fill(tensors_[i], record);
-        }
-        if (reader.failed()) refuse("a graph that ends before its end");
-        return ids_.empty() ? nullptr : link_all(buffers, device);
+        copy(bytes, size);
+        return decode<Record>(buffers, device);
     }
+
+    // The graph of the last build() with some records changed, checked as a whole once more. After a Refusal there is no graph.
+    template <typename Record, typename Changes>
+    ggml_cgraph *patch(const Changes &changes, BufferTable &buffers, ggml_backend_dev_t device) {
+        if (changes.positions.size() != changes.tensors.size()) refuse("changes of %zu places by %zu tensors", changes.positions.size(), changes.tensors.size());
+        for (size_t i = 0; i < changes.positions.size(); ++i) {
+            uint32_t position = changes.positions[i];
+            if (position >= links_.size()) refuse("tensor %u of %zu is changed", position, links_.size());
+            if (changes.tensors[i].id != links_[position].id) refuse("a change of tensor %u's id", position);
+            Writer writer(bytes_.data() + records_at_ + position * Record::wire_size, Record::wire_size);
+            write(writer, changes.tensors[i]);
+        }
+        return decode<Record>(buffers, device);
+    }
+
+    // Handles of the buffers that the graph refers to, each once.
+    std::vector<uint64_t> buffers_used() const;
+    // Memory that it takes, about.
+    size_t footprint() const;
 
   private:
     // What a record says of its tensor's place among the others.
@@ -63,7 +73,22 @@ class GraphBuilder {
         return links;
     }
 
-    Reader copied(const void *bytes, uint64_t size);
+    template <typename Record> ggml_cgraph *decode(BufferTable &buffers, ggml_backend_dev_t device) {
+        Reader reader(bytes_.data(), bytes_.size());
+        read_nodes(reader);
+        uint32_t count = reader.count(Record::wire_size);
+        records_at_ = reader.offset();
+        start_tensors(count);
+        Record record;
+        for (uint32_t i = 0; i < count && read(reader, record); ++i) {
+            links_[i] = links_of(record);
+            fill(tensors_[i], record);
+        }
+        if (reader.failed()) refuse("a graph that ends before its end");
+        return ids_.empty() ? nullptr : link_all(buffers, device);
+    }
+
+    void copy(const void *bytes, uint64_t size);
     void read_nodes(Reader &reader);
     void start_tensors(size_t count);
     ggml_cgraph *link_all(BufferTable &buffers, ggml_backend_dev_t device);
@@ -84,6 +109,7 @@ class GraphBuilder {
 
     // Kept from graph to graph for their memory.
     std::vector<uint8_t> bytes_;
+    size_t records_at_ = 0; // in bytes_
     std::vector<uint64_t> ids_; // of the nodes
     IdIndex index_;
     std::vector<Links> links_; // by record

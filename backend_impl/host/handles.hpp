@@ -10,7 +10,7 @@
 
 namespace apir::host {
 
-enum class HandleKind : uint64_t { buffer_type = 1, buffer = 2 };
+enum class HandleKind : uint64_t { buffer_type = 1, buffer = 2, graph = 3 };
 
 template <typename Value, HandleKind kind> class HandleTable {
   public:
@@ -29,6 +29,10 @@ template <typename Value, HandleKind kind> class HandleTable {
 
     bool remove(uint64_t handle) { return values_.erase(handle) == 1; }
     void clear() { values_.clear(); }
+    // Calls visit(handle, value) for all, in no order.
+    template <typename Visit> void each(Visit visit) const {
+        for (const auto &[handle, value] : values_) visit(handle, value);
+    }
     size_t size() const { return values_.size(); }
 
   private:

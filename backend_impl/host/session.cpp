@@ -110,6 +110,9 @@ DispatchCode Session::dispatch_on(HostDevice &device, uint32_t call, Reader &req
     // Between guest and component.
     case Call::ring_create:
     case Call::ring_kick: break;
+    case Call::graph_keep: return on(&Session::on_graph_keep);
+    case Call::graph_run: return on(&Session::on_graph_run);
+    case Call::graph_patch: return on(&Session::on_graph_patch);
     }
     return DispatchCode::unknown;
 }

@@ -17,6 +17,7 @@
 #include "compute_graph.hpp"
 #include "ggml_library.hpp"
 #include "handles.hpp"
+#include "kept_graphs.hpp"
 #include "log.hpp"
 #include "shared_memory.hpp"
 #include "supports_op.hpp"
@@ -77,11 +78,16 @@ class Session {
     BufferCpyTensorReply on_buffer_cpy_tensor(const BufferCpyTensorRequest &request);
     BufferClearReply on_buffer_clear(const BufferClearRequest &request);
     BufferFreeBufferReply on_buffer_free_buffer(const BufferFreeBufferRequest &request);
-    BackendGraphComputeReply on_backend_graph_compute(const BackendGraphComputeRequest &request);
     WideSetTensorReply on_wide_set_tensor(const WideSetTensorRequest &request);
     WideGetTensorReply on_wide_get_tensor(const WideGetTensorRequest &request);
     WideCpyTensorReply on_wide_cpy_tensor(const WideCpyTensorRequest &request);
+
+    // calls_graph.cpp
+    BackendGraphComputeReply on_backend_graph_compute(const BackendGraphComputeRequest &request);
     WideGraphComputeReply on_wide_graph_compute(const WideGraphComputeRequest &request);
+    GraphKeepReply on_graph_keep(const GraphKeepRequest &request);
+    GraphRunReply on_graph_run(const GraphRunRequest &request);
+    GraphPatchReply on_graph_patch(const GraphPatchRequest &request);
 
   private:
     DispatchCode dispatch_on(HostDevice &device, uint32_t call, Reader &request, Writer &reply);
@@ -97,7 +103,10 @@ class Session {
     template <typename Request> void set_tensor(const Request &request);
     template <typename Request> void get_tensor(const Request &request);
     template <typename Request> bool copy_tensor(const Request &request);
-    template <typename Record> int32_t compute(uint32_t resource, uint64_t size);
+    SharedRange graph_data(uint32_t resource, uint64_t size);
+    int32_t compute(ggml_cgraph *graph);
+    KeptGraph *kept_graph(uint64_t number);
+    template <typename Record, typename Changes> void change(KeptGraph &kept, const SharedRange &range);
     uint64_t keep(ggml_backend_buffer_t made, uint64_t size);
     uint64_t made_up_base(const void *base, uint64_t size, uint64_t alignment);
 
@@ -114,7 +123,8 @@ class Session {
     uint64_t next_base_;
     char *op_note_ = nullptr;
     size_t op_note_size_ = 0;
-    GraphBuilder graphs_;
+    GraphBuilder graphs_; // of graphs that are not kept
+    KeptGraphs kept_graphs_;
 };
 
 } // namespace apir::host

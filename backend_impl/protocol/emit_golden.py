@@ -137,7 +137,7 @@ def assignments(target: str, value: Any) -> Iterator[str]:
 
 def sequence(place: str, items: tuple[Any, ...]) -> Iterator[str]:
     """Statements that fill an array or a vector."""
-    if place.rsplit(".", maxsplit=1)[-1] in {"nodes", "tensors"}:
+    if place.rsplit(".", maxsplit=1)[-1] in {"nodes", "tensors", "positions", "dropped"}:
         yield f"{place}.resize({len(items)});"
     for index, item in enumerate(items):
         if dataclasses.is_dataclass(item):

@@ -22,6 +22,16 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend}
     $<TARGET_FILE:test-two-devices>)
   set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
+
+  # Extensions, over the same path: what is sent with each and without, and that results are the same.
+  foreach(name graph-ids)
+    string(REPLACE "-" "_" source ${name})
+    add_executable(test-guest-${name} guest_${source}_test.cpp guest_loopback.cpp)
+    target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
+    add_dependencies(test-guest-${name} ggml-virtgpu-backend)
+    add_test(NAME guest-${name} COMMAND test-guest-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend})
+    set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)
+  endforeach()
 endif()
 
 # A program for the inside of a guest; the test only shows that it runs.

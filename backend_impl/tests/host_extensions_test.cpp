@@ -213,12 +213,143 @@ void two_devices() {
     expect(host.call<DeviceGetNameReply>(Call::device_get_name, DeviceGetNameRequest{}).name == "CARD0", "no call leaves its device");
 }
 
+GraphKeepReply kept(Loopback &host, const Graph &graph, std::vector<uint64_t> dropped = {}) {
+    uint64_t size = 0;
+    put(host, graph, size);
+    return host.call<GraphKeepReply>(Call::graph_keep, GraphKeepRequest{Loopback::data_resource, size, false, std::move(dropped)});
+}
+
+bool known(Loopback &host, uint64_t graph) { return host.call<GraphRunReply>(Call::graph_run, GraphRunRequest{graph}).known; }
+
+void graphs_by_number() {
+    auto host = cpu_loopback();
+    uint64_t buffer = new_buffer(*host, 4096);
+    fill_input(*host, buffer);
+    GraphKeepReply first = kept(*host, graph_in(buffer));
+    expect(first.status == 0 && first.graph != 0, "kept");
+    std::vector<uint8_t> expected = result_of(*host, buffer);
+    expect_equal(host->code(Call::buffer_clear, BufferClearRequest{buffer, 0}), ok, "clear");
+    fill_input(*host, buffer);
+    expect(known(*host, first.graph) && result_of(*host, buffer) == expected, "run again");
+    // Only the guest's copy is written to from here on: the host has its own.
+    std::memset(host->resource(Loopback::data_resource).data(), 0xff, 4096);
+    expect(known(*host, first.graph), "the host's own copy");
+
+    for (uint64_t number : {uint64_t{0}, uint64_t{1}, first.graph + 1, buffer, device_buffer_type(*host), UINT64_MAX})
+        expect(!known(*host, number), "numbers that are no graph's");
+    GraphKeepReply second = kept(*host, graph_in(buffer), {first.graph, 0, 77, buffer});
+    expect(second.graph != first.graph && !known(*host, first.graph) && known(*host, second.graph), "dropped");
+    expect(result_of(*host, buffer) == expected, "a buffer's handle among the dropped harms nothing");
+
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), ok, "free");
+    expect(!known(*host, second.graph), "a graph in a freed buffer");
+    uint64_t other = new_buffer(*host, 4096);
+    expect(!known(*host, second.graph), "also when another buffer has come");
+    uint64_t size = 0;
+    Graph bad = graph_in(other);
+    bad.tensors[1].src[0] = 9;
+    put(*host, bad, size);
+    expect_equal(host->code(Call::graph_keep, GraphKeepRequest{Loopback::data_resource, size, false, {}}), failed, "checked");
+    put(*host, graph_in(other), size);
+    expect_equal(host->code(Call::graph_keep, GraphKeepRequest{Loopback::data_resource, size, true, {}}), failed, "narrow as wide");
+    expect_equal(host->code(Call::graph_keep, GraphKeepRequest{99, size, false, {}}), failed, "no such resource");
+    put(*host, wide_graph_in(other), size);
+    auto wide_kept = host->call<GraphKeepReply>(Call::graph_keep, GraphKeepRequest{Loopback::data_resource, size, true, {}});
+    expect(wide_kept.graph != 0 && known(*host, wide_kept.graph), "a wide one");
+}
+
+// What a guest can make the host remember is bounded, and a new graph pushes no other out.
+void room_for_graphs() {
+    auto host = cpu_loopback();
+    uint64_t buffer = new_buffer(*host, 4096);
+    fill_input(*host, buffer);
+    uint64_t first = kept(*host, graph_in(buffer)).graph;
+    size_t many = 1;
+    while (many < 1000 && kept(*host, graph_in(buffer)).graph != 0) ++many;
+    expect_equal(many, size_t{64}, "graphs of one context");
+    expect(known(*host, first), "the first is still there");
+    expect(kept(*host, graph_in(buffer), {first}).graph != 0, "room again");
+    auto next = cpu_loopback(2);
+    expect(!known(*next, first + 1), "another context's number");
+}
+
+void patched_graphs() {
+    auto host = cpu_loopback();
+    uint64_t buffer = new_buffer(*host, 4096);
+    fill_input(*host, buffer);
+    Graph graph = graph_in(buffer);
+    uint64_t number = kept(*host, graph).graph;
+    auto patch = [&](const GraphChanges &changes, size_t cut = SIZE_MAX) {
+        uint64_t size = 0;
+        put(*host, changes, size);
+        return host->code(Call::graph_patch, GraphPatchRequest{number, Loopback::data_resource, std::min<uint64_t>(size, cut)});
+    };
+    graph.tensors[2].op = GGML_OP_MUL;
+    expect_equal(patch({{2}, {graph.tensors[2]}}), ok, "a * a * a");
+    float sixth = 0;
+    std::memcpy(&sixth, result_of(*host, buffer).data() + 24, sizeof sixth);
+    expect(sixth == 216, "the change was computed");
+    expect(known(*host, number), "the changed graph is the kept one");
+    expect_equal(patch({{}, {}}), ok, "no change");
+
+    auto refused = [&](const char *what, const GraphChanges &changes, size_t cut = SIZE_MAX) {
+        expect_equal(patch(changes, cut), failed, what);
+        expect(!known(*host, number), "a change that was refused ends the graph");
+        number = kept(*host, graph).graph;
+    };
+    refused("a place that is none", {{3}, {graph.tensors[2]}});
+    refused("a place far away", {{UINT32_MAX}, {graph.tensors[2]}});
+    refused("more places than records", {{1, 2}, {graph.tensors[2]}});
+    refused("more records than places", {{2}, {graph.tensors[2], graph.tensors[1]}});
+    refused("another id", {{1}, {graph.tensors[2]}});
+    TensorRecord spoilt = graph.tensors[2];
+    spoilt.data = 4096;
+    refused("a result behind the buffer", {{2}, {spoilt}});
+    spoilt = graph.tensors[1];
+    spoilt.src[0] = 3;
+    refused("a cycle", {{1}, {spoilt}});
+    spoilt = graph.tensors[2];
+    spoilt.buffer += 100;
+    refused("a buffer that is none", {{2}, {spoilt}});
+    for (size_t cut : {size_t{0}, size_t{3}, size_t{8}, size_t{11}, size_t{200}, size_t{315}}) refused("cut off", {{2}, {graph.tensors[2]}}, cut);
+    uint64_t gone = number;
+    number = gone + 1000;
+    expect(!host->call<GraphPatchReply>(Call::graph_patch, GraphPatchRequest{number, Loopback::data_resource, 16}).known, "no graph");
+    // A change may bring in another buffer: with its end the graph ends too.
+    number = gone;
+    uint64_t other = new_buffer(*host, 4096);
+    spoilt = graph.tensors[2];
+    spoilt.buffer = other;
+    expect_equal(patch({{2}, {spoilt}}), ok, "a result in another buffer");
+    expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{other}), ok, "free");
+    expect(!known(*host, number), "its graph has ended");
+}
+
+void graphs_of_two_devices() {
+    Loopback host(1, {{"ggml.library.path", TWO_DEVICES}, {"ggml.threads", "1"}});
+    expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+    uint64_t type = ask<DeviceGetBufferTypeReply>(host, 1, Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}).buft;
+    uint64_t buffer = host.call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, 4096}).buffer;
+    fill_input(host, buffer);
+    uint64_t size = 0;
+    put(host, graph_in(buffer), size);
+    GraphKeepRequest keep{Loopback::data_resource, size, false, {}};
+    uint64_t number = ask<GraphKeepReply>(host, 1, Call::graph_keep, keep).graph;
+    expect(ask<GraphRunReply>(host, 1, Call::graph_run, GraphRunRequest{number}).known, "on its device");
+    expect_equal(host.code(Call::graph_run, GraphRunRequest{number}), failed, "on another");
+    expect(ask<GraphRunReply>(host, 1, Call::graph_run, GraphRunRequest{number}).known, "it is still there");
+}
+
 } // namespace
 
 int main(int count, char **values) {
     return run_cases({{"wide_is_the_same", wide_is_the_same},
                       {"strides_beyond_32_bits", strides_beyond_32_bits},
                       {"sources_behind_a_hole", sources_behind_a_hole},
-                      {"two_devices", two_devices}},
+                      {"two_devices", two_devices},
+                      {"graphs_by_number", graphs_by_number},
+                      {"room_for_graphs", room_for_graphs},
+                      {"patched_graphs", patched_graphs},
+                      {"graphs_of_two_devices", graphs_of_two_devices}},
                      count > 1 ? values[1] : nullptr);
 }

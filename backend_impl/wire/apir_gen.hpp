@@ -142,20 +142,22 @@ enum class Extension : uint64_t {
     wide_shapes = uint64_t{1} << 1, // Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48.
     devices = uint64_t{1} << 2, // All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant.
     ring = uint64_t{1} << 3, // Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it.
+    graph_ids = uint64_t{1} << 4, // A graph is sent once and computed again by its number (calls 80 to 82). The host keeps it, decoded and checked, until the guest says that it is dropped, a buffer that it refers to is freed, or the context ends; a host that has no more room for graphs computes without keeping.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 4> all_extensions = {{
+inline constexpr std::array<NamedExtension, 5> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
     {Extension::ring, "ring"},
+    {Extension::graph_ids, "graph_ids"},
 }};
 inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring);
-inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices);
+inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids);
 
 // Forward calls.
 enum class Call : uint32_t {
@@ -183,7 +185,7 @@ enum class Call : uint32_t {
     buffer_free_buffer = 21, // Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource.
     backend_graph_compute = 22, // Computes the graph that lies at offset 0 of a resource.
     negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
-    on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+    on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
     wide_supports_op = 66, // As device_supports_op. Sources keep their places: one that is missing in between is told.
     wide_get_alloc_size = 67, // As buffer_type_get_alloc_size.
     wide_set_tensor = 68, // As buffer_set_tensor.
@@ -192,6 +194,9 @@ enum class Call : uint32_t {
     wide_graph_compute = 71, // As backend_graph_compute.
     ring_create = 72, // Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER.
     ring_kick = 73, // The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply.
+    graph_keep = 80, // As backend_graph_compute or wide_graph_compute, and the host keeps the graph for graph_run.
+    graph_run = 81, // Computes a kept graph again, on the device that it was kept for.
+    graph_patch = 82, // Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph.
 };
 
 inline constexpr std::array all_calls = {
@@ -228,6 +233,9 @@ inline constexpr std::array all_calls = {
     Call::wide_graph_compute,
     Call::ring_create,
     Call::ring_kick,
+    Call::graph_keep,
+    Call::graph_run,
+    Call::graph_patch,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -266,6 +274,9 @@ constexpr const char *call_name(uint32_t number) {
     case 71: return "wide_graph_compute";
     case 72: return "ring_create";
     case 73: return "ring_kick";
+    case 80: return "graph_keep";
+    case 81: return "graph_run";
+    case 82: return "graph_patch";
     default: return "unknown";
     }
 }
@@ -561,6 +572,50 @@ inline bool read(Reader &reader, WideGraph &value) {
     value = WideGraph{};
     value.nodes.resize(reader.count(8));
     for (auto &item : value.nodes) item = reader.u64();
+    value.tensors.resize(reader.count(328));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// Content of the data resource of graph_patch, for a graph that was sent as a `graph`: what replaces the records of which places.
+struct GraphChanges {
+    std::vector<uint32_t> positions{}; // places in the list of tensors, from 0; as many as there are tensors here
+    std::vector<TensorRecord> tensors{}; // the records that stand there from now on; ids stay what they were
+};
+
+inline void write(Writer &writer, const GraphChanges &value) {
+    writer.u32(static_cast<uint32_t>(value.positions.size()));
+    for (const auto &item : value.positions) writer.u32(item);
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, GraphChanges &value) {
+    value = GraphChanges{};
+    value.positions.resize(reader.count(4));
+    for (auto &item : value.positions) item = reader.u32();
+    value.tensors.resize(reader.count(304));
+    for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// The same for a graph that was sent as a `wide_graph`.
+struct WideGraphChanges {
+    std::vector<uint32_t> positions{}; // places in the list of tensors, from 0; as many as there are tensors here
+    std::vector<WideTensorRecord> tensors{}; // the records that stand there from now on; ids stay what they were
+};
+
+inline void write(Writer &writer, const WideGraphChanges &value) {
+    writer.u32(static_cast<uint32_t>(value.positions.size()));
+    for (const auto &item : value.positions) writer.u32(item);
+    writer.u32(static_cast<uint32_t>(value.tensors.size()));
+    for (const auto &item : value.tensors) write(writer, item);
+}
+
+inline bool read(Reader &reader, WideGraphChanges &value) {
+    value = WideGraphChanges{};
+    value.positions.resize(reader.count(4));
+    for (auto &item : value.positions) item = reader.u32();
     value.tensors.resize(reader.count(328));
     for (auto &item : value.tensors) read(reader, item);
     return !reader.failed();
@@ -1322,7 +1377,7 @@ inline bool read(Reader &reader, NegotiateReply &value) {
     return !reader.failed();
 }
 
-// Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+// Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
 struct OnDeviceRequest {
     uint32_t device{}; // from 0, below what device_get_count says
     uint32_t call{}; // number of the call; its request follows
@@ -1620,6 +1675,122 @@ inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const RingKi
 
 inline bool read(Reader &reader, RingKickReply &value) {
     value = RingKickReply{};
+    return !reader.failed();
+}
+
+// Request of call 80. As backend_graph_compute or wide_graph_compute, and the host keeps the graph for graph_run.
+struct GraphKeepRequest {
+    uint32_t resource{}; // data resource with a `graph` or a `wide_graph`
+    uint64_t size{}; // bytes of it
+    bool wide{}; // true: a `wide_graph`
+    std::vector<uint64_t> dropped{}; // graphs that the guest has no more use for; numbers of none are ignored
+};
+
+inline void write(Writer &writer, const GraphKeepRequest &value) {
+    writer.u32(value.resource);
+    writer.u64(value.size);
+    writer.boolean(value.wide);
+    writer.u32(static_cast<uint32_t>(value.dropped.size()));
+    for (const auto &item : value.dropped) writer.u64(item);
+}
+
+inline bool read(Reader &reader, GraphKeepRequest &value) {
+    value = GraphKeepRequest{};
+    value.resource = reader.u32();
+    value.size = reader.u64();
+    value.wide = reader.boolean();
+    value.dropped.resize(reader.count(8));
+    for (auto &item : value.dropped) item = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 80.
+struct GraphKeepReply {
+    int32_t status{}; // graph_status
+    uint64_t graph{}; // its number, never given twice; 0: not kept
+};
+
+inline void write(Writer &writer, const GraphKeepReply &value) {
+    writer.i32(value.status);
+    writer.u64(value.graph);
+}
+
+inline bool read(Reader &reader, GraphKeepReply &value) {
+    value = GraphKeepReply{};
+    value.status = reader.i32();
+    value.graph = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 81. Computes a kept graph again, on the device that it was kept for.
+struct GraphRunRequest {
+    uint64_t graph{}; // number
+};
+
+inline void write(Writer &writer, const GraphRunRequest &value) {
+    writer.u64(value.graph);
+}
+
+inline bool read(Reader &reader, GraphRunRequest &value) {
+    value = GraphRunRequest{};
+    value.graph = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 81.
+struct GraphRunReply {
+    bool known{}; // false: there is no such graph any more and nothing was computed; the guest sends it whole
+    int32_t status{}; // graph_status
+};
+
+inline void write(Writer &writer, const GraphRunReply &value) {
+    writer.boolean(value.known);
+    writer.i32(value.status);
+}
+
+inline bool read(Reader &reader, GraphRunReply &value) {
+    value = GraphRunReply{};
+    value.known = reader.boolean();
+    value.status = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 82. Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph.
+struct GraphPatchRequest {
+    uint64_t graph{}; // number
+    uint32_t resource{}; // data resource with `graph_changes` or `wide_graph_changes`, as the graph was sent
+    uint64_t size{}; // bytes of it
+};
+
+inline void write(Writer &writer, const GraphPatchRequest &value) {
+    writer.u64(value.graph);
+    writer.u32(value.resource);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, GraphPatchRequest &value) {
+    value = GraphPatchRequest{};
+    value.graph = reader.u64();
+    value.resource = reader.u32();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 82.
+struct GraphPatchReply {
+    bool known{}; // false: there is no such graph any more and nothing was computed; the guest sends it whole
+    int32_t status{}; // graph_status
+};
+
+inline void write(Writer &writer, const GraphPatchReply &value) {
+    writer.boolean(value.known);
+    writer.i32(value.status);
+}
+
+inline bool read(Reader &reader, GraphPatchReply &value) {
+    value = GraphPatchReply{};
+    value.known = reader.boolean();
+    value.status = reader.i32();
     return !reader.failed();
 }
 

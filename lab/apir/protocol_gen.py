@@ -193,6 +193,8 @@ class Extension(IntFlag):
     """All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant."""
     RING = 1 << 3
     """Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it."""
+    GRAPH_IDS = 1 << 4
+    """A graph is sent once and computed again by its number (calls 80 to 82). The host keeps it, decoded and checked, until the guest says that it is dropped, a buffer that it refers to is freed, or the context ends; a host that has no more room for graphs computes without keeping."""
 
 
 class Call(IntEnum):
@@ -247,7 +249,7 @@ class Call(IntEnum):
     NEGOTIATE = 64
     """Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used."""
     ON_DEVICE = 65
-    """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+    """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
     WIDE_SUPPORTS_OP = 66
     """As device_supports_op. Sources keep their places: one that is missing in between is told."""
     WIDE_GET_ALLOC_SIZE = 67
@@ -264,6 +266,12 @@ class Call(IntEnum):
     """Offers a command ring that the guest has laid out in a resource. The worker takes commands from it from this call's reply on, until the resource is closed. A context has at most one; a second is refused while there is one. Comes by EXECBUFFER."""
     RING_KICK = 73
     """The doorbell: wakes a worker that sleeps over its ring. Comes by EXECBUFFER, its reply resource is 0, and it gets no reply."""
+    GRAPH_KEEP = 80
+    """As backend_graph_compute or wide_graph_compute, and the host keeps the graph for graph_run."""
+    GRAPH_RUN = 81
+    """Computes a kept graph again, on the device that it was kept for."""
+    GRAPH_PATCH = 82
+    """Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,6 +591,56 @@ class WideGraph:
         """Read one. Raises WireError."""
         return cls(
             tuple(reader.u64() for _ in range(reader.count(8))),
+            tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GraphChanges:
+    """Content of the data resource of graph_patch, for a graph that was sent as a `graph`: what replaces the records of which places."""
+
+    positions: tuple[int, ...]
+    tensors: tuple[TensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(len(self.positions))
+        for one_of_positions in self.positions:
+            writer.u32(one_of_positions)
+        writer.u32(len(self.tensors))
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphChanges:
+        """Read one. Raises WireError."""
+        return cls(
+            tuple(reader.u32() for _ in range(reader.count(4))),
+            tuple(TensorRecord.decode(reader) for _ in range(reader.count(TensorRecord.LAYOUT.size))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WideGraphChanges:
+    """The same for a graph that was sent as a `wide_graph`."""
+
+    positions: tuple[int, ...]
+    tensors: tuple[WideTensorRecord, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(len(self.positions))
+        for one_of_positions in self.positions:
+            writer.u32(one_of_positions)
+        writer.u32(len(self.tensors))
+        for one_of_tensors in self.tensors:
+            one_of_tensors.encode(writer)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> WideGraphChanges:
+        """Read one. Raises WireError."""
+        return cls(
+            tuple(reader.u32() for _ in range(reader.count(4))),
             tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))),
         )
 
@@ -1371,7 +1429,7 @@ class NegotiateReply:
 
 @dataclass(frozen=True, slots=True)
 class OnDeviceRequest:
-    """Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66 and 71. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+    """Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
 
     device: int
     call: int
@@ -1673,6 +1731,120 @@ class RingKickReply:
         return cls()
 
 
+@dataclass(frozen=True, slots=True)
+class GraphKeepRequest:
+    """Request of call 80. As backend_graph_compute or wide_graph_compute, and the host keeps the graph for graph_run."""
+
+    resource: int
+    size: int
+    wide: bool
+    dropped: tuple[int, ...]
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.resource)
+        writer.u64(self.size)
+        writer.boolean(self.wide)
+        writer.u32(len(self.dropped))
+        for one_of_dropped in self.dropped:
+            writer.u64(one_of_dropped)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphKeepRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u64(), reader.boolean(), tuple(reader.u64() for _ in range(reader.count(8))))
+
+
+@dataclass(frozen=True, slots=True)
+class GraphKeepReply:
+    """Reply of call 80."""
+
+    status: int
+    graph: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.i32(self.status)
+        writer.u64(self.graph)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphKeepReply:
+        """Read one. Raises WireError."""
+        return cls(reader.i32(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRunRequest:
+    """Request of call 81. Computes a kept graph again, on the device that it was kept for."""
+
+    graph: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.graph)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphRunRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRunReply:
+    """Reply of call 81."""
+
+    known: bool
+    status: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.known)
+        writer.i32(self.status)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphRunReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean(), reader.i32())
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPatchRequest:
+    """Request of call 82. Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph."""
+
+    graph: int
+    resource: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.graph)
+        writer.u32(self.resource)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphPatchRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u32(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPatchReply:
+    """Reply of call 82."""
+
+    known: bool
+    status: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.boolean(self.known)
+        writer.i32(self.status)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> GraphPatchReply:
+        """Read one. Raises WireError."""
+        return cls(reader.boolean(), reader.i32())
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -1707,6 +1879,9 @@ Request = (
     | WideGraphComputeRequest
     | RingCreateRequest
     | RingKickRequest
+    | GraphKeepRequest
+    | GraphRunRequest
+    | GraphPatchRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -1742,6 +1917,9 @@ Reply = (
     | WideGraphComputeReply
     | RingCreateReply
     | RingKickReply
+    | GraphKeepReply
+    | GraphRunReply
+    | GraphPatchReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -1778,6 +1956,9 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.WIDE_GRAPH_COMPUTE: WideGraphComputeRequest,
     Call.RING_CREATE: RingCreateRequest,
     Call.RING_KICK: RingKickRequest,
+    Call.GRAPH_KEEP: GraphKeepRequest,
+    Call.GRAPH_RUN: GraphRunRequest,
+    Call.GRAPH_PATCH: GraphPatchRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -1814,4 +1995,7 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.WIDE_GRAPH_COMPUTE: WideGraphComputeReply,
     Call.RING_CREATE: RingCreateReply,
     Call.RING_KICK: RingKickReply,
+    Call.GRAPH_KEEP: GraphKeepReply,
+    Call.GRAPH_RUN: GraphRunReply,
+    Call.GRAPH_PATCH: GraphPatchReply,
 }

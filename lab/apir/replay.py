@@ -25,10 +25,12 @@ from lab.apir.loopback import HostLibrary, guest_code, loaded_host_library
 from lab.apir.protocol_gen import (
     REPLIES,
     REQUESTS,
-    BackendGraphComputeReply,
     BufferGetTensorRequest,
     Call,
     Graph,
+    GraphChanges,
+    GraphKeepRequest,
+    GraphPatchRequest,
     OnDeviceRequest,
     OpRecord,
     RawTensor,
@@ -36,7 +38,7 @@ from lab.apir.protocol_gen import (
     TensorRecord,
     WideGetTensorRequest,
     WideGraph,
-    WideGraphComputeReply,
+    WideGraphChanges,
     WideTensorRecord,
 )
 from lab.apir.trace import Command, Ioctl, Row, read_trace
@@ -49,7 +51,9 @@ TOLERANCE = {"MUL_MAT": 5e-4, "SOFT_MAX": 1e-6, "SUM_ROWS": 1e-6}
 DEFAULT_RESOURCE_BYTES = 1 << 20
 # The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
 KNOWN_OPS = 64
-GRAPHS: dict[int, type[Graph | WideGraph]] = {Call.BACKEND_GRAPH_COMPUTE: Graph, Call.WIDE_GRAPH_COMPUTE: WideGraph}
+Records = Graph | WideGraph | GraphChanges | WideGraphChanges
+GRAPHS: dict[int, type[Records]] = {Call.BACKEND_GRAPH_COMPUTE: Graph, Call.WIDE_GRAPH_COMPUTE: WideGraph}
+HANDLES = frozenset({"buffer", "buft", "graph"})
 GETS: dict[int, type[BufferGetTensorRequest | WideGetTensorRequest]] = {
     Call.BUFFER_GET_TENSOR: BufferGetTensorRequest,
     Call.WIDE_GET_TENSOR: WideGetTensorRequest,
@@ -76,6 +80,7 @@ class Replay:
         self._tolerance_of = tolerance_of
         self._handles: dict[int, int] = {}
         self._computed_by: dict[tuple[int, int], Record] = {}
+        self._wide_graphs: set[int] = set()
 
     def play(self, rows: tuple[Row, ...]) -> Iterator[Answer]:
         """Play all Forward calls in order; what a call needs of the set-up is made before it."""
@@ -91,7 +96,7 @@ class Replay:
         reply = self._library.resources[command.header.reply_resource]
         payload = self._translated_payload(command)
         if command.data_in and command.data_resource is not None:
-            kind = GRAPHS.get(cast("int", command.call))
+            kind = self._records_of(command)
             data = command.data_in if kind is None else self._translated_graph(command.data_in, kind)
             self._library.resources[command.data_resource].memory[: len(data)] = data
         start = time.perf_counter_ns()
@@ -106,6 +111,15 @@ class Replay:
             differences += self._reply_differences(command, answer, remarks)
             differences += self._data_differences(command)
         return Answer(index, command.name, tuple(differences), tuple(remarks), duration_ns)
+
+    def _records_of(self, command: Command) -> type[Records] | None:
+        """What kind of records lies in a command's data; None: plain bytes."""
+        if command.call == Call.GRAPH_KEEP:
+            return WideGraph if GraphKeepRequest.decode(Reader(command.payload)).wide else Graph
+        if command.call == Call.GRAPH_PATCH:
+            wide = GraphPatchRequest.decode(Reader(command.payload)).graph in self._wide_graphs
+            return WideGraphChanges if wide else GraphChanges
+        return GRAPHS.get(cast("int", command.call))
 
     def _make_resources(self, command: Command) -> None:
         for number, size in ((command.header.reply_resource, 0), (command.data_resource, command.data_bytes)):
@@ -130,16 +144,19 @@ class Replay:
         changes: dict[str, object] = {}
         for name in message.__dataclass_fields__:
             value = getattr(message, name)
-            if name in {"buffer", "buft", "handle"} and isinstance(value, int) and not isinstance(message, RawTensor):
+            if name in HANDLES | {"handle"} and isinstance(value, int) and not isinstance(message, RawTensor):
                 changes[name] = self._handle(value)
             elif isinstance(value, TensorRecord | WideTensorRecord | OpRecord):
                 changes[name] = self._translated(value)
+            elif name == "dropped":
+                changes[name] = tuple(self._handle(number) for number in value)
         return dataclasses.replace(message, **changes)
 
-    def _translated_graph(self, data: bytes, kind: type[Graph | WideGraph]) -> bytes:
+    def _translated_graph(self, data: bytes, kind: type[Records]) -> bytes:
         graph: Any = kind.decode(Reader(data))
+        nodes = getattr(graph, "nodes", None)  # changes say nothing of them
         for tensor in graph.tensors:
-            if tensor.id in graph.nodes:
+            if nodes is None or tensor.id in nodes:
                 self._computed_by[tensor.buffer, tensor.data] = tensor
         writer = Writer()
         dataclasses.replace(graph, tensors=tuple(self._translated(tensor) for tensor in graph.tensors)).encode(writer)
@@ -156,11 +173,13 @@ class Replay:
             return
         for name in recorded.__dataclass_fields__:
             before, now = getattr(recorded, name), getattr(new, name)
-            if name in {"buffer", "buft"}:
+            if name in HANDLES:
                 self._handles[before] = now
+                if name == "graph" and self._records_of(command) is WideGraph:
+                    self._wide_graphs.add(before)
                 if (before == 0) != (now == 0):
                     yield f"{name} {now}, recorded {before}"
-            elif before != now and isinstance(recorded, BackendGraphComputeReply | WideGraphComputeReply):
+            elif before != now and name == "status":
                 yield f"graph status {now}, recorded {before}"
             elif before != now:
                 remarks.append(f"{name} {now}, recorded {before}")

@@ -1,0 +1,124 @@
+#include "graph_cache.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "ggml_slots.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+// All fields of a tensor but its name and what backends hang on to it: shape, op, parameters, and the addresses of its sources,
+// its data and its buffer.
+constexpr size_t compared = offsetof(ggml_tensor, name);
+static_assert(offsetof(ggml_tensor, type) < compared && offsetof(ggml_tensor, buffer) < compared &&
+              offsetof(ggml_tensor, ne) < compared && offsetof(ggml_tensor, nb) < compared && offsetof(ggml_tensor, op) < compared &&
+              offsetof(ggml_tensor, op_params) < compared && offsetof(ggml_tensor, flags) < compared &&
+              offsetof(ggml_tensor, src) < compared && offsetof(ggml_tensor, view_src) < compared &&
+              offsetof(ggml_tensor, view_offs) < compared && offsetof(ggml_tensor, data) < compared);
+
+// Where a tensor's data lies; a view's lies where its source's does.
+ggml_backend_buffer_t lies_in(const ggml_tensor *tensor) {
+    return tensor->view_src != nullptr ? tensor->view_src->buffer : tensor->buffer;
+}
+
+uint64_t handle_of(ggml_backend_buffer_t buffer) {
+    return buffer != nullptr && is_own_buffer(buffer) ? remote_buffer(buffer).handle() : 0;
+}
+
+} // namespace
+
+KeptGraph::KeptGraph(ggml_cgraph *graph, EncodedGraph &&encoded, uint64_t number) : number_(number) {
+    become(graph, std::move(encoded));
+}
+
+void KeptGraph::become(ggml_cgraph *graph, EncodedGraph &&encoded) {
+    encoded_ = std::move(encoded);
+    remember(graph);
+}
+
+void KeptGraph::remember(ggml_cgraph *graph) {
+    nodes_.clear();
+    for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) nodes_.push_back(ggml_graph_node(graph, i));
+    fields_.resize(encoded_.tensors() * compared);
+    buffers_.clear();
+    ggml_backend_buffer_t last = nullptr;
+    for (size_t i = 0; i < encoded_.tensors(); ++i) {
+        const ggml_tensor *tensor = encoded_.order[i];
+        std::memcpy(fields_.data() + i * compared, tensor, compared);
+        ggml_backend_buffer_t buffer = lies_in(tensor);
+        if (buffer == nullptr || buffer == last) continue;
+        last = buffer;
+        auto known = [&](const Lying &each) { return each.buffer == buffer; };
+        if (std::none_of(buffers_.begin(), buffers_.end(), known)) buffers_.push_back({buffer, handle_of(buffer)});
+    }
+}
+
+// A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
+// to be the same. The records' order sees to that.
+bool KeptGraph::is(ggml_cgraph *graph) const {
+    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+        if (ggml_graph_node(graph, static_cast<int>(i)) != nodes_[i]) return false;
+    for (size_t i = 0; i < encoded_.tensors(); ++i)
+        if (std::memcmp(encoded_.order[i], fields_.data() + i * compared, compared) != 0) return false;
+    return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
+}
+
+bool KeptGraph::differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const {
+    bool alike = encoded_.wide == other.wide && encoded_.bytes.size() == other.bytes.size() &&
+                 encoded_.records_at == other.records_at && encoded_.tensors() == other.tensors() &&
+                 std::memcmp(encoded_.bytes.data(), other.bytes.data(), other.records_at) == 0;
+    positions.clear();
+    for (size_t i = 0; alike && i < other.tensors(); ++i) {
+        if (std::memcmp(encoded_.record(i), other.record(i), other.record_size) == 0) continue;
+        positions.push_back(static_cast<uint32_t>(i));
+        alike = positions.size() <= limit;
+    }
+    return alike;
+}
+
+KeptGraph *GraphCache::same(ggml_cgraph *graph) {
+    auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const KeptGraph &each) { return each.is(graph); });
+    if (found == graphs_.end()) return nullptr;
+    graphs_.splice(graphs_.begin(), graphs_, found);
+    return &graphs_.front();
+}
+
+KeptGraph *GraphCache::similar(const EncodedGraph &graph, std::vector<uint32_t> &positions) {
+    auto best = graphs_.end();
+    size_t limit = graph.tensors() / 4;
+    std::vector<uint32_t> differing;
+    for (auto each = graphs_.begin(); each != graphs_.end(); ++each) {
+        if (!each->differences(graph, limit, differing)) continue;
+        best = each;
+        positions = differing;
+        if (positions.empty()) break;
+        limit = positions.size() - 1;
+    }
+    if (best == graphs_.end()) return nullptr;
+    graphs_.splice(graphs_.begin(), graphs_, best);
+    return &graphs_.front();
+}
+
+uint64_t GraphCache::add(KeptGraph graph) {
+    graphs_.push_front(std::move(graph));
+    if (graphs_.size() <= max_graphs) return 0;
+    uint64_t out = graphs_.back().number();
+    graphs_.pop_back();
+    return out;
+}
+
+void GraphCache::forget(const KeptGraph *graph) {
+    graphs_.remove_if([&](const KeptGraph &each) { return &each == graph; });
+}
+
+std::vector<uint64_t> GraphCache::numbers() const {
+    std::vector<uint64_t> all;
+    for (const KeptGraph &each : graphs_) all.push_back(each.number());
+    return all;
+}
+
+} // namespace apir::guest

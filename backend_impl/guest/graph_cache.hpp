@@ -1,0 +1,79 @@
+// Graphs that the host keeps for one stream, and how a program's graph is known again.
+//
+// Known again means the same in all that is told to the host. Two ways lead there. `same` looks at the program's tensors where
+// they were the last time and compares their fields, with no encoding: programs build their graphs in one place over and over,
+// or keep them. It follows no pointer of last time's: each tensor that it looks at is one that the graph of now refers to.
+// `similar` compares encoded records, wherever the tensors lie, and tells which differ.
+#pragma once
+
+#include <list>
+#include <vector>
+
+#include "abi/backend_interface.hpp"
+#include "apir_gen.hpp"
+
+namespace apir::guest {
+
+// A graph as it goes over the wire, and the tensors that it was made of.
+struct EncodedGraph {
+    bool wide = false;
+    std::vector<uint8_t> bytes;
+    size_t records_at = 0; // in bytes
+    size_t record_size = 0;
+    std::vector<const ggml_tensor *> order; // of the records
+
+    size_t tensors() const { return order.size(); }
+    const uint8_t *record(size_t i) const { return bytes.data() + records_at + i * record_size; }
+};
+
+class KeptGraph {
+  public:
+    // `graph` is what `encoded` was made of.
+    KeptGraph(ggml_cgraph *graph, EncodedGraph &&encoded, uint64_t number);
+
+    uint64_t number() const { return number_; }
+    const EncodedGraph &encoded() const { return encoded_; }
+    // Whether encoding the graph would give the very same bytes, names left aside.
+    bool is(ggml_cgraph *graph) const;
+    // Places of records that differ; false when the graphs differ in more than records, or in more than `limit` of them.
+    bool differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const;
+    // From now on it is this one.
+    void become(ggml_cgraph *graph, EncodedGraph &&encoded);
+
+  private:
+    // Buffers that tensors lie in, by address, with their handles (0: not ours). Handles are never given twice, addresses are.
+    struct Lying {
+        ggml_backend_buffer_t buffer;
+        uint64_t handle;
+    };
+
+    void remember(ggml_cgraph *graph);
+
+    uint64_t number_;
+    EncodedGraph encoded_;
+    std::vector<const ggml_tensor *> nodes_;
+    std::vector<uint8_t> fields_; // of the tensors, in the records' order
+    std::vector<Lying> buffers_;
+};
+
+// A few graphs, the one used longest ago making room. Not safe for several threads.
+class GraphCache {
+  public:
+    static constexpr size_t max_graphs = 4;
+    // Larger graphs are not kept.
+    static constexpr size_t max_graph_bytes = size_t{8} << 20;
+
+    // nullptr when none is it.
+    KeptGraph *same(ggml_cgraph *graph);
+    // The one that differs in the fewest records, and in no more than a quarter of them; nullptr when none is close.
+    KeptGraph *similar(const EncodedGraph &graph, std::vector<uint32_t> &positions);
+    // Returns the number of the graph that had to make room, 0 for none.
+    uint64_t add(KeptGraph graph);
+    void forget(const KeptGraph *graph);
+    std::vector<uint64_t> numbers() const;
+
+  private:
+    std::list<KeptGraph> graphs_; // used last first
+};
+
+} // namespace apir::guest

@@ -1,0 +1,148 @@
+#include "stream.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "graph_encoding.hpp"
+#include "log.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+ggml_status ggml_status_of(int32_t status) {
+    switch (static_cast<GraphStatus>(status)) {
+    case GraphStatus::ok: return GGML_STATUS_SUCCESS;
+    case GraphStatus::aborted: return GGML_STATUS_ABORTED;
+    case GraphStatus::alloc_failed: return GGML_STATUS_ALLOC_FAILED;
+    case GraphStatus::failed: break;
+    }
+    return GGML_STATUS_FAILED;
+}
+
+ggml_status status_of(const CallResult &result, int32_t status) {
+    result.report("graph_compute");
+    return result.ok() ? ggml_status_of(status) : GGML_STATUS_FAILED;
+}
+
+CallTraits graph_traits(size_t data_out = 0) {
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    traits.data_out = data_out;
+    return traits;
+}
+
+} // namespace
+
+Stream::~Stream() {
+    if (!kept_.numbers().empty()) device_.drop_graphs(kept_.numbers());
+}
+
+bool Stream::keeps_graphs() const { return device_.session().has(Extension::graph_ids); }
+
+ggml_status Stream::compute(ggml_cgraph *graph) {
+    if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
+    std::lock_guard lock(mutex_);
+    ggml_status status = GGML_STATUS_FAILED;
+    if (KeptGraph *kept = kept_.same(graph)) {
+        if (run_kept(*kept, status) == Run::done) return status;
+        kept_.forget(kept);
+    }
+    EncodedGraph encoded;
+    if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
+    std::vector<uint32_t> positions;
+    if (KeptGraph *kept = kept_.similar(encoded, positions)) {
+        Run run = positions.empty() ? run_kept(*kept, status) : run_changed(*kept, encoded, positions, status);
+        // A change that was refused or did not get through leaves the host's graph in doubt.
+        if (run == Run::done && status == GGML_STATUS_SUCCESS) kept->become(graph, std::move(encoded));
+        else kept_.forget(kept);
+        if (run == Run::done) return status;
+    }
+    return send_whole(graph, std::move(encoded));
+}
+
+// The records of 0.2 are smaller: they are used wherever they do.
+bool Stream::encode(ggml_cgraph *graph, EncodedGraph &encoded) {
+    encoded.wide = device_.session().has(Extension::wide_shapes) && !graph_fits_records(graph);
+    return encoded.wide ? encode_as<WideGraph>(graph, encoded) : encode_as<Graph>(graph, encoded);
+}
+
+template <typename Message> bool Stream::encode_as(ggml_cgraph *graph, EncodedGraph &encoded) {
+    Message message;
+    std::string error;
+    if (!encode_graph(graph, message, encoded.order, error)) {
+        log(LogLevel::error, "graph refused: %s", error.c_str());
+        return false;
+    }
+    encoded.bytes.resize(encoded_size(message));
+    Writer writer(encoded.bytes.data(), encoded.bytes.size());
+    write(writer, message);
+    encoded.record_size = decltype(message.tensors)::value_type::wire_size;
+    encoded.records_at = encoded.bytes.size() - encoded.record_size * message.tensors.size();
+    return true;
+}
+
+Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
+    GraphRunReply reply;
+    CallResult result = device_.call(Call::graph_run, GraphRunRequest{kept.number()}, reply, graph_traits());
+    if (result.ok() && !reply.known) return Run::unknown;
+    status = status_of(result, reply.status);
+    return Run::done;
+}
+
+Stream::Run Stream::run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions,
+                                ggml_status &status) {
+    // As `graph_changes` has it: places, then records, which are bytes already.
+    EncodedGraph changes;
+    changes.bytes.resize(2 * sizeof(uint32_t) + positions.size() * (sizeof(uint32_t) + graph.record_size));
+    Writer writer(changes.bytes.data(), changes.bytes.size());
+    writer.u32(static_cast<uint32_t>(positions.size()));
+    for (uint32_t position : positions) writer.u32(position);
+    writer.u32(static_cast<uint32_t>(positions.size()));
+    for (uint32_t position : positions) writer.bytes(graph.record(position), graph.record_size);
+    GraphPatchReply reply;
+    CallResult result = send(Call::graph_patch, GraphPatchRequest{kept.number(), 0, 0}, reply, changes);
+    if (result.ok() && !reply.known) return Run::unknown;
+    status = status_of(result, reply.status);
+    return Run::done;
+}
+
+ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
+    if (keeps_graphs() && encoded.bytes.size() <= GraphCache::max_graph_bytes) {
+        GraphKeepReply reply;
+        GraphKeepRequest request{0, 0, encoded.wide, device_.take_dropped_graphs()};
+        CallResult result = send(Call::graph_keep, request, reply, encoded);
+        if (result.ok() && reply.graph != 0) {
+            uint64_t out = kept_.add(KeptGraph(graph, std::move(encoded), reply.graph));
+            if (out != 0) device_.drop_graphs({out});
+        }
+        return status_of(result, reply.status);
+    }
+    if (encoded.wide) {
+        WideGraphComputeReply reply;
+        CallResult result = send(Call::wide_graph_compute, WideGraphComputeRequest{}, reply, encoded);
+        return status_of(result, reply.status);
+    }
+    BackendGraphComputeReply reply;
+    CallResult result = send(Call::backend_graph_compute, BackendGraphComputeRequest{}, reply, encoded);
+    return status_of(result, reply.status);
+}
+
+template <typename Request, typename Reply>
+CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedGraph &graph) {
+    size_t size = graph.bytes.size();
+    Session &session = device_.session();
+    BlobPool::Lease slot = session.data_slots().take_sized(size, session.channel().deadline(Patience::graph));
+    if (!slot) {
+        log(LogLevel::error, "graph of %zu bytes: no data slot", size);
+        return {};
+    }
+    std::memcpy(slot->memory, graph.bytes.data(), size);
+    request.resource = slot->resource;
+    request.size = size;
+    CallResult result = device_.call(call, request, reply, graph_traits(size));
+    if (result.timed_out()) slot.retire();
+    return result;
+}
+
+} // namespace apir::guest

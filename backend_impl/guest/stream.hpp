@@ -1,0 +1,40 @@
+// What one ggml backend of ours is: graphs on their way to a device, and those that the host keeps for it.
+#pragma once
+
+#include <mutex>
+
+#include "graph_cache.hpp"
+#include "remote_device.hpp"
+
+namespace apir::guest {
+
+class Stream {
+  public:
+    // The device outlives it.
+    explicit Stream(RemoteDevice &device) : device_(device) {}
+    ~Stream();
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+
+    RemoteDevice &device() { return device_; }
+    ggml_status compute(ggml_cgraph *graph);
+
+  private:
+    enum class Run { done, unknown };
+
+    bool keeps_graphs() const;
+    template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &encoded);
+    bool encode(ggml_cgraph *graph, EncodedGraph &encoded);
+    // A graph that the host has, as it is or with changes; `unknown` when it has it no more.
+    Run run_kept(const KeptGraph &kept, ggml_status &status);
+    Run run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions, ggml_status &status);
+    ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
+    template <typename Request, typename Reply>
+    CallResult send(Call call, Request request, Reply &reply, const EncodedGraph &graph);
+
+    RemoteDevice &device_;
+    std::mutex mutex_; // ggml uses a backend from one thread at a time; a program that does not gets one graph after the other
+    GraphCache kept_;
+};
+
+} // namespace apir::guest

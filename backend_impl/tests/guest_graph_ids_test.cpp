@@ -1,0 +1,205 @@
+// Graphs sent once and run again by number: what is sent, that results are bit for bit those without it, and that a graph which
+// is not the same is never taken for it.
+//
+// Usage: test-guest-graph-ids HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <numeric>
+
+#include "guest_bench.hpp"
+#include "guest_loopback.hpp"
+#include "model_graph.hpp"
+#include "sent_bytes.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using apir::test::CacheWrite;
+using apir::test::ModelGraph;
+
+namespace {
+
+const char *host_library = nullptr;
+const char *ggml_library = nullptr;
+
+struct Run {
+    explicit Run(const char *extensions, const char *path = "copied")
+        : chosen("GGML_VIRTGPU_EXTENSIONS", extensions), data_path("GGML_VIRTGPU_DATA_PATH", path), host(host_library, ggml_library),
+          registry(set_up(host)), backend(ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free) {}
+
+    Variable chosen;
+    Variable data_path;
+    CallRecords records;
+    LibraryHost host;
+    std::unique_ptr<Registry> registry;
+    Backend backend;
+};
+
+using Logits = std::vector<std::vector<float>>;
+
+Logits tokens(ModelGraph &model, int count) {
+    Logits logits;
+    for (int32_t i = 0; i < count; ++i) logits.push_back(model.next((7 * i + 3) % 96, i));
+    return logits;
+}
+
+uint64_t graph_bytes(const std::vector<CallRecord> &records) {
+    uint64_t bytes = 0;
+    for (const CallRecord &record : records) {
+        auto call = static_cast<Call>(record.call);
+        bool graph = call == Call::graph_run || call == Call::graph_patch || call == Call::graph_keep || call == Call::backend_graph_compute;
+        if (graph) bytes += record.bytes_out;
+    }
+    return bytes;
+}
+
+// Calls and bytes of a token in the middle of a text, and its logits.
+void model(CacheWrite way, const char *name, uint64_t most_with, uint64_t least_without) {
+    Logits expected;
+    for (const char *extensions : {"none", "graph_ids", "all"}) {
+        Run run(extensions);
+        ModelGraph model(run.backend.get(), way);
+        expect(model.usable(), "the model's weights");
+        Logits logits = tokens(model, 6);
+        expect(model.nodes() > 650 && model.nodes() < 900, "the model has " + std::to_string(model.nodes()) + " nodes");
+        run.records.fresh();
+        logits.push_back(model.next(11, 6));
+        std::vector<CallRecord> token = run.records.fresh();
+        Sent sent = sum(token);
+        uint64_t bytes = graph_bytes(token);
+        std::printf("%s, %-9s: %zu calls, %llu bytes per token, %llu of them for a graph of %d nodes\n", name, extensions, sent.calls,
+                    static_cast<unsigned long long>(sent.bytes), static_cast<unsigned long long>(bytes), model.nodes());
+        bool with = std::string(extensions) != "none";
+        expect(with ? bytes <= most_with : bytes >= least_without, std::string(name) + ": bytes of a repeated graph, " + extensions);
+        expect(!logits.back().empty(), "a token");
+        if (expected.empty()) expected = logits;
+        expect(logits == expected, std::string(name) + ": logits differ with extensions " + extensions);
+    }
+}
+
+// scale * a, over a tensor of 16 numbers at places of our choosing.
+struct Scaled {
+    Scaled(Run &run, ggml_backend_buffer_t buffer, size_t at = 256)
+        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16)),
+          output(ggml_scale(context.get(), input, 2.0F)), graph(ggml_new_graph(context.get())), backend(run.backend.get()) {
+        ggml_build_forward_expand(graph, output);
+        auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer));
+        ggml_backend_tensor_alloc(buffer, input, base);
+        ggml_backend_tensor_alloc(buffer, output, base + at);
+        std::vector<float> numbers(16);
+        std::iota(numbers.begin(), numbers.end(), 1.0F);
+        ggml_backend_tensor_set(input, numbers.data(), 0, 64);
+    }
+
+    // The last number of the result.
+    float computed() {
+        float last = -1;
+        expect(ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS, "a graph");
+        ggml_backend_tensor_get(output, &last, 60, sizeof last);
+        return last;
+    }
+
+    Context context;
+    ggml_tensor *input;
+    ggml_tensor *output;
+    ggml_cgraph *graph;
+    ggml_backend_t backend;
+};
+
+void expect_calls(Run &run, std::map<Call, int> wanted, const char *what) {
+    Sent sent = sum(run.records.fresh());
+    for (auto [call, times] : wanted) {
+        int seen = sent.by_call[static_cast<uint32_t>(call)];
+        expect(seen == times, std::string(what) + ": " + std::to_string(seen) + " × " + call_name(static_cast<uint32_t>(call)));
+    }
+}
+
+ggml_backend_buffer_t new_buffer(Run &run, size_t size) {
+    return ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(run.registry->device()), size);
+}
+
+void never_a_stale_graph(const char *path) {
+    Run run("all", path);
+    Buffer buffer{new_buffer(run, 4096), ggml_backend_buffer_free};
+    Scaled scaled(run, buffer.get());
+    run.records.fresh();
+    expect(scaled.computed() == 32, "the first time");
+    expect(scaled.computed() == 32, "the second time");
+    expect_calls(run, {{Call::graph_keep, 1}, {Call::graph_run, 1}}, "once whole, once by number");
+
+    run.records.fresh();
+    Scaled moved(run, buffer.get());
+    moved.computed();
+    expect_calls(run, {{Call::graph_keep, 0}, {Call::graph_run, 1}}, "the graph, now of other tensors");
+
+    float three = 3;
+    std::memcpy(scaled.output->op_params, &three, sizeof three);
+    expect(scaled.computed() == 48, "another parameter at the same addresses");
+    scaled.output->flags &= ~GGML_TENSOR_FLAG_COMPUTE;
+    std::memcpy(scaled.output->op_params, "\0\0\0\0", 4);
+    expect(scaled.computed() == 48, "a node that is not to be computed is not");
+    scaled.output->flags |= GGML_TENSOR_FLAG_COMPUTE;
+    expect(scaled.computed() == 0, "now it is");
+    std::memcpy(scaled.output->op_params, &three, sizeof three);
+    scaled.output->data = static_cast<uint8_t *>(scaled.output->data) + 128;
+    expect(scaled.computed() == 48, "another place of the result");
+}
+
+// A buffer that is freed takes its graphs along; what comes to lie at its address is another buffer.
+void freed_buffers(const char *path) {
+    Run run("all", path);
+    ggml_backend_buffer_t first = new_buffer(run, 4096);
+    Scaled scaled(run, first);
+    scaled.computed();
+    scaled.computed();
+    for (int round = 0; round < 20; ++round) {
+        ggml_backend_buffer_free(first);
+        first = new_buffer(run, 4096);
+        auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(first));
+        for (ggml_tensor *tensor : {scaled.input, scaled.output}) {
+            tensor->buffer = nullptr;
+            tensor->data = nullptr;
+            ggml_backend_tensor_alloc(first, tensor, base + (tensor == scaled.output ? 256 : 0));
+        }
+        std::vector<float> numbers(16, static_cast<float>(round));
+        ggml_backend_tensor_set(scaled.input, numbers.data(), 0, 64);
+        expect(scaled.computed() == 2 * static_cast<float>(round), "a graph in a buffer that took another's place");
+    }
+    ggml_backend_buffer_free(first);
+}
+
+// More graphs than the cache has, in turn; streams that end with graphs kept.
+void many_graphs() {
+    Run run("all");
+    Buffer buffer{new_buffer(run, 1 << 16), ggml_backend_buffer_free};
+    std::vector<std::unique_ptr<Scaled>> graphs;
+    for (size_t i = 0; i < 9; ++i) graphs.push_back(std::make_unique<Scaled>(run, buffer.get(), 256 * (i + 1)));
+    for (int round = 0; round < 3; ++round)
+        for (auto &graph : graphs) expect(graph->computed() == 32, "one of many graphs");
+    for (int i = 0; i < 200; ++i) {
+        Backend own{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+        graphs[0]->backend = own.get();
+        expect(graphs[0]->computed() == 32, "a stream of its own");
+    }
+    run.records.fresh();
+    graphs[1]->computed();
+    graphs[1]->computed();
+    expect_calls(run, {{Call::graph_run, 1}}, "streams that ended have left no graph behind");
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+        return 2;
+    }
+    host_library = arguments[1];
+    ggml_library = arguments[2];
+    model(CacheWrite::rows, "rows", 1024, 200000);
+    model(CacheWrite::view, "view", 40000, 200000);
+    for (const char *path : {"copied", "shared"}) {
+        never_a_stale_graph(path);
+        freed_buffers(path);
+    }
+    many_graphs();
+    return failures();
+}
