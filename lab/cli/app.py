@@ -23,6 +23,7 @@ from lab.cli.answer import (
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
 from lab.cli.display import progress_display
+from lab.cli.expectations import expectations
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
 from lab.cli.trace import trace
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 
 app.add_typer(trace)
+app.add_typer(expectations)
 
 Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]

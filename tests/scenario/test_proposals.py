@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lab.bundle import read_bundle
+from lab.bundle.outcome import Outcome
+from lab.cli.app import app
+from lab.errors import ConfigError
+from lab.scenario.expectations import Situation, expectations_path, load_expectations
+from lab.scenario.listener import SilentListener
+from lab.scenario.plan import Choice, planned
+from lab.scenario.proposals import Seen, edits, scenario_edits, without_entries
+from lab.scenario.runner import run
+from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, FakePlatform, Script, row
+
+TWO = """\
+# stays
+[[expect]]
+case = "ops/ADD(type=f32,ne=[1*"
+kind = "fail"
+reason = "a"
+link = "l"
+
+# goes
+[[expect]]
+case = "ops/GONE*"
+kind = "fail"
+reason = "b"
+link = "l"
+[expect.when]
+capset = "venus"
+
+# stays, too
+[[expect]]
+case = "ops/MUL*"
+kind = "skip"
+reason = "c"
+link = "l"
+"""
+
+
+def situation(variant: str) -> Situation:
+    return Situation(variant, "cpu", variant, "auto", "tcg", "guest-6.12")
+
+
+def seen(variant: str, **ends: Outcome) -> Seen:
+    return Seen(situation(variant), {("ops", case): {end} for case, end in ends.items()})
+
+
+def bundle_of(script: Script, folder: Path, expectations: str = "") -> Path:
+    path = folder / "small.toml"
+    path.write_text(SCENARIO)
+    known = expectations_path(path, "small")
+    known.parent.mkdir(exist_ok=True)
+    known.write_text(expectations)
+    platform = FakePlatform(script, folder).platform()
+    return run(planned([path], Choice()), Choice(), folder / "runs", SilentListener(), platform).folder
+
+
+def test_new_failure_is_proposed_and_refused_until_it_is_explained(tmp_path: Path) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), row(TEXTS[1], error="NMSE = 1"), row(TEXTS[2])), ops_status=1)
+    folder = bundle_of(script, tmp_path)
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder), "--write"])
+    assert done.exit_code == 0, done.output
+    assert f'+case = "ops/{TEXTS[1]}"' in done.output
+    path = tmp_path / "expectations" / "small.toml"
+    (entry,) = tomllib.loads(path.read_text())["expect"]
+    assert entry == {"case": f"ops/{TEXTS[1]}", "kind": "fail", "reason": "", "link": ""}, "it failed in both variants"
+    with pytest.raises(ConfigError, match=r"expect\[0\].reason: is empty"):
+        load_expectations(path)
+    path.write_text(path.read_text().replace('""', '"x"'))
+    assert not [edit for edit in edits(read_bundle(folder)) if edit.diff], "nothing is left to propose"
+
+
+def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
+    folder = bundle_of(Script(), tmp_path, TWO.replace("ops/MUL", "ops/NONE"))
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder), "--json"])
+    assert done.exit_code == 0
+    assert '"written": false' in done.output
+    assert (tmp_path / "expectations" / "small.toml").read_text() == TWO.replace("ops/MUL", "ops/NONE")
+
+
+def test_entries_that_fit_nothing_or_whose_cases_pass_are_removed_with_their_comments(tmp_path: Path) -> None:
+    folder = bundle_of(Script(), tmp_path, TWO)
+    (edit,) = (one for one in edits(read_bundle(folder)) if one.diff)
+    assert edit.after == TWO[TWO.index("# stays, too") :]
+    assert edit.diff.count("\n-[[expect]]") == 2
+
+
+def test_entries_are_cut_out_of_the_text_and_nothing_else() -> None:
+    assert without_entries(TWO, frozenset({1})) == TWO[: TWO.index("# goes")] + TWO[TWO.index("# stays, too") :]
+    assert without_entries(TWO, frozenset()) == TWO
+    inline = 'expect = [{ case = "x", kind = "fail", reason = "a", link = "l" }]\n'
+    assert without_entries(inline, frozenset({0})) == inline
+
+
+def test_failure_in_one_of_two_variants_is_proposed_for_that_one(tmp_path: Path) -> None:
+    known = load_expectations(tmp_path / "none.toml")
+    both = [seen("venus", A=Outcome.FAIL), seen("apir", A=Outcome.PASS)]
+    (edit,) = scenario_edits(known, both, whole=True)
+    assert edit.after.endswith('link = ""\nwhen = { variant = "venus" }\n')
+
+
+def test_run_of_a_part_removes_only_what_it_has_shown_to_pass(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(TWO)
+    part = [Seen(situation("venus"), {("ops", TEXTS[0]): {Outcome.PASS}})]
+    (edit,) = scenario_edits(load_expectations(path), part, whole=False)
+    assert edit.after == TWO[TWO.index("# goes") :]
+
+
+def test_list_of_supported_cases_is_begun_and_kept_up_to_date(tmp_path: Path) -> None:
+    folder = bundle_of(Script(), tmp_path)
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder), "--supported", "--write"])
+    assert done.exit_code == 0, done.output
+    listed = tmp_path / "expectations" / "small-cpu.txt"
+    assert listed.read_text().splitlines() == sorted(f"ops/{text}" for text in TEXTS)
+    listed.write_text("# kept\nops/LOST(x)\n" + f"ops/{TEXTS[0]}\n")
+    changed = [one for one in edits(read_bundle(folder)) if one.diff]
+    assert [one.path.name for one in changed] == ["small-cpu.txt"]
+    assert changed[0].after.splitlines() == ["# kept", f"ops/{TEXTS[0]}", f"ops/{TEXTS[1]}", f"ops/{TEXTS[2]}"]
+
+
+def test_run_that_was_cut_off_proposes_nothing(tmp_path: Path) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), "double free or corruption\n"), ops_status=134)
+    folder = bundle_of(script, tmp_path, TWO)
+    assert list(edits(read_bundle(folder))) == []
+
+
+def test_bundle_that_is_none_is_told(tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "x", ignore_errors=True)
+    done = CliRunner().invoke(app, ["expectations", "update", str(tmp_path / "x")])
+    assert done.exit_code == 2
