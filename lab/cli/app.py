@@ -108,6 +108,10 @@ def bench(
     guest_library: Annotated[Path | None, typer.Option("--guest-library", metavar="PATH", help="A second guest library.")] = None,
     host_library: Annotated[Path | None, typer.Option("--host-library", metavar="PATH", help="A second host library.")] = None,
     only: Annotated[str | None, typer.Option("--only", metavar="PLACE", help="Measure in one place: loopback or vm.")] = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Option("--part", metavar="PART", help="Only census, calls, rates, pause, transfers, tokens or idle."),
+    ] = None,
     idle: Annotated[float | None, typer.Option("--idle", metavar="SECONDS", help="How long an idle context is watched.")] = None,
     settings: Settings = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
@@ -116,7 +120,7 @@ def bench(
     """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
     choice = Choice(tuple(settings or ()))
     with answering(as_json=json, empty=NOTHING_MEASURED):
-        plan = bench_plan(choice, BenchOptions(quick, check, idle, only, guest_library, host_library))
+        plan = bench_plan(choice, BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library))
         with progress_display() as progress:
             outcome = run(plan, choice, out, progress, real_platform())
             with progress.step("writing the report"):

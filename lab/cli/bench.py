@@ -17,7 +17,7 @@ from lab.bench.standard import LOOPBACK, OTHER
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
 from lab.errors import ConfigError, ConfigProblem
-from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
+from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
@@ -50,6 +50,7 @@ class BenchOptions:
     enforce: bool = False
     idle_s: float | None = None
     place: str | None = None
+    parts: tuple[str, ...] = ()
     guest_library: Path | None = None
     host_library: Path | None = None
 
@@ -59,9 +60,13 @@ def bench_plan(choice: Choice, options: BenchOptions) -> tuple[PlannedScenario, 
     for option, path in (("--guest-library", options.guest_library), ("--host-library", options.host_library)):
         if path is not None and not path.is_file():
             raise ConfigError("lab bench", [ConfigProblem(option, f"there is no file {path}", "a path of a built library")])
-    known = tuple(Place)
-    if options.place is not None and options.place not in known:
-        raise ConfigError("lab bench", [ConfigProblem("--only", f"no such place: {options.place}", f"one of {', '.join(known)}")])
+    for option, words, known in (
+        ("--only", (options.place,) if options.place else (), tuple(Place)),
+        ("--part", options.parts, tuple(Part)),
+    ):
+        for word in words:
+            if word not in known:
+                raise ConfigError("lab bench", [ConfigProblem(option, f"there is no {word}", f"one of {', '.join(known)}")])
     return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
 
 
@@ -82,6 +87,8 @@ def chosen(check: BenchCheck, options: BenchOptions) -> BenchCheck:
         update["idle_s"] = options.idle_s
     if options.place is not None:
         update["places"] = (Place(options.place),)
+    if options.parts:
+        update["parts"] = tuple(Part(part) for part in options.parts)
     for key in ("guest_library", "host_library"):
         if getattr(options, key) is not None:
             update[key] = str(getattr(options, key).resolve())

@@ -29,6 +29,22 @@ def a_library(value: str, info: ValidationInfo) -> str:
     return existing_file(value, info, "a path, relative to the scenario file, of a library to compare with")
 
 
+class Part(StrEnum):
+    """What can be measured by itself: the first word of a phase's name.
+
+    ``census`` counts what everything sends, ``calls`` are latencies, ``rates`` graphs and calls per second, ``pause`` is the first
+    call after a second of idleness.
+    """
+
+    CENSUS = "census"
+    CALLS = "calls"
+    RATES = "rates"
+    PAUSE = "pause"
+    TRANSFERS = "transfers"
+    TOKENS = "tokens"
+    IDLE = "idle"
+
+
 class BenchCheck(Section):
     """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it."""
 
@@ -40,6 +56,8 @@ class BenchCheck(Section):
         Place.VM,
     )
     """Where: ``loopback`` (both libraries in one process) and ``vm``."""
+    parts: Annotated[tuple[Annotated[Part, Field(strict=False)], ...], Field(strict=False, min_length=1)] = tuple(Part)
+    """What is measured; all if absent."""
     idle_s: Seconds | None = None
     """How long a context is watched that has nothing to do; by effort if absent."""
     guest_library: Annotated[str, AfterValidator(a_library)] | None = None

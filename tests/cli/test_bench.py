@@ -10,7 +10,7 @@ from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
 from lab.scenario.checks.bench import target_record
-from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
+from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice
 from tests.bench.realistic import ANSWER, write_bench
 
@@ -20,11 +20,12 @@ CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_flo
 def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
     library = tmp_path / "libggml-virtgpu.so"
     library.touch()
-    options = BenchOptions(quick=True, enforce=True, idle_s=60.0, place="vm", guest_library=library)
+    options = BenchOptions(quick=True, enforce=True, idle_s=60.0, place="vm", parts=("calls", "idle"), guest_library=library)
     (entry,) = bench_plan(Choice(), options)
     (check,) = entry.variants[0].scenario.checks
     assert isinstance(check, BenchCheck)
     assert (check.effort, check.enforce, check.idle_s, check.places) == (Thoroughness.QUICK, True, 60.0, (Place.VM,))
+    assert check.parts == (Part.CALLS, Part.IDLE)
     assert (check.guest_library, check.host_library) == (str(library), None)
 
 
@@ -35,7 +36,11 @@ def test_bench_check_stays_as_it_is_without_options() -> None:
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [(BenchOptions(place="moon"), "--only"), (BenchOptions(host_library=Path("/no/such.so")), "--host-library")],
+    [
+        (BenchOptions(place="moon"), "--only"),
+        (BenchOptions(parts=("moon",)), "--part"),
+        (BenchOptions(host_library=Path("/no/such.so")), "--host-library"),
+    ],
 )
 def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
     with pytest.raises(ConfigError, match=named):

@@ -85,7 +85,7 @@ class Bench:
         program, plan, rows = str(self.tools / PROGRAM), logs / "bench-loopback.json", logs / "bench-loopback.jsonl"
         script = Path(turns.__file__)
         library = (program, "loopback", shipped.host_library.inside, shipped.ggml_library.inside, "1")
-        phases = standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort)
+        phases = self.asked(standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort))
         plan.write_text(plan_text(phases), encoding="utf-8")
         folders = {self.tools, script.parent, *(path.parent for path in (shipped.host_library.path, shipped.ggml_library.path))}
         binds = [Bind(folder) for folder in sorted(folders) if not folder.is_relative_to(self.stage.ingredients.root.path)]
@@ -125,7 +125,11 @@ class Bench:
             other = {BACKEND_PATH: OTHER_LIBRARY} if self.check.guest_library else {}
         program = f"{FOLDER}/{PROGRAM}"
         programs = Programs((program, "registry", REGISTRY), (program, "floors"), {}, f"{FOLDER}/calls", other)
-        return standard.vm_phases(programs, self.effort)
+        return self.asked(standard.vm_phases(programs, self.effort))
+
+    def asked(self, phases: Sequence[Phase]) -> tuple[Phase, ...]:
+        """The phases that are among the parts asked for."""
+        return tuple(phase for phase in phases if phase.name.split()[0] in self.check.parts)
 
     def on_line(self, line: str, libraries: contextlib.ExitStack) -> None:
         """What the driver in the guest says. An event that it waits behind is answered at its FIFO."""
