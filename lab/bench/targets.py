@@ -37,12 +37,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A target with what was seen. ``met`` is None when it was not measured."""
+    """A target with what was seen. ``met`` is None when it was not measured.
+
+    ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. Not what decides.
+    """
 
     target: Target
     seen: float | None
     bound: float | None
     met: bool | None
+    quietest: float | None = None
 
 
 def latencies(
@@ -108,7 +112,8 @@ def verdict(target: Target, answer: Answer) -> Verdict:
     if target.or_limit is not None:
         bound = max(bound, target.or_limit)
     value = seen / per
-    return Verdict(target, value, bound, value >= bound if target.at_least else value <= bound)
+    quietest = looked_up(answer, target.figure.removesuffix("p50") + "spread.min") if target.figure.endswith(".p50") else None
+    return Verdict(target, value, bound, value >= bound if target.at_least else value <= bound, quietest)
 
 
 def looked_up(answer: Answer, path: str) -> float | None:

@@ -27,6 +27,11 @@ def test_rates_must_not_be_below() -> None:
     assert verdict(share, {"calls": {"4": 100.0, "1": 100.0}}).met is True
 
 
+def test_quietest_repetition_is_told_and_does_not_decide() -> None:
+    seen = verdict(Target("empty", "e.p50", 5), {"e": {"p50": 9, "spread": {"min": 4.0}}})
+    assert (seen.met, seen.quietest) == (False, 4.0)
+
+
 def test_every_target_names_a_figure_of_its_own() -> None:
     known = [target.label for target in targets()]
     assert len(set(known)) == len(known)

@@ -247,6 +247,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
     if target.floor and verdict.bound is not None:
         bound += f" ({target.limit:g} times {target.floor})"
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
+    seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
     return TargetRecord(
         label=target.label, expected=bound, seen=verdict.seen, seen_text=seen, bound=verdict.bound, met=verdict.met
     )  # fmt: skip
@@ -260,9 +261,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def processor_ns(pid: int) -> int:
-    """Processor time of all threads of a process; 0 of one that has ended."""
-    total = 0
-    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        with contextlib.suppress(OSError):
-            total += int(task.read_text(encoding="ascii").split()[0])
-    return total
+    """Processor time of a process so far, its ended threads included; 0 of one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")

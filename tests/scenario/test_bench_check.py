@@ -1,0 +1,70 @@
+"""What the benchmark's check says of rows, without a guest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.bench.targets import judged
+from lab.bundle.outcome import Blame, FindingKind
+from lab.bundle.schema import BenchRecord
+from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
+from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told
+from lab.scenario.model_bench import BenchCheck
+from tests.bench.realistic import ANSWER, token
+
+
+def writer_of(bundle: BundleWriter) -> CheckWriter:
+    return CheckWriter(bundle, "bench", "default", "bench")
+
+
+def findings(
+    tmp_path: Path, record: BenchRecord, rows: list[dict[str, Any]] | None = None, **check: Any
+) -> list[tuple[str, str, str]]:
+    bench = Bench(None, BenchCheck(kind="bench", **check), rows or [])  # type: ignore[arg-type] # rows only
+    with new_bundle(tmp_path, "bench") as bundle:
+        writer = writer_of(bundle)
+        told(bench, record, writer)
+        return [(finding.kind, finding.blame, finding.text) for finding in writer.findings]
+
+
+def record_of(**more: Any) -> BenchRecord:
+    return BenchRecord(answer=ANSWER, targets=tuple(target_record(one) for one in judged(ANSWER)), **more)
+
+
+def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -> None:
+    assert findings(tmp_path, record_of()) == []
+    missed = findings(tmp_path, record_of(), enforce=True)
+    assert {kind for kind, _, _ in missed} == {FindingKind.TOO_SLOW}
+    assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 3.12e+05 B" in text for _, _, text in missed)
+    assert not any("empty call, p50, ring" in text for _, _, text in missed)
+
+
+def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: Path) -> None:
+    tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digest": "cd"})
+    ((kind, blame, text),) = findings(tmp_path, record_of(tokens=tokens))
+    assert (kind, blame) == (FindingKind.CASE_FAILED, Blame.PRODUCT)
+    assert "ab, cd" in text
+
+
+@pytest.mark.parametrize(("subject", "blame"), [("vm/copied", Blame.PRODUCT), ("floors", Blame.LAB)])
+def test_program_that_fails_is_a_finding(tmp_path: Path, subject: str, blame: Blame) -> None:
+    rows = [{"phase": "calls", "subject": subject, "name": "empty", "error": "it hung"}]
+    assert findings(tmp_path, record_of(), rows) == [(FindingKind.PROGRAM_FAILED, blame, f"{subject} empty: it hung")]
+
+
+def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n{"b": ')
+    assert list(read_rows(path)) == [{"a": 1}]
+    assert list(read_rows(tmp_path / "none")) == []
+
+
+def test_processor_time_is_of_the_whole_process() -> None:
+    before = processor_ns(os.getpid())
+    while processor_ns(os.getpid()) <= before:
+        sum(range(10_000))
+    assert processor_ns(2**22 - 1) == 0
