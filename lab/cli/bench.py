@@ -224,10 +224,10 @@ def _ratio_rows(key: str, value: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _targets(record: BenchRecord) -> Table:
-    table = _table("\ntargets", ("", "measured", "expected", ""))
+    table = _table("\ntargets", ("", "", "measured", "expected"))
     for one in record.targets:
         mark = {True: Text("met", style="green"), False: Text("not met", style="red"), None: Text(DASH, style="dim")}[one.met]
-        table.add_row(one.label, one.seen_text, one.expected, mark)
+        table.add_row(mark, one.label, one.seen_text, one.expected)
     return table
 
 
