@@ -19,6 +19,7 @@ from lab.bundle.schema import LOGS, PAGE, SUMMARY, CaseRow, FactRow, FindingRow,
 from lab.bundle.writer import write_whole
 from reports.bench import BenchView, bench_view
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
+from reports.support import SupportView, excused_cases, support_view
 
 TEMPLATES = Path(__file__).parent / "templates"
 KIB = 1024
@@ -59,6 +60,8 @@ class VariantView:
     parts: tuple[TimeParts, ...]
     logs: tuple[Path, ...]
     bench: BenchView | None = None
+    support: SupportView | None = None
+    excused: tuple[CaseRow, ...] = ()
 
     @property
     def label(self) -> str:
@@ -94,6 +97,7 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
     for number, (record, group) in enumerate(zip(bundle.run.variants, calls, strict=True)):
         here = (record.name, record.variant)
         cases = tuple(row for row in bundle.cases if (row.scenario, row.variant) == here)
+        told = [row for row in bundle.support if (row.scenario, row.variant) == here]
         view = VariantView(
             record=record,
             number=number,
@@ -105,6 +109,8 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
             parts=time_parts(group),
             logs=logs_of(bundle.folder, record),
             bench=bench_view(bundle.folder, record),
+            support=support_view(told) if told else None,
+            excused=excused_cases(cases),
         )
         views.append(view)
     return tuple(views), axis

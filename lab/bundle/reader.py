@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -10,7 +11,19 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from lab.bundle.schema import CALLS, RESULTS, RUN, SCHEMA, CallRow, CaseRow, FactRow, FindingRow, RunRecord
+from lab.bundle.schema import (
+    CALLS,
+    RESULTS,
+    RUN,
+    SCHEMA,
+    SUPPORT,
+    CallRow,
+    CaseRow,
+    FactRow,
+    FindingRow,
+    RunRecord,
+    SupportRow,
+)
 from lab.errors import ConfigError, ConfigProblem
 
 R = TypeVar("R", CaseRow, FactRow, FindingRow, CallRow)
@@ -27,6 +40,7 @@ class Bundle:
     findings: tuple[FindingRow, ...]
     calls: tuple[CallRow, ...]
     cut_lines: int
+    support: tuple[SupportRow, ...] = ()
 
     def calls_of(self, scenario: str, variant: str) -> tuple[CallRow, ...]:
         """Calls of a variant: the joined ones, or those of the host alone where the run ended before they were joined."""
@@ -52,6 +66,7 @@ def read_bundle(folder: Path) -> Bundle:
         tuple(_typed(FindingRow, row) for row in rows if row.get("kind") == "finding"),
         tuple(_typed(CallRow, row) for row in calls),
         cut_results + cut_calls,
+        tuple(_support(folder / SUPPORT)),
     )
 
 
@@ -86,6 +101,15 @@ def _lines(path: Path) -> Iterator[str]:
     if path.exists():
         with open(path, encoding="utf-8", errors="replace") as file:
             yield from (line for line in file if line.strip())
+
+
+def _support(path: Path) -> Iterator[SupportRow]:
+    """The truth table; a last line that was being written is left out."""
+    names = [field.name for field in fields(SupportRow)]
+    for line in csv.DictReader(_lines(path)):
+        if all(line.get(name) for name in names):
+            values: dict[str, Any] = {name: line[name] for name in names}
+            yield SupportRow(**{**values, "agree": line["agree"] == "yes"})
 
 
 def _typed(kind: type[R], row: dict[str, Any]) -> R:

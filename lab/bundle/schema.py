@@ -20,6 +20,7 @@ RUN = "run.json"
 RESULTS = "results.jsonl"
 CALLS = "calls.jsonl"
 SUPPORT = "support.csv"
+SPEED = "speed.csv"
 JUNIT = "junit.xml"
 PAGE = "index.html"
 SUMMARY = "summary.md"
@@ -72,13 +73,14 @@ class BenchRecord(Record):
 
 
 class DeviceRecord(Record):
-    """A device of ggml's registry in the guest."""
+    """A device of ggml's registry in the guest, or on the host where a library ran natively."""
 
     registry: str
     name: str
     type: str
     description: str = ""
     index: int = 0
+    side: Literal["guest", "host"] = "guest"
 
 
 class CaseCounts(Record):
@@ -347,6 +349,19 @@ class SupportRow:
     native: str
     remote: str
     agree: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRow:
+    """A program's way through a set of cases in the guest, from its start to its end; ``ratio`` is to the first of the set."""
+
+    scenario: str
+    variant: str
+    program: str
+    cases: int
+    seconds: float
+    cases_per_s: float
+    ratio: float
 
 
 ResultRow = CaseRow | FactRow | FindingRow

@@ -22,6 +22,7 @@ from lab.bundle.schema import (
     RESULTS,
     RUN,
     SCENARIOS,
+    SPEED,
     SUPPORT,
     CallRow,
     CaseRow,
@@ -29,6 +30,7 @@ from lab.bundle.schema import (
     FindingRow,
     ResultRow,
     RunRecord,
+    SpeedRow,
     Supported,
     SupportRow,
 )
@@ -100,11 +102,18 @@ class BundleWriter:
 
     def support(self, row: SupportRow) -> None:
         """Append one line to the truth table, which is there as soon as it has one."""
-        with self._lock, open(self.folder / SUPPORT, "a", encoding="utf-8", newline="") as file:
+        self._line(SUPPORT, SupportRow, (*astuple(row)[:-1], "yes" if row.agree else "no"))
+
+    def speed(self, row: SpeedRow) -> None:
+        """Append one line to the speeds of programs."""
+        self._line(SPEED, SpeedRow, astuple(row))
+
+    def _line(self, name: str, kind: type[SupportRow | SpeedRow], values: Sequence[Any]) -> None:
+        with self._lock, open(self.folder / name, "a", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             if not file.tell():
-                lines.writerow(field.name for field in fields(SupportRow))
-            lines.writerow((*astuple(row)[:-1], "yes" if row.agree else "no"))
+                lines.writerow(field.name for field in fields(kind))
+            lines.writerow(values)
 
     def flush_calls(self) -> None:
         """Bring the calls appended so far to disk."""
@@ -178,6 +187,12 @@ class CheckWriter:
         """Both sides have said whether they compute a case."""
         scenario, variant, _ = self._place
         self._bundle.support(SupportRow(scenario, variant, case, op, native, remote, native is remote))
+
+    def speed(self, program: str, cases: int, seconds: float, ratio: float) -> None:
+        """A program got through its cases."""
+        scenario, variant, _ = self._place
+        rate = round(cases / seconds, 2)
+        self._bundle.speed(SpeedRow(scenario, variant, program, cases, round(seconds, 3), rate, round(ratio, 2)))
 
     def finding(self, finding: Finding) -> None:
         """Something is wrong, unless it is the failure of a case that was expected."""

@@ -22,6 +22,7 @@ from lab.cli.answer import (
 )
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
+from lab.cli.cases import answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
 from lab.cli.setup import set_up
@@ -54,6 +55,7 @@ Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]
 Keyword = Annotated[str, typer.Option("-k", metavar="EXPR", help="Only matching scenario/variant: words, and, or, not.")]
 Variants = Annotated[list[str] | None, typer.Option("--variant", metavar="ID", help="Only this variant; may be repeated.")]
+Cases = Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
 Image = Annotated[str, typer.Option("--image", metavar="NAME", help="Guest image, by the name of its recipe in images/.")]
 
@@ -89,8 +91,21 @@ def setup(
 
 
 @app.command()
-def ops(*, json: Json = False) -> None:
-    """The op catalog: cases per operation, what upstream has and the catalog lacks."""
+def ops(
+    *,
+    cases: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="ID", help="Compute this case with no guest, three oracles; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the data that --case computes with.")] = 1,
+    library: Annotated[
+        str, typer.Option("--library", metavar="LIBRARY", help="cpu, vulkan or a path: the ggml library behind the host library.")
+    ] = "cpu",
+    json: Json = False,
+) -> None:
+    """The op catalog: cases per operation, what upstream has and the catalog lacks. With --case: what three oracles say of it."""
+    if cases:
+        answer_cases(cases, seed, library, as_json=json)
     with answering(as_json=json, empty={"cases": 0, "ops": {}, "missing": []}):
         known = coverage()
         if json:
@@ -142,12 +157,13 @@ def run_command(
     keyword: Keyword = "",
     settings: Settings = None,
     variants: Variants = None,
+    cases: Cases = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Run scenarios. Exit status: 0 all as expected, 1 the product failed, 2 the lab failed, 3 nothing could run here."""
-    choice = Choice(tuple(settings or ()), keyword, tuple(variants or ()))
+    choice = Choice(tuple(settings or ()), keyword, tuple(variants or ()), tuple(cases or ()))
     with answering(as_json=json, empty=EMPTY):
         plan = planned(files, choice)
         if dry:

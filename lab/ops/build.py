@@ -7,6 +7,7 @@ golden oracle reads that record and never ggml's own operation codes, so an erro
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,8 +22,11 @@ LEAF = "leaf"
 SLICE = "slice"
 SINKS = "+sinks"
 
-LAYOUTS = ("", "slice", "step", "p0213", "p1023", "p0132", "p0321", "p3210")
-"""How a source lies in memory: one after another; cut out of a larger tensor; every second row; with dimensions swapped."""
+LAYOUT = re.compile(r"(?:of(?P<of>[\dx]+))?(?:at(?P<at>[\dx]+))?(?:by(?P<by>[\dx]+))?(?:p(?P<axes>[0-3]{4})|(?P<swapped>t))?")
+"""How a source lies in memory. Nothing: one element after another. ``slice``: cut out of a larger tensor. ``step``: every second
+row. ``p0213``: with dimensions swapped as ``ggml_permute`` does, ``t`` as ``ggml_transpose`` does. ``of22x48``: the first part of a
+tensor of those sizes, or with ``at0x1`` that from there on, or with ``by1x2`` every so many; and permuted then.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +86,21 @@ class Builder:
         if layout == "step":
             parent = self.leaf(kind, (sizes[0], 2 * sizes[1], sizes[2], sizes[3]), fill, written=written)
             return self.slice(parent, sizes, steps=(1, 2, 1, 1))
-        axes = tuple(int(axis) for axis in layout.removeprefix("p"))
-        parent = self.leaf(kind, tuple(sizes[axis] for axis in axes), fill, written=written)
-        return self.call("permute", parent, *axes)
+        return self._laid_out(kind, sizes, layout, fill, written=written)
+
+    def _laid_out(self, kind: Type, sizes: tuple[int, ...], layout: str, fill: Fill, *, written: bool) -> Value:
+        """A source whose layout says of what tensor it is a part, or how that is permuted."""
+        words = LAYOUT.fullmatch(layout)
+        if words is None:
+            raise UnbuildableCase(f"{layout!r} is no layout")
+        axes = tuple(int(axis) for axis in words["axes"] or ("1023" if words["swapped"] else "0123"))
+        inner = tuple(sizes[axis] for axis in axes)
+        value = self.leaf(kind, four(words["of"], inner), fill, written=written)
+        if words["of"]:
+            value = self.slice(value, inner, four(words["at"], (0, 0, 0, 0)), four(words["by"], (1, 1, 1, 1)))
+        if words["swapped"]:
+            return self.call("transpose", value)
+        return self.call("permute", value, *axes) if words["axes"] else value
 
     def slice(
         self, parent: Value, ne: Sequence[int], start: Sequence[int] = (0, 0, 0, 0), steps: Sequence[int] = (1, 1, 1, 1)
@@ -116,6 +132,12 @@ class Builder:
         """The operation with attention sinks added by function ``name``; its record says so."""
         self.nodes.ggml.call(name, value.tensor, sinks.tensor)
         return replace(value, made_by=f"{value.made_by}{SINKS}", arguments=(*value.arguments, sinks))
+
+
+def four(text: str | None, default: Sequence[int]) -> tuple[int, ...]:
+    """Four numbers such as ``22x48``, with those that are not said as the default has them; all of it for no text."""
+    given = tuple(map(int, text.split("x"))) if text else ()
+    return (*given, *tuple(default)[len(given) :])
 
 
 def _foreign(argument: Any) -> Any:

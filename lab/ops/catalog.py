@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from lab.ops.case import Case, Family, Row, case_of, parsed
-from lab.ops.families import elementwise, graphs, grid, matrix, recurrent, rows, spatial
+from lab.ops.families import elementwise, graphs, grid, matrix, recurrent, rows, selected, spatial
 
 FAMILIES: tuple[Family, ...] = (
     *elementwise.FAMILIES,
@@ -70,5 +70,5 @@ def _drawn() -> Iterator[Case]:
         for op in family.ops:
             for row in family.rows(op):
                 yield case_of(family, op, row)
-    for op, row in EDGES:
+    for op, row in (*EDGES, *selected.rows()):
         yield case_of(FAMILY_OF[op], op, row)

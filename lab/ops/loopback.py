@@ -4,7 +4,7 @@ In the host root, this is the quickest way to see one case again::
 
     python3 -m lab.ops.loopback --host-library PATH --ggml-library PATH --threads N --seed N CASE…
 
-It tells the cases' lines of ``lab.guest.agent.ops``, so digests can be compared.
+It tells the cases' lines of ``lab.guest.agent.ops``, so digests can be compared; ``--values FILE`` gets the results.
 """
 
 from __future__ import annotations
@@ -237,13 +237,16 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ggml-library", required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--values", type=Path)
     parser.add_argument("cases", nargs="+")
     arguments = parser.parse_args(words)
     try:
         cases = ordered(case_named(name) for name in arguments.cases)
-        with opened_loopback(arguments.host_library, arguments.ggml_library, arguments.threads) as loopback:
+        with contextlib.ExitStack() as stack:
+            values = stack.enter_context(arguments.values.open("ab", buffering=0)) if arguments.values else None
+            loopback = stack.enter_context(opened_loopback(arguments.host_library, arguments.ggml_library, arguments.threads))
             for result in Engine(loopback, arguments.seed).run(cases):
-                sys.stdout.write(json.dumps(row_of(result, None)) + "\n")
+                sys.stdout.write(json.dumps(row_of(result, values)) + "\n")
     except LabError as error:
         sys.stderr.write(f"{error}\n")
         return STATUS_FAILED

@@ -9,7 +9,6 @@ from pydantic_core import PydanticCustomError
 
 from lab.ops.case import BadCaseId
 from lab.ops.catalog import case_named
-from lab.ops.upstream import Selection
 from lab.scenario.section import Patterns, Seconds, Section, Words, known_ggml_library
 
 OWN = "own"
@@ -65,15 +64,15 @@ class CatalogCheck(Section):
 
 
 class SpeedCheck(Section):
-    """The same cases by ``test-backend-ops`` and by the lab's own engine, one after the other in one guest: cases per second."""
+    """The cases of the ``ops`` check before it again, by the lab's own engine: how many times as many it computes a second.
+
+    Both programs run alone in the same guest and are timed from their start to their end. Each case of the engine's is the
+    counterpart of one of ``test-backend-ops``: the same graph.
+    """
 
     kind: Literal["speed"]
-    ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-    """Operations, by ggml's names."""
-    patterns: Patterns = ()
-    """Regular expressions; a case is chosen when its parameters, as ``test-backend-ops`` writes them, begin with one of them."""
     at_least: Annotated[float, Field(gt=0)] = 5.0
-    """How many times as many cases per second the engine must compute, start-up included on both sides."""
+    """How many times as many cases per second the engine must compute."""
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
     deadline_s: Seconds = 300.0
     case_deadline_s: Seconds = 60.0
@@ -82,9 +81,15 @@ class SpeedCheck(Section):
     @property
     def summary(self) -> str:
         """The check in a line."""
-        return f"the engine is at least {self.at_least:g} times as quick as test-backend-ops on {', '.join(self.ops)}"
+        return f"the engine is at least {self.at_least:g} times as quick as test-backend-ops on the cases of the check before"
 
-    @property
-    def selection(self) -> Selection:
-        """The chosen cases."""
-        return Selection(self.ops, self.patterns)
+    def catalog(self, cases: tuple[str, ...]) -> CatalogCheck:
+        """The same as a check of the catalog's cases."""
+        return CatalogCheck(
+            kind="catalog",
+            cases=cases,
+            seed=self.seed,
+            min_cases=len(cases),
+            deadline_s=self.deadline_s,
+            case_deadline_s=self.case_deadline_s,
+        )

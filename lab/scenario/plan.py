@@ -13,6 +13,7 @@ from lab.scenario.expectations import expectations_path, load_expectations
 from lab.scenario.file import validated
 from lab.scenario.keyword import keyword_matcher
 from lab.scenario.model import Scenario
+from lab.scenario.narrowed import narrowed
 from lab.scenario.source import Source, read_source
 
 CHECKING = ("checks", "add_checks", "defaults", "variants")
@@ -41,18 +42,20 @@ class PlannedScenario:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the user asked for: overriding settings, an expression of ``-k`` and variant ids."""
+    """What the user asked for: overriding settings, an expression of ``-k``, variant ids and the only cases to run."""
 
     settings: tuple[str, ...] = ()
     keyword: str = ""
     variants: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
         """The options of ``lab run`` that say the same."""
         settings = (word for setting in self.settings for word in ("--set", setting))
         variants = (word for variant in self.variants for word in ("--variant", variant))
-        return (*settings, *(("-k", self.keyword) if self.keyword else ()), *variants)
+        cases = (word for case in self.cases for word in ("--case", case))
+        return (*settings, *(("-k", self.keyword) if self.keyword else ()), *variants, *cases)
 
 
 def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...]:
@@ -67,16 +70,27 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
         source = read_source(path, choice.settings)
         scenario = validated(source)
         expectations = load_expectations(expectations_path(path, scenario.name))
-        expectations = replace(expectations, whole=not any(setting.words[0] in CHECKING for setting in source.settings))
-        every = [replace(variant, expectations=expectations) for variant in expand(source)]
+        whole = not choice.cases and not any(setting.words[0] in CHECKING for setting in source.settings)
+        every = [replace(variant, expectations=replace(expectations, whole=whole)) for variant in expand(source)]
         variants = chosen(every, choice.variants, matches, path)
+        if choice.cases:
+            variants = with_cases(variants, choice.cases)
         if variants:
             plan.append(PlannedScenario(source, sha256(path), scenario, variants))
     if not plan:
-        problem = ConfigProblem("", "no variant is left to run", f"-k {choice.keyword!r} matches none of scenario/variant")
+        hint = f"-k {choice.keyword!r} matches none of scenario/variant"
+        if choice.cases:
+            hint = "no check runs the cases: kind catalog takes ids of lab ops --case, kind ops those of test-backend-ops"
+        problem = ConfigProblem("", "no variant is left to run", hint)
         raise ConfigError(", ".join(map(str, paths)), [problem])
     _refuse_equal_names(plan)
     return tuple(plan)
+
+
+def with_cases(variants: Sequence[Variant], cases: Sequence[str]) -> tuple[Variant, ...]:
+    """The variants with checks of these cases only; those that have none are left out."""
+    made = ((variant, narrowed(variant.scenario, cases)) for variant in variants)
+    return tuple(replace(variant, scenario=scenario) for variant, scenario in made if scenario is not None)
 
 
 def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:

@@ -24,7 +24,7 @@ from lab.ggml.registry import Device
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, state, way
+from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, speed, state, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
@@ -33,7 +33,7 @@ from lab.scenario.expected_cases import ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
 from lab.scenario.model_bench import BenchCheck
-from lab.scenario.model_catalog import CatalogCheck
+from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
@@ -82,6 +82,7 @@ class VariantRun:
     listing: Listing | None = None
     observed: Observation | None = None
     ops_runs: list[tuple[ops.OpsRun, CheckWriter]] = field(default_factory=list)
+    ops_s: float = 0.0
     catalog_runs: list[catalog.CatalogRun] = field(default_factory=list)
     writers: list[CheckWriter] = field(default_factory=list)
     expected: tuple[Expected, ...] = ()
@@ -139,6 +140,8 @@ class VariantRun:
                     fault.check_fault(stage, check, writer, deadline)
             elif isinstance(check, CatalogCheck):
                 self._catalog(stage, check, writer, collector)
+            elif isinstance(check, SpeedCheck):
+                self._speed(stage, check, writer, collector)
             elif isinstance(check, StateCheck):
                 with here.listener.step("state of guest and host"):
                     self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
@@ -173,14 +176,25 @@ class VariantRun:
 
         with self.here.listener.step(f"{check.program} on {run.stream.device}"):
             eyes = ops.Eyes(self._observe, on_row)
+            began = time.monotonic()
             ops.run_programs(stage, runs, eyes, deadline)
+            self.ops_s = time.monotonic() - began
             if not any(one.ending.cut_off for one, _ in runs):
                 run_again(writer, lambda cases, _: ops.run_named(stage, run, writer, cases, eyes=eyes, deadline=deadline))
 
-    def _catalog(self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector) -> None:
+    def _speed(self, stage: Stage, check: SpeedCheck, writer: CheckWriter, collector: CallCollector) -> None:
+        """The engine on the cases of the last run of ``test-backend-ops``, and both speeds."""
+        upstream = [run for run, _ in self.ops_runs if run.number == 1]
+        cases = speed.counterparts(upstream[-1].expected if upstream else ())
+        run = self._catalog(stage, check.catalog(cases), writer, collector) if cases else None
+        speed.judge(check, upstream[-1] if upstream else None, self.ops_s, run, writer)
+
+    def _catalog(
+        self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector
+    ) -> catalog.CatalogRun | None:
         run = catalog.prepared(stage, check, writer)
         if run is None:
-            return
+            return None
         self.catalog_runs.append(run)
         host = self.here.platform.reference(catalog.wished_reference(stage, check), stage.ingredients, self.here.plan.deadline)
 
@@ -191,6 +205,7 @@ class VariantRun:
 
         with self.here.listener.step(f"{len(run.cases)} cases of the catalog on {run.device}"):
             catalog_agent.run_catalog(stage, run, host, ops.Eyes(self._observe, on_row), self.here.plan.deadline)
+        return run
 
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
@@ -289,7 +304,7 @@ class VariantRun:
             status=status or (Status.INTERRUPTED if self.interrupted else status_of(findings)),
             cases=self._counts(),
             device=device_record(remote_device(devices)),
-            reference=device_record(reference_device(devices)),
+            reference=self._reference(),
             accel=here.plan.accel,
             capset=here.variant.scenario.guest.capset,
             boot_s=round(here.boot_s, 3),
@@ -302,6 +317,13 @@ class VariantRun:
             reason=findings[0].text if findings else "",
             logs=str(here.logs.relative_to(here.bundle.folder)),
         )
+
+    def _reference(self) -> DeviceRecord | None:
+        """What results were compared with: the guest's own CPU, or the library that ran natively where it alone was."""
+        natives = [run.reference.device for run in self.catalog_runs if run.reference is not None]
+        if natives and not self.ops_runs and (record := device_record(natives[0])) is not None:
+            return record.model_copy(update={"side": "host"})
+        return device_record(reference_device(self.listing.devices if self.listing else ()))
 
     def _expected(self) -> int:
         """How many cases there must be."""

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ from lab.ops.upstream import ExpectedCases, Selection
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
-from lab.scenario.shipment import GUEST_LIBRARY, Payload, Shipment
+from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY, Payload, Shipment
 
 KERNEL = "6.12.0-fake"
 SHA = "ab" * 32
@@ -38,6 +38,7 @@ REFERENCE = Device(0, "CPU", "CPU", "the guest's CPU", "CPU")
 OPERATIONS = ("ADD", "MUL")
 HEADER_LINE = '"backend_name","op_name","op_params","test_mode","supported","error_message","backend_reg_name"\n'
 QEMU_PID, WORKER_PID = 4000, 4001
+AGENT = "ops.pyz"
 
 SCENARIO = """\
 name = "small"
@@ -96,6 +97,9 @@ class Script:
     killed: list[str] = field(default_factory=list)
     alive: bool = True
     host: Host | None = None
+    agent: Callable[[Sequence[str], str], Iterable[str | Callable[[], None]]] | None = None
+    agent_status: int = 0
+    workers: tuple[int, ...] = (WORKER_PID,)
 
 
 def die(script: Script, reason: str) -> Callable[[], None]:
@@ -114,6 +118,7 @@ class FakeShell:
     def __init__(self, script: Script, plan: BootPlan, folder: Path) -> None:
         self.script, self.plan, self.folder = script, plan, folder
         self.shipped: dict[str, str] = {}
+        self.contents: dict[str, bytes] = {}
         self._sessions = 0
 
     def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
@@ -138,16 +143,22 @@ class FakeShell:
             return 0
         for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
             self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
-        self.script.commands.append(command)
-        again = len(self.script.commands) > 1 and bool(self.script.later)
-        for step in self.script.later.pop(0) if again else self.script.ops:
+        for step in self._steps(command):
             if isinstance(step, str):
                 on_line(step)
             else:
                 step()
         if self.script.last_row is not None:
             on_line(self.script.last_row())
-        return self.script.ops_status
+        return self.script.agent_status if AGENT in command else self.script.ops_status
+
+    def _steps(self, command: str) -> Iterable[str | Callable[[], None]]:
+        if AGENT not in command:
+            self.script.commands.append(command)
+            again = len(self.script.commands) > 1 and bool(self.script.later)
+            return self.script.later.pop(0) if again else self.script.ops
+        assert self.script.agent is not None, "this script has no agent"
+        return self.script.agent(self.contents[f"{GUEST_FOLDER}/cases"].decode().split("\n"), command)
 
     def _calls(self, folder: Path, capset: int) -> None:
         """The records that both sides would have written."""
@@ -160,10 +171,15 @@ class FakeShell:
     def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
         assert deadline is None or not deadline.expired
         self.shipped[remote] = local.name
+        if local.is_file():
+            self.contents[remote] = local.read_bytes()
         return SHA
 
     def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
         assert deadline is None or not deadline.expired
+        if Path(remote).name == "values":
+            local.write_bytes(b"values")
+            return SHA
         shutil.copyfile(self.folder / Path(remote).parent.name / Path(remote).name, local)
         return SHA
 
@@ -205,7 +221,7 @@ class FakeGuest:
     qemu_pid: int = QEMU_PID
 
     def worker_pids(self) -> tuple[int, ...]:
-        return (WORKER_PID,)
+        return self.script.workers
 
     def alive(self) -> bool:
         return self.script.alive

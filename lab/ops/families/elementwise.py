@@ -65,8 +65,12 @@ PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 def build_binary(b: Builder, op: str, p: Parameters) -> Value:
     """Two sources; the second is repeated to the sizes of the first."""
     first = b.source(typed(p["type"]), p["a"], p["layout"], written=bool(p["inplace"]))
-    second = b.source(typed(p["tb"] or p["type"]), p["b"], p["lb"], POSITIVE if op == "DIV" else UNIFORM)
-    return b.call(op.lower() + ("_inplace" if p["inplace"] else ""), first, second)
+    fill = POSITIVE if op == "DIV" else UNIFORM
+    second = b.source(typed(p["tb"] or p["type"]), p["b"], p["lb"], fill)
+    result = b.call(op.lower() + ("_inplace" if p["inplace"] else ""), first, second)
+    for _ in range(p["chain"] - 1):
+        result = b.call(op.lower(), result, b.source(second.type, p["b"], p["lb"], fill))
+    return result
 
 
 def binary_rows(op: str) -> Iterator[Row]:
@@ -204,7 +208,7 @@ FAMILIES = (
     Family(UNARY, BASIC, build_unary, unary_rows),
     Family(
         ("ADD", "SUB", "MUL", "DIV"),
-        {"type": "f32", "tb": "", "a": WHOLE, "b": WHOLE, "layout": "", "lb": "", "inplace": 0},
+        {"type": "f32", "tb": "", "a": WHOLE, "b": WHOLE, "layout": "", "lb": "", "inplace": 0, "chain": 1},
         build_binary,
         lambda op: same_sizes(binary_rows(op)),
     ),

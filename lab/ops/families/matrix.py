@@ -112,7 +112,8 @@ def build_rope(b: Builder, op: str, p: Parameters) -> Value:
     end = "_back" if op == "ROPE_BACK" else "_inplace" if inplace else ""
     third = p["dims"] // 6
     sections = [p["dims"] // 2, p["dims"] // 2, 0, 0] if mode == VISION else [p["dims"] // 2 - 2 * third, third, third, 0]
-    numbers = (p["context"], 10000.0, p["scale"], p["ext"], p["attn"], 32.0, 1.0)
+    sections = list(p["sections"]) or sections
+    numbers = (p["context"] if p["orig"] < 0 else p["orig"], 10000.0, p["scale"], p["ext"], p["attn"], p["fast"], 1.0)
     return b.call(f"{name}{end}", source, positions, factors, p["dims"], *((sections,) if several else ()), mode, *numbers)
 
 
@@ -131,8 +132,8 @@ def build_flash(b: Builder, _op: str, p: Parameters) -> Value:
     """Attention in one operation; keys and values may be quantised and shared between heads."""
     heads, kv, batch, streams = p["heads"], p["kv"], p["batch"], p["streams"]
     query = b.source(F32, (p["hsk"], batch, heads * p["group"], streams), p["layout"])
-    key = b.source(typed(p["type"]), (p["hsk"], kv, heads, streams), p["layout"])
-    value = b.source(typed(p["tv"] or p["type"]), (p["hsv"] or p["hsk"], kv, heads, streams), p["layout"])
+    key = b.source(typed(p["type"]), (p["hsk"], kv, heads, streams), p["lk"] or p["layout"])
+    value = b.source(typed(p["tv"] or p["type"]), (p["hsv"] or p["hsk"], kv, heads, streams), p["lk"] or p["layout"])
     mask = b.source(typed("f16"), (kv, batch, 1, streams), fill=MASK) if p["mask"] else None
     result = b.call("flash_attn_ext", query, key, value, mask, p["hsk"] ** -0.5, p["bias"], p["cap"])
     b.setting("ggml_prec_set_acc", result, 10)
@@ -213,6 +214,9 @@ FAMILIES = (
             "attn": 1.0,
             "layout": "",
             "inplace": 0,
+            "orig": -1,
+            "fast": 32.0,
+            "sections": (),
         },
         build_rope,
         rope_rows,
@@ -234,6 +238,7 @@ FAMILIES = (
             "cap": 0.0,
             "sinks": 0,
             "layout": "",
+            "lk": "",
         },
         build_flash,
         flash_rows,

@@ -22,7 +22,7 @@ def fill_of(kind: str) -> Fill:
 def build_cpy(b: Builder, _op: str, p: Parameters) -> Value:
     """A copy into a tensor that is there already, of another type or layout."""
     source = b.source(typed(p["type"]), p["ne"], p["layout"], fill_of(p["type"]))
-    return b.call("cpy", source, b.source(typed(p["to"]), p["ne"], p["lto"], fill_of(p["to"]), written=True))
+    return b.call("cpy", source, b.source(typed(p["to"]), p["nto"] or p["ne"], p["lto"], fill_of(p["to"]), written=True))
 
 
 def cpy_rows(_op: str) -> Iterator[Row]:
@@ -69,7 +69,7 @@ def build_set_rows(b: Builder, _op: str, p: Parameters) -> Value:
     be = p["be"]
     target = b.source(typed(p["to"]), (p["n"], p["m"], *be), p["lto"], fill_of(p["to"]), written=True)
     rows = b.source(typed(p["type"]), (p["n"], p["r"], *be), p["layout"])
-    places = b.source(typed(p["index"]), (p["r"], be[0] // p["share"], 1), fill=distinct_rows(p["m"]))
+    places = b.source(typed(p["index"]), (p["r"], *(p["ib"] or (be[0] // p["share"], 1))), fill=distinct_rows(p["m"]))
     return b.call("set_rows", target, rows, places)
 
 
@@ -204,7 +204,7 @@ SUMS = ("SUM", "SUM_ROWS", "MEAN", "CUMSUM", "ARGMAX")
 FAMILIES = (
     Family(
         ("CPY",),
-        {"type": "f32", "to": "f32", "ne": WHOLE, "layout": "", "lto": ""},
+        {"type": "f32", "to": "f32", "ne": WHOLE, "layout": "", "lto": "", "nto": ()},
         build_cpy,
         lambda op: same_type(cpy_rows(op)),
     ),
@@ -222,7 +222,19 @@ FAMILIES = (
     ),
     Family(
         ("SET_ROWS",),
-        {"type": "f32", "to": "f32", "index": "i64", "n": 256, "m": 7, "r": 3, "be": (1, 1), "share": 1, "layout": "", "lto": ""},
+        {
+            "type": "f32",
+            "to": "f32",
+            "index": "i64",
+            "n": 256,
+            "m": 7,
+            "r": 3,
+            "be": (1, 1),
+            "share": 1,
+            "layout": "",
+            "lto": "",
+            "ib": (),
+        },
         build_set_rows,
         set_rows_rows,
     ),

@@ -41,6 +41,7 @@ class CatalogRun:
         cases: ids, in the order in which they are computed.
         device: name of the remote device.
         writer: gets every verdict as soon as it is known.
+        seconds: from the program's first start to its last end.
     """
 
     check: CatalogCheck
@@ -54,6 +55,7 @@ class CatalogRun:
     refusals: tuple[Finding, ...] = ()
     ending: Cut | None = INTERRUPTED
     blame: Blame | None = None
+    seconds: float = 0.0
 
     def take(self, row: AgentRow) -> None:
         """A row has come. Its verdict is written down, unless its results have to be fetched first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +93,9 @@ class Starts:
         variables = self.stage.guest_variables
         agent = GuestAgent(self.stage.guest.ssh, GUEST_FOLDER, run.device, run.check.seed, variables, self._row, self._line)
         agent.ship(self.deadline)
+        began = time.monotonic()
         rows = all_rows(run.cases, lambda cases, batch: self._attempt(agent, cases, batch), on_unexplained=self._unexplained)
+        run.seconds = time.monotonic() - began
         for row in rows:
             if row.case not in run.rows:
                 run.take(row)

@@ -1,0 +1,123 @@
+"""``lab ops --case ID``: a case again from its id alone, in one process with no guest, and what each oracle says of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lab import paths
+from lab.bundle.outcome import CaseResult, Outcome
+from lab.cli.answer import answer_console, answering, print_json
+from lab.cli.display import progress_display
+from lab.deadline import Deadline
+from lab.errors import LabError
+from lab.host.native import native_payloads
+from lab.host.progress import Progress
+from lab.host.root import Bind, host_root
+from lab.ops.agent_rows import AgentRow, in_order
+from lab.ops.native import PYTHON, PYTHON_WORDS, ROW_START, Files, Judged, NativeRun, rows_of
+from lab.ops.session import OTHER_THREADS
+from lab.ops.verdict import Evidence, result_of
+from lab.process import finish
+from lab.scenario.environment import LAVAPIPE
+from lab.scenario.machine import other_cpu_library
+from lab.scenario.shipment import ggml_library, processor_count
+
+SETUP_S = 1800.0
+RUN_S = 300.0
+STYLES = {Outcome.PASS: "green", Outcome.UNSUPPORTED: "dim"}
+
+
+def answer_cases(cases: Sequence[str], seed: int, library: str, *, as_json: bool) -> NoReturn:
+    """Compute the cases, tell what came of them, and exit: 0 when all are as they must be, 1 when one is not."""
+    status = 0
+    with answering(as_json=as_json, empty={"results": []}):
+        with progress_display() as progress:
+            told = computed_again(cases, seed, library, progress)
+        status = int(any(one.result.outcome not in STYLES for one in told))
+        if as_json:
+            print_json({"results": [one.as_json() for one in told], "exit": status})
+        else:
+            tell_cases(told)
+    raise typer.Exit(status)
+
+
+class CaseAgain:
+    """A case that was computed again: the verdict, both rows, and what the oracles said of the result."""
+
+    def __init__(self, result: CaseResult, native: AgentRow | None, judged: Judged | None) -> None:
+        self.result, self.native, self.judged = result, native, judged
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """What each oracle says, in a line."""
+        native = self.native.digest if self.native else "no row"
+        same = f"the same bits ({native})" if native == self.result.digest else f"{self.result.digest or 'none'} for {native}"
+        judged = self.judged or Judged(None, "not judged", None, "not judged")
+        return (
+            ("transparency", same),
+            ("another build", judged.against or "nothing to compare with"),
+            ("golden", judged.golden or "none"),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For the line of JSON."""
+        return {
+            "case": self.result.case,
+            "outcome": self.result.outcome,
+            "message": self.result.message,
+            "digest": self.result.digest,
+            **{name.replace(" ", "_"): text for name, text in self.lines()},
+        }
+
+
+def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progress) -> tuple[CaseAgain, ...]:
+    """Compute cases through our host library, in one process, and natively with the same and another library.
+
+    Raises:
+        LabError: an id is none, or a library cannot be used.
+    """
+    cases, deadline = in_order(cases), Deadline.after(SETUP_S)
+    root = host_root(progress, deadline)
+    native = native_payloads(root, progress, deadline)
+    own = ggml_library(choice, root, deadline)
+    binds = (Bind(paths.PROJECT), Bind(native.folder), *([Bind(own.path.parent)] if str(own.path) == own.inside else []))
+
+    def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
+        return root.enter(argv, binds=(*binds, Bind(folder, writable=True)), env=env, cwd=paths.PROJECT)
+
+    with tempfile.TemporaryDirectory(prefix="lab-cases-") as name, progress.step(f"computing {len(cases)} cases"):
+        folder, limit, threads = Path(name), Deadline.after(RUN_S), processor_count()
+        run = NativeRun(enter, folder, seed, LAVAPIPE if choice == "vulkan" else {})
+        reference = run.compute(own.inside, cases, "own", limit, threads=threads)
+        other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)
+        files = Files(folder / "remote.rows", folder / "remote.values")
+        words = ("--host-library", str(native.host_library), "--ggml-library", own.inside, "--threads", str(threads))
+        program = (PYTHON, "-m", "lab.ops.loopback", *words, "--seed", str(seed), "--values", str(files.values), *cases)
+        done = finish(enter(program, folder, {**PYTHON_WORDS, **run.environment}), deadline=limit)
+        if done.exit_status:
+            raise LabError(f"the host library did not get through it: {done.output[-2000:]}")
+        rows = "".join(line for line in done.output.splitlines(keepends=True) if line.startswith(ROW_START))
+        files.rows.write_text(rows, encoding="utf-8")
+        judged = run.judge(files, limit, other.files)
+        evidence = Evidence(reference.device.registry, reference.rows, rows_of(files.rows), judged, judged)
+        told = (evidence.remote[case] for case in cases if case in evidence.remote)
+        return tuple(CaseAgain(result_of(row, evidence), reference.rows.get(row.case), judged.get(row.case)) for row in told)
+
+
+def tell_cases(told: Sequence[CaseAgain]) -> None:
+    """Every case with a line for each oracle."""
+    console = answer_console()
+    for one in told:
+        console.print(Text.assemble((one.result.outcome, STYLES.get(one.result.outcome, "red")), f" {one.result.case}"))
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+        for name, text in one.lines():
+            table.add_row(Text(name, style="dim"), text)
+        console.print(table)
+        if one.result.message:
+            console.print(Text(f"  {one.result.message}"))

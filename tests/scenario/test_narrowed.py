@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.errors import ConfigError
+from lab.ops.case import BadCaseId
+from lab.scenario.model_catalog import CatalogCheck
+from lab.scenario.model_checks import OpsCheck
+from lab.scenario.plan import Choice, planned
+
+SCENARIO = """\
+name = "both"
+[[checks]]
+kind = "state"
+[[checks]]
+kind = "catalog"
+share = 0.1
+min_cases = 400
+[[checks]]
+kind = "ops"
+ops = ["ADD", "MUL"]
+min_cases = 300
+"""
+UPSTREAM = "ADD(type=f32,ne=[10,5,4,3],nr=[1,1,1,1],nf=1,perm1=0,src_overlap=0)"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "both.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_a_case_of_the_catalog_leaves_its_check_and_the_state(path: Path) -> None:
+    choice = Choice(cases=("ADD(type=f16)", "MUL()"))
+    ((variant,),) = (entry.variants for entry in planned([path], choice))
+    state, catalog = variant.scenario.checks
+    assert state.kind == "state"
+    assert isinstance(catalog, CatalogCheck)
+    assert (catalog.cases, catalog.min_cases) == (("ADD(type=f16)", "MUL()"), 1)
+    assert choice.words == ("--case", "ADD(type=f16)", "--case", "MUL()")
+
+
+def test_a_case_of_upstreams_is_chosen_by_a_pattern_of_its_own(path: Path) -> None:
+    ((variant,),) = (entry.variants for entry in planned([path], Choice(cases=(f"{UPSTREAM}#2",))))
+    _, ops = variant.scenario.checks
+    assert isinstance(ops, OpsCheck)
+    assert (ops.ops, ops.min_cases) == (("ADD",), 1)
+    assert ops.patterns == (r"type=f32,ne=\[10,5,4,3\],nr=\[1,1,1,1\],nf=1,perm1=0,src_overlap=0$",)
+
+
+@pytest.mark.parametrize("text", ["ADD(typ=f16)", "ADDED()", "ADD"])
+def test_a_case_that_is_none_is_refused(path: Path, text: str) -> None:
+    path.write_text(SCENARIO.partition('[[checks]]\nkind = "ops"')[0])
+    with pytest.raises(BadCaseId) as refused:
+        planned([path], Choice(cases=(text,)))
+    assert repr(text) in str(refused.value)
+
+
+def test_a_scenario_without_a_check_for_it_is_refused(path: Path) -> None:
+    path.write_text('name = "state"\n[[checks]]\nkind = "state"\n')
+    with pytest.raises(ConfigError, match="no check runs the cases"):
+        planned([path], Choice(cases=("ADD()",)))

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.bundle.outcome import Outcome
+from lab.bundle.schema import SPEED
+from lab.bundle.writer import CheckWriter, new_bundle
+from lab.ops.agent_rows import AgentRow
+from lab.ops.upstream import Ending, ExpectedCases, RowStream
+from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.ops import OpsRun
+from lab.scenario.checks.speed import counterparts, judge
+from lab.scenario.model_catalog import SpeedCheck
+from lab.scenario.model_checks import OpsCheck
+from tests.scenario.fakes import OURS, row
+
+TEXTS = tuple(f"SCALE(type=f32,ne=[{size},10,10,10],scale=2.000000,bias=0.000000,inplace=0)" for size in (1, 2, 3))
+CHECK = SpeedCheck(kind="speed", at_least=5.0)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[CheckWriter]:
+    with new_bundle(tmp_path, "speed") as bundle:
+        yield CheckWriter(bundle, "ops", "venus", "speed")
+
+
+def upstream(texts: tuple[str, ...] = TEXTS) -> OpsRun:
+    run = OpsRun(OpsCheck(kind="ops", ops=("SCALE",)), ExpectedCases(TEXTS), RowStream(OURS.name, lambda _result: None))
+    for text in texts:
+        run.stream.feed(row(text))
+    run.ending = Ending(0)
+    return run
+
+
+def engine(writer: CheckWriter, seconds: float) -> CatalogRun:
+    cases = counterparts(TEXTS)
+    run = CatalogRun(CHECK.catalog(cases), cases, OURS.name, writer)
+    run.rows = {case: AgentRow(case, "computed", "aa") for case in cases}
+    run.ending, run.seconds = None, seconds
+    return run
+
+
+def told(writer: CheckWriter) -> list[str]:
+    return [f"{finding.kind} [{finding.blame}] {finding.text}" for finding in writer.findings]
+
+
+def test_quick_enough_passes_and_both_speeds_are_kept(tmp_path: Path, writer: CheckWriter) -> None:
+    judge(CHECK, upstream(), 12.0, engine(writer, 2.0), writer)
+    assert told(writer) == []
+    (lines,) = (path.read_text(encoding="utf-8").splitlines() for path in tmp_path.glob(f"*/{SPEED}"))
+    assert lines[1:] == ["ops,venus,test-backend-ops,3,12.0,0.25,1.0", "ops,venus,lab.ops,3,2.0,1.5,6.0"]
+
+
+def test_too_slow_is_a_finding(writer: CheckWriter) -> None:
+    judge(CHECK, upstream(), 12.0, engine(writer, 3.0), writer)
+    (text,) = told(writer)
+    assert text.startswith("too slow [lab] cases per second of the engine over those of test-backend-ops, 3 cases: 4.00")
+
+
+def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:
+    judge(CHECK, None, 0.0, None, writer)
+    judge(CHECK, upstream(TEXTS[:2]), 12.0, engine(writer, 1.0), writer)
+    cut = upstream()
+    cut.ending = Ending(None, Outcome.HANG, "no result came")
+    judge(CHECK, cut, 12.0, engine(writer, 1.0), writer)
+    assert len(told(writer)) == 3
+    assert "has to stand before this one" in told(writer)[0]
+    assert "test-backend-ops has 2 results, the engine 3 of 3 cases" in told(writer)[1]
