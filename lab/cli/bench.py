@@ -224,7 +224,9 @@ def _ratio_rows(key: str, value: Mapping[str, Any]) -> Iterator[tuple[str, float
 
 
 def _targets(record: BenchRecord) -> Table:
-    table = _table("\ntargets", ("", "", "measured", "expected"))
+    table = Table(box=None, pad_edge=False, header_style="dim", title="\ntargets", title_justify="left", title_style="bold")
+    for column in ("", "", "measured", "expected"):
+        table.add_column(column, no_wrap=column != "expected", overflow="fold")
     for one in record.targets:
         mark = {True: Text("met", style="green"), False: Text("not met", style="red"), None: Text(DASH, style="dim")}[one.met]
         table.add_row(mark, one.label, one.seen_text, one.expected)

@@ -243,9 +243,10 @@ def target_record(verdict: Verdict) -> TargetRecord:
     target = verdict.target
     sign = "≥" if target.at_least else "≤"
     unit = f" {target.unit}" if target.unit else ""
-    bound = f"{sign} {verdict.bound:.4g}{unit}" if verdict.bound is not None else f"{sign} {target.limit:g}"
-    if target.floor and verdict.bound is not None:
-        bound += f" ({target.limit:g} times {target.floor})"
+    of_floor = f"{target.limit:g} times {target.floor_name}" if target.floor else ""
+    bound = f"{sign} {of_floor or f'{target.limit:g}{unit}'}"
+    if verdict.bound is not None:
+        bound = f"{sign} {verdict.bound:.4g}{unit}" + (f" ({of_floor})" if of_floor else "")
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
     return TargetRecord(
