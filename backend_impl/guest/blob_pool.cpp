@@ -32,7 +32,7 @@ Blob *BlobPool::grow() {
     return blob;
 }
 
-BlobPool::Lease BlobPool::take(Clock::time_point until) {
+BlobPool::Lease BlobPool::take(const Deadline &until) {
     std::unique_lock lock(mutex_);
     for (;;) {
         if (!free_.empty()) {
@@ -41,11 +41,11 @@ BlobPool::Lease BlobPool::take(Clock::time_point until) {
             return {*this, blob};
         }
         if (Blob *blob = grow()) return {*this, blob};
-        if (usable_ == 0 || returned_.wait_until(lock, until) == std::cv_status::timeout) return {};
+        if (usable_ == 0 || returned_.wait_until(lock, until.moment()) == std::cv_status::timeout) return {};
     }
 }
 
-BlobPool::Lease BlobPool::take_sized(size_t size, Clock::time_point until) {
+BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
     Lease lease = take(until);
     if (!lease || lease->size >= size) return lease;
     std::lock_guard lock(mutex_);

@@ -52,9 +52,9 @@ class BlobPool {
 
     // A free blob, or a new one, or, when the limit or the window is reached, the next one that is given back before
     // `until`.
-    Lease take(Clock::time_point until);
+    Lease take(const Deadline &until);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
-    Lease take_sized(size_t size, Clock::time_point until);
+    Lease take_sized(size_t size, const Deadline &until);
 
   private:
     void give_back(Blob *blob, bool retired);

@@ -53,8 +53,8 @@ Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log,
     : transport_(&transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
       type_offset_(venus_types ? venus_command_offset : 0) {}
 
-Clock::time_point Channel::deadline(Patience patience) const {
-    return Clock::now() + (patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
+Deadline Channel::deadline(Patience patience) const {
+    return Deadline(patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
 }
 
 void Channel::lose(const char *why) {
@@ -89,8 +89,8 @@ bool Channel::graph_kept_it(Clock::time_point &until) const {
 Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
                             std::chrono::milliseconds deadline)
     : channel_(channel), traits_(traits),
-      until_(deadline == 0ms ? channel.deadline(traits.patience) : Clock::now() + deadline), writer_(command_, sizeof command_) {
-    record_.start_ns = monotonic_ns();
+      until_(deadline == 0ms ? channel.deadline(traits.patience) : Deadline(Clock::duration(deadline))), writer_(command_, sizeof command_) {
+    record_.start_ns = time_for_record();
     record_.type = static_cast<uint32_t>(type);
     record_.call = flags;
     if (channel_.lost()) {
@@ -103,13 +103,15 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     write(writer_, CommandHeader{channel_.type_offset_ + static_cast<uint32_t>(type), flags, slot_->resource});
 }
 
+uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
+
 Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
         if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
         slot_.retire();
     }
-    record_.duration_ns = monotonic_ns() - record_.start_ns;
+    record_.duration_ns = time_for_record() - record_.start_ns;
     channel_.call_log_.add(record_);
 }
 
@@ -117,7 +119,7 @@ void Channel::Exchange::send() {
     if (writer_.failed()) return;
     std::memset(slot_->memory + 4, 0, cleared_reply - 4);
     notify_of(*slot_).store(0, std::memory_order_release);
-    record_.queue_ns = monotonic_ns() - record_.start_ns;
+    record_.queue_ns = time_for_record() - record_.start_ns;
     record_.bytes_out = writer_.size() + traits_.data_out;
 
     Status status = channel_.transport_->submit(command_, writer_.size(), until_);
@@ -156,9 +158,13 @@ bool Channel::Exchange::awaited() {
 }
 
 uint32_t Channel::Exchange::await_reply() {
-    Clock::time_point until = until_;
-    bool shortened = false;
     Pace &pace = traits_.patience == Patience::graph ? channel_.graph_pace_ : channel_.ordinary_pace_;
+    if (uint32_t notify = watch_word(notify_of(*slot_), first_looks)) {
+        pace.learn(Clock::duration::zero());
+        return notify;
+    }
+    Clock::time_point until = until_.moment();
+    bool shortened = false;
     for (;;) {
         Clock::time_point now = Clock::now();
         uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace);

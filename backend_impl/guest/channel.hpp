@@ -133,7 +133,7 @@ class Channel {
     void lose(const char *why);
 
     // When a call begun now has to have its reply.
-    Clock::time_point deadline(Patience patience) const;
+    Deadline deadline(Patience patience) const;
 
   private:
     // One call on its way: owns the reply slot and the record.
@@ -175,11 +175,12 @@ class Channel {
         bool awaited();
         uint32_t await_reply();
         void take_reply(uint32_t notify);
+        uint64_t time_for_record() const;
         void finish(bool decoded, size_t reply_bytes);
 
         Channel &channel_;
         const CallTraits traits_;
-        const Clock::time_point until_;
+        const Deadline until_;
         BlobPool::Lease slot_;
         CallRecord record_;
         CallResult result_;

@@ -2,9 +2,9 @@
 
 namespace apir::guest {
 
-Status ExecbufferTransport::submit(const uint8_t *command, size_t size, Clock::time_point) { return device_.submit(command, size); }
+Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const Deadline &) { return device_.submit(command, size); }
 
-uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) {
+uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
     return await_word(notify, until, pace, [] { return false; });
 }
 

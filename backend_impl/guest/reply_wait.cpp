@@ -20,10 +20,12 @@ constexpr Clock::duration shortest_sleep = 20us;
 constexpr Clock::duration longest_sleep = 2ms;
 constexpr Clock::duration longest_counted = 100ms;
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
-constexpr int relax_rounds = 16;
+constexpr int longest_looks = 8192;
+constexpr int yields_at_once = 8;
 
-// Threads that spin at this moment. More of them than cores but one would keep the host's worker from running where the
-// guest's cores are the host's.
+// Threads that spin or yield at this moment. More of them than cores but one would keep the host's worker from running where
+// the guest's cores are the host's: the others sleep, so that a virtual processor falls idle and the worker gets a real one.
+// They lose little by it: whoever wakes up finds its reply, and the next ones too while the worker is awake.
 std::atomic<int> spinners{0};
 
 int spinner_limit() {
@@ -62,9 +64,11 @@ void Pace::learn(Clock::duration took) {
 
 // What is expected within a longest spin is spun for, with a margin. What takes longer is not worth a core from its first
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
-ReplyWait::ReplyWait(Pace &pace) : pace_(pace), start_(Clock::now()), seen_(start_), spinning_(spinners.fetch_add(1) < spinner_limit()) {
+ReplyWait::ReplyWait(Pace &pace)
+    : pace_(pace), start_(Clock::now()), seen_(start_), looks_(first_looks), spinning_(spinners.fetch_add(1) < spinner_limit()) {
     if (!spinning_) spinners.fetch_sub(1);
     Clock::duration expected = pace.expected();
+    if (!spinning_) return; // asleep at once: see spinners
     spin_until_ = start_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
     yield_until_ = start_ + (expected > longest_yield ? longest_spin : longest_yield);
 }
@@ -79,18 +83,33 @@ void ReplyWait::stop_spinning() {
     spinning_ = false;
 }
 
-Clock::time_point ReplyWait::pause() {
-    seen_ = Clock::now();
+Clock::time_point ReplyWait::pause(const std::atomic<uint32_t> &word) {
     if (spinning_ && seen_ < spin_until_) {
-        for (int i = 0; i < relax_rounds; ++i) relax();
+        watch_word(word, looks_);
+        // Half of the waiting at most lies behind the last look at the clock.
+        looks_ = std::min(looks_ * 2, longest_looks);
     } else if (seen_ < yield_until_) {
-        stop_spinning();
-        std::this_thread::yield();
+        for (int i = 0; i < yields_at_once && word.load(std::memory_order_relaxed) == 0; ++i) std::this_thread::yield();
     } else {
         stop_spinning();
         std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
     }
+    seen_ = Clock::now();
     return seen_;
+}
+
+Clock::time_point ReplyWait::pause() {
+    static const std::atomic<uint32_t> nothing{0};
+    return pause(nothing);
+}
+
+uint32_t watch_word(const std::atomic<uint32_t> &word, int looks) {
+    uint32_t value = word.load(std::memory_order_acquire);
+    for (int i = 1; i < looks && value == 0; ++i) {
+        relax();
+        value = word.load(std::memory_order_acquire);
+    }
+    return value;
 }
 
 } // namespace apir::guest

@@ -1,6 +1,9 @@
 // How a thread waits for a word in shared memory: it spins while an answer may come at once, then yields, then sleeps for
 // a fraction of what it has waited already. How long it does which follows from what such answers took before: a quick call
 // is seen at once, a long graph costs no core.
+//
+// A look at the clock can be dearer than a whole call: in an emulated guest it often is an exit of the virtual machine of more
+// than a microsecond, and takes the lock that QEMU needs to carry our submission. So nothing here looks at it before it has to.
 #pragma once
 
 #include <atomic>
@@ -10,6 +13,25 @@
 namespace apir::guest {
 
 using Clock = std::chrono::steady_clock;
+
+// A moment by which something has to have happened: so long after it is first asked for, which is when there is something to
+// wait for.
+class Deadline {
+  public:
+    Deadline(Clock::time_point moment) : moment_(moment), known_(true) {}
+    explicit Deadline(Clock::duration patience) : patience_(patience) {}
+
+    Clock::time_point moment() const {
+        if (!known_) moment_ = Clock::now() + patience_;
+        known_ = true;
+        return moment_;
+    }
+
+  private:
+    Clock::duration patience_{};
+    mutable Clock::time_point moment_{};
+    mutable bool known_ = false;
+};
 
 // How long the last answers of one kind took, an average that forgets. Any number of threads at once.
 class Pace {
@@ -29,7 +51,9 @@ class ReplyWait {
     ReplyWait(const ReplyWait &) = delete;
     ReplyWait &operator=(const ReplyWait &) = delete;
 
-    // One step of waiting; returns the time now.
+    // One step of waiting: until `word` is not 0, or for a while. Returns the time now.
+    Clock::time_point pause(const std::atomic<uint32_t> &word);
+    // The same where there is no such word.
     Clock::time_point pause();
 
   private:
@@ -40,22 +64,30 @@ class ReplyWait {
     Clock::time_point spin_until_;
     Clock::time_point yield_until_;
     Clock::time_point seen_; // by the last pause
+    int looks_; // of the next spin, between two looks at the clock
     bool spinning_;
 };
+
+// Looks at the word until it is not 0, for at most `looks` times: what it was last, with acquire order.
+uint32_t watch_word(const std::atomic<uint32_t> &word, int looks);
+
+// So often a reply is looked for before anything else is done about waiting: longer than a quick call takes.
+inline constexpr int first_looks = 512;
 
 // The word once it is not 0, read with acquire order; 0 when `until` passed before, or when `hopeless()`, asked at each step of
 // waiting, says that nothing will come.
 template <typename Hopeless>
-uint32_t await_word(const std::atomic<uint32_t> &word, Clock::time_point until, Pace &pace, Hopeless hopeless) {
+uint32_t await_word(const std::atomic<uint32_t> &word, const Deadline &until, Pace &pace, Hopeless hopeless) {
     uint32_t value = word.load(std::memory_order_acquire);
     if (value != 0) return value;
     ReplyWait wait(pace);
-    while ((value = word.load(std::memory_order_acquire)) == 0) {
+    for (;;) {
         bool over = hopeless();
         // Once more after the last look at the time or the other side: the answer may have come before its end.
-        if (wait.pause() >= until || over) return word.load(std::memory_order_acquire);
+        over = wait.pause(word) >= until.moment() || over;
+        value = word.load(std::memory_order_acquire);
+        if (value != 0 || over) return value;
     }
-    return value;
 }
 
 } // namespace apir::guest

@@ -40,13 +40,13 @@ void RingTransport::ring_doorbell() {
     log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
 }
 
-Status RingTransport::submit(const uint8_t *command, size_t size, Clock::time_point until) {
+Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until) {
     Push pushed = producer_.push(command, size);
     if (pushed == Push::full) {
         ReplyWait wait(room_);
         while ((pushed = producer_.push(command, size)) == Push::full) {
             if (gone() != nullptr) break;
-            if (wait.pause() >= until) return Status::failure("the command ring is full and the host takes nothing from it");
+            if (wait.pause() >= until.moment()) return Status::failure("the command ring is full and the host takes nothing from it");
         }
     }
     if (const char *why = gone()) return Status::failure(why);
@@ -59,7 +59,7 @@ Status RingTransport::submit(const uint8_t *command, size_t size, Clock::time_po
     return {};
 }
 
-uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) {
+uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
     return await_word(notify, until, pace, [this] { return gone() != nullptr; });
 }
 

@@ -22,8 +22,8 @@ class RingTransport : public Transport {
     // What the host has to be asked before the first command.
     RingCreateRequest offer() const;
 
-    Status submit(const uint8_t *command, size_t size, Clock::time_point until) override;
-    uint32_t await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) override;
+    Status submit(const uint8_t *command, size_t size, const Deadline &until) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) override;
     const char *gone() const override;
 
   private:

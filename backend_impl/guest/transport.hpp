@@ -16,11 +16,11 @@ class Transport {
 
     // Hands a complete command over, in order with the others of the same thread, and behind all that were handed over before
     // this was called. Waits for room until `until` at most. What was not handed over, the host will not see.
-    virtual Status submit(const uint8_t *command, size_t size, Clock::time_point until) = 0;
+    virtual Status submit(const uint8_t *command, size_t size, const Deadline &until) = 0;
 
     // The reply's first word once it is not 0; 0 when `until` passed before, or when nothing will come because the other
     // side is gone. What the host wrote before it is visible to the caller then.
-    virtual uint32_t await(const std::atomic<uint32_t> &notify, Clock::time_point until, Pace &pace) = 0;
+    virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) = 0;
 
     // Why no command will ever be answered again; nullptr while nothing is known against it.
     virtual const char *gone() const { return nullptr; }
