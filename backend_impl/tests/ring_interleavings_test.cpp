@@ -1,0 +1,371 @@
+// The ring's state machine, all of it: two guest threads and a worker in every order of their steps, the worker asleep, being
+// woken, the ring full, and the worker dying at any moment. Looked for: a command that is lost, carried out twice, torn or out
+// of order; a wake-up that is missed; a thread that waits for ever. Each defect that is planted has to be found.
+//
+// The guest's threads run BasicRingProducer, the worker BasicRingConsumer, as they are. What is around them is written down
+// here, step by step as it stands there: RingTransport::submit and await, QueueProducer::push with QueueConsumer::sleep (the
+// doorbell), Service::run without its spins (they only look), Context::lose. Service::serve_ring's and the host library's work is one step.
+#include <array>
+#include <cstdio>
+
+#include "ring_interleavings.hpp"
+#include "wire/ring.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+enum class Plant {
+    none,
+    published_before_written, // turn is stored before the command's bytes
+    freed_before_read,        // the slot is given back before its bytes were copied out
+    claim_not_atomic,         // two loads and stores in the place of a compare-and-swap
+    asleep_after_look,        // the worker looks for commands first, then says that it sleeps
+    store_behind_look,        // the producer's store of turn is not seq_cst: it becomes visible behind its look at asleep
+    deaf_to_death,            // who waits does not look at the ring's state
+    kick_is_forgotten,        // who owes the doorbell does not ring it
+};
+
+constexpr RingShape shape{2, 64};
+constexpr size_t producers = 2;
+constexpr uint32_t most_commands = 3;
+
+struct Plan {
+    std::array<uint32_t, producers> commands; // of each guest thread
+    bool await_each;                          // or all of them at the end
+    bool death;
+    Plant plant = Plant::none;
+};
+
+struct Command {
+    uint32_t producer, number, check, inverse;
+};
+
+class RingScene;
+RingScene *scene = nullptr;
+
+// Shared memory, one step at a time.
+struct Stepped {
+    template <typename T> static T acquire(const T &word);
+    template <typename T> static T look(const T &word);
+    template <typename T> static void release(T &word, T value);
+    template <typename T> static void tell(T &word, T value);
+    template <typename T> static T swap(T &word, T value) {
+        T old = seen(word);
+        word = value;
+        return old;
+    }
+    template <typename T> static bool raise(T &word, T &expected);
+    static void copy(uint8_t *to, const uint8_t *from, size_t size);
+
+  private:
+    template <typename T> static T seen(const T &word) {
+        Machine::current().point();
+        Machine::current().note(word);
+        return word;
+    }
+};
+
+class RingScene : public Scene {
+  public:
+    explicit RingScene(const Plan &plan) : plan_(plan), producer_(memory_, shape), consumer_(memory_, shape) {
+        scene = this;
+        tell_state(RingState::open);
+    }
+
+    std::vector<Machine::Body> bodies() override {
+        std::vector<Machine::Body> all{[this] { work(); }};
+        for (uint32_t i = 0; i < producers; ++i) all.emplace_back([this, i] { call(i); });
+        if (plan_.death) all.emplace_back([this] { die(); });
+        return all;
+    }
+
+    bool alive(size_t thread) const override { return thread != 0 || !worker_dead_; }
+
+    uint64_t state() const override {
+        uint64_t hash = 0;
+        for (uint8_t byte : memory_) Machine::mix(hash, byte);
+        Machine::mix(hash, tail_of_producers_);
+        Machine::mix(hash, heads_);
+        for (uint32_t word : {queue_tail_, queue_head_, queue_asleep_, bell_, uint32_t{worker_dead_}}) Machine::mix(hash, word);
+        for (size_t i = 0; i < producers; ++i)
+            for (uint32_t word : {served_[i], replies_[i], published_[i]}) Machine::mix(hash, word);
+        for (const auto &commands : before_)
+            for (const Counts &counts : commands)
+                for (uint32_t count : counts) Machine::mix(hash, count);
+        return hash;
+    }
+    const char *wrong() const override { return wrong_; }
+    const char *wrong_at_rest(const Machine &machine) const override {
+        for (size_t i = 1; i <= producers; ++i)
+            if (!machine.ended(i)) return worker_dead_ ? "a thread waits for a worker that is dead" : "a thread waits for ever";
+        for (size_t i = 0; i < producers && !worker_dead_; ++i)
+            if (replies_[i] != plan_.commands[i]) return "a command was not carried out";
+        return nullptr;
+    }
+
+    const Plan &plan() const { return plan_; }
+    bool in_ring(const void *at) const { return at >= memory_ && at < memory_ + sizeof memory_; }
+    // A command's length is a part of its bytes: one step with them.
+    bool is_size(const void *at) const {
+        for (uint64_t slot = 0; slot < shape.slots; ++slot)
+            if (at == memory_ + ring_slots_offset + slot * shape.slot_size + ring_size_offset) return true;
+        return false;
+    }
+    // The producers' own counter, as it is seen from outside.
+    uint64_t tail_of_producers_ = 0;
+    struct Late {
+        uint8_t *to;
+        const uint8_t *from;
+        size_t size;
+    } late_{};
+    // A store that others do not see yet, of each thread.
+    struct Hidden {
+        uint64_t *word = nullptr;
+        uint64_t value = 0;
+    };
+    std::array<Hidden, producers + 2> hidden_;
+
+  private:
+    Machine &machine() const { return Machine::current(); }
+    bool open() const { return state_word() == static_cast<uint32_t>(RingState::open); }
+    void tell_state(RingState state) { std::memcpy(memory_ + ring_state_offset, &state, sizeof state); }
+    uint32_t state_word() const {
+        uint32_t word = 0;
+        std::memcpy(&word, memory_ + ring_state_offset, sizeof word);
+        return word;
+    }
+    bool has_room() const {
+        uint64_t turn = 0;
+        std::memcpy(&turn, memory_ + ring_slots_offset + tail_of_producers_ % shape.slots * shape.slot_size, sizeof turn);
+        return turn == tail_of_producers_;
+    }
+    // What RingTransport::gone looks at.
+    bool hopeless() const { return plan_.plant != Plant::deaf_to_death && !open(); }
+
+    // A guest's thread: Channel::Exchange over RingTransport.
+    void call(uint32_t i) {
+        for (uint32_t number = 1; number <= plan_.commands[i]; ++number) {
+            machine().checkpoint(number);
+            if (!submit(i, number)) return;
+            if (plan_.await_each && !await(i, number)) return;
+        }
+        await(i, plan_.commands[i]);
+    }
+
+    bool submit(uint32_t i, uint32_t number) {
+        const Command command{i, number, i * 100 + number, ~(i * 100 + number)};
+        before_[i][number] = published_;
+        Push pushed;
+        while ((pushed = producer_.push(reinterpret_cast<const uint8_t *>(&command), sizeof command)) == Push::full) {
+            machine().wait_until([this] { return has_room() || hopeless(); });
+            if (hopeless()) return false;
+            machine().checkpoint(number);
+        }
+        if (pushed != Push::done) wrong_ = "a producer finds the ring broken";
+        published_[i] = number;
+        if (producer_.owes_doorbell() && plan_.plant != Plant::kick_is_forgotten) kick();
+        return true;
+    }
+
+    bool await(uint32_t i, uint32_t number) {
+        machine().wait_until([this, i, number] { return replies_[i] >= number || hopeless(); });
+        return replies_[i] >= number;
+    }
+
+    // EXECBUFFER, Context::submit, QueueProducer::push.
+    void kick() {
+        machine().point();
+        ++queue_tail_;
+        machine().point();
+        machine().note(queue_asleep_);
+        if (queue_asleep_ == 0) return;
+        machine().point();
+        ++bell_;
+    }
+
+    // Service::run.
+    void work() {
+        for (;;) {
+            machine().checkpoint(0);
+            machine().point();
+            queue_head_ = queue_tail_;
+            uint8_t bytes[64];
+            size_t size = 0;
+            Take taken = consumer_.take(bytes, size);
+            if (taken == Take::taken) serve(bytes, size);
+            else if (taken == Take::broken) wrong_ = "the worker finds the ring broken";
+            else sleep();
+        }
+    }
+
+    void serve(const uint8_t *bytes, size_t size) {
+        Command command{};
+        ++heads_;
+        if (size == sizeof command) std::memcpy(&command, bytes, sizeof command);
+        bool whole = size == sizeof command && command.producer < producers && command.check == ~command.inverse &&
+                     command.check == command.producer * 100 + command.number && command.number <= most_commands;
+        if (!whole) {
+            wrong_ = "a torn command";
+            return;
+        }
+        if (command.number <= served_[command.producer]) wrong_ = "a command is carried out twice";
+        if (command.number > served_[command.producer] + 1) wrong_ = "a command is lost or overtaken";
+        for (size_t other = 0; other < producers; ++other)
+            if (before_[command.producer][command.number][other] > served_[other]) wrong_ = "a later command overtakes an earlier one";
+        served_[command.producer] = command.number;
+        machine().point();
+        replies_[command.producer] = command.number;
+    }
+
+    // Service::rest and QueueConsumer::sleep.
+    void sleep() {
+        bool looked_too_soon = plan_.plant == Plant::asleep_after_look ? consumer_.may_sleep() : false;
+        consumer_.announce_sleep();
+        machine().point();
+        const uint32_t heard = bell_;
+        machine().note(heard);
+        machine().point();
+        queue_asleep_ = 1;
+        machine().point();
+        bool idle = queue_tail_ == queue_head_;
+        machine().note(idle ? 1 : 0);
+        if (idle && (plan_.plant == Plant::asleep_after_look ? looked_too_soon : consumer_.may_sleep()))
+            machine().wait_until([this, heard] { return bell_ != heard; });
+        queue_asleep_ = 0;
+        consumer_.awake();
+    }
+
+    // The worker is killed, at any moment; later QEMU notices: Context::lose.
+    void die() {
+        machine().point();
+        worker_dead_ = true;
+        machine().point();
+        tell_state(RingState::dead);
+    }
+
+  public:
+    bool worker_dead_ = false;
+
+  private:
+    const Plan plan_;
+    alignas(64) uint8_t memory_[ring_slots_offset + size_t{shape.slots} * shape.slot_size] = {};
+    BasicRingProducer<Stepped> producer_;
+    BasicRingConsumer<Stepped> consumer_;
+    uint32_t queue_tail_ = 0, queue_head_ = 0, queue_asleep_ = 0, bell_ = 0;
+    uint64_t heads_ = 0;
+    using Counts = std::array<uint32_t, producers>;
+    Counts served_{}, replies_{}, published_{};
+    std::array<std::array<Counts, most_commands + 1>, producers> before_{}; // published when a command was begun
+    const char *wrong_ = nullptr;
+};
+
+void perform(RingScene::Late &late) {
+    if (late.to != nullptr) std::memcpy(late.to, late.from, late.size);
+    late = {};
+}
+
+template <typename T> T Stepped::acquire(const T &word) { return scene->is_size(&word) ? word : seen(word); }
+
+template <typename T> T Stepped::look(const T &word) {
+    T value = seen(word);
+    if (RingScene::Hidden &hidden = scene->hidden_[Machine::current().self()]; hidden.word != nullptr) {
+        Machine::current().point();
+        *hidden.word = hidden.value;
+        hidden.word = nullptr;
+    }
+    return value;
+}
+
+template <typename T> void Stepped::release(T &word, T value) {
+    if (!scene->is_size(&word)) Machine::current().point();
+    word = value;
+    if (sizeof(T) == sizeof(uint64_t) && scene->plan().plant == Plant::freed_before_read) {
+        Machine::current().point();
+        perform(scene->late_);
+    }
+}
+
+template <typename T> void Stepped::tell(T &word, T value) {
+    if constexpr (sizeof(T) == sizeof(uint64_t)) {
+        if (scene->plan().plant == Plant::store_behind_look) {
+            scene->hidden_[Machine::current().self()] = {&word, value};
+            return;
+        }
+    }
+    Machine::current().point();
+    word = value;
+    if (sizeof(T) == sizeof(uint64_t) && scene->plan().plant == Plant::published_before_written) {
+        Machine::current().point();
+        perform(scene->late_);
+    }
+}
+
+template <typename T> bool Stepped::raise(T &word, T &expected) {
+    T value = seen(word);
+    if (value != expected) {
+        expected = value;
+        return false;
+    }
+    if (scene->plan().plant == Plant::claim_not_atomic) Machine::current().point();
+    word = expected + 1;
+    scene->tail_of_producers_ = word;
+    return true;
+}
+
+void Stepped::copy(uint8_t *to, const uint8_t *from, size_t size) {
+    Plant plant = scene->plan().plant;
+    bool late = plant == Plant::published_before_written ? scene->in_ring(to) : plant == Plant::freed_before_read && scene->in_ring(from);
+    if (late) {
+        scene->late_ = {to, from, size};
+        return;
+    }
+    Machine::current().point();
+    std::memcpy(to, from, size);
+}
+
+Found explored(const Plan &plan) {
+    return Explorer([&plan] { return std::make_unique<RingScene>(plan); }).explore();
+}
+
+int failures = 0;
+
+void sound(const char *name, const Plan &plan) {
+    Found found = explored(plan);
+    bool held = found.wrong.empty() && found.states > 1000;
+    std::printf("%-44s %7zu states: %s\n", name, found.states, found.wrong.empty() ? "nothing wrong" : found.wrong.c_str());
+    failures += held ? 0 : 1;
+}
+
+void planted(const char *name, Plan plan, Plant plant, const char *wanted) {
+    plan.plant = plant;
+    Found found = explored(plan);
+    std::printf("%-44s %7zu states: %s, after %zu steps\n", name, found.states, found.wrong.c_str(), found.way.size());
+    failures += !found.wrong.empty() && found.wrong.find(wanted) != std::string::npos ? 0 : 1;
+}
+
+} // namespace
+
+int main() {
+    const Plan one_each{{1, 1}, true, false};
+    const Plan full{{2, 1}, false, false};
+    const Plan wrap{{3, 0}, false, false};
+    const Plan dying{{1, 1}, true, true};
+    const Plan full_and_dying{{3, 0}, false, true};
+    sound("two threads, a call each", one_each);
+#if !defined(__SANITIZE_ADDRESS__) // most of the time of all, and the same code as in the others
+    sound("two threads, three commands in two slots", full);
+#endif
+    sound("one thread, three commands in two slots", wrap);
+    sound("two threads, a call each, a worker that dies", dying);
+    sound("a full ring, a worker that dies", full_and_dying);
+    planted("planted: published before written", one_each, Plant::published_before_written, "torn");
+    planted("planted: freed before read", full, Plant::freed_before_read, "overtake");
+    planted("planted: a claim that is not atomic", one_each, Plant::claim_not_atomic, "waits for ever");
+    planted("planted: asleep is told after the look", one_each, Plant::asleep_after_look, "waits for ever");
+    planted("planted: turn is stored behind the look", one_each, Plant::store_behind_look, "waits for ever");
+    planted("planted: the doorbell is forgotten", one_each, Plant::kick_is_forgotten, "waits for ever");
+    planted("planted: who waits is deaf to death", dying, Plant::deaf_to_death, "dead");
+    return failures == 0 ? 0 : 1;
+}

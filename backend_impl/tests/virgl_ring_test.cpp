@@ -1,0 +1,263 @@
+// The command ring at the component: real workers with a fake host library, and a guest that does what no guest should.
+#include <csignal>
+#include <ctime>
+
+#include "virgl_qemu.hpp"
+#include "wire/ring.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+constexpr RingShape measures{4, 512};
+constexpr uint32_t ring_resource = 90;
+
+uint64_t now_ms() { return monotonic_ns() / 1'000'000; }
+
+// A context with a reply page for EXECBUFFER, another for the ring, and a ring, if the worker takes it.
+class RingGuest {
+  public:
+    explicit RingGuest(uint32_t context, RingShape shape = measures, uint64_t blob_bytes = 16384)
+        : context_(context), guest_(context, context * 10) {
+        guest_.start();
+        create_blob(context, ring_resource, blob_bytes);
+        create_blob(context, page, reply_page_size);
+        memory_ = mapped(ring_resource);
+        reply_ = reinterpret_cast<uint32_t *>(mapped(page));
+        std::memset(memory_, 0, 64);
+        if (shape.valid() && shape.bytes() <= blob_bytes) producer_ = std::make_unique<RingProducer>(memory_, shape);
+        accepted = create(ring_resource, shape);
+    }
+    ~RingGuest() {
+        virgl_renderer_resource_unref(ring_resource);
+        virgl_renderer_resource_unref(page);
+    }
+
+    bool create(uint32_t resource, RingShape shape) {
+        uint8_t request[12];
+        Writer writer(request, sizeof request);
+        write(writer, RingCreateRequest{resource, shape.slots, shape.slot_size});
+        return guest_.forward(static_cast<uint32_t>(Call::ring_create), {request, request + sizeof request}) ==
+               static_cast<int64_t>(ReturnCode::ok);
+    }
+
+    Push push(FakeCall call, const std::string &argument = "", uint32_t reply_page = page) {
+        std::vector<uint8_t> bytes(12 + padded(argument.size() + 1));
+        Writer writer(bytes.data(), bytes.size());
+        write(writer, CommandHeader{venus_command_offset + 2, static_cast<uint32_t>(call), reply_page});
+        writer.bytes(argument.c_str(), argument.size() + 1);
+        __atomic_store_n(reply_, 0, __ATOMIC_RELEASE);
+        Push pushed = producer_->push(bytes.data(), bytes.size());
+        if (pushed == Push::done && producer_->owes_doorbell()) kick();
+        return pushed;
+    }
+    void kick() {
+        ++kicks;
+        uint32_t words[3] = {venus_command_offset + 2, static_cast<uint32_t>(Call::ring_kick), 0};
+        virgl_renderer_submit_cmd(words, static_cast<int>(context_), 3);
+    }
+    bool wait(int timeout_ms = 5000) const {
+        uint64_t end = now_ms() + static_cast<uint64_t>(timeout_ms);
+        while (__atomic_load_n(reply_, __ATOMIC_ACQUIRE) == 0 && now_ms() < end) poll(nullptr, 0, 1);
+        return __atomic_load_n(reply_, __ATOMIC_ACQUIRE) != 0;
+    }
+    std::string echo(const std::string &text) {
+        if (push(FakeCall::echo, text) != Push::done || !wait()) return "(no reply)";
+        return reinterpret_cast<const char *>(reply_ + 1);
+    }
+    bool becomes(RingState wanted, int timeout_ms = 3000) const {
+        uint64_t end = now_ms() + static_cast<uint64_t>(timeout_ms);
+        while (producer_->state() != wanted && now_ms() < end) poll(nullptr, 0, 1);
+        return producer_->state() == wanted;
+    }
+    RingPlaces places() const { return {memory_, measures}; }
+    GuestContext &plain() { return guest_; }
+    RingProducer &producer() { return *producer_; }
+    uint32_t *reply() { return reply_; }
+
+    static constexpr uint32_t page = 91;
+    bool accepted = false;
+    int kicks = 0;
+
+  private:
+    uint32_t context_;
+    GuestContext guest_;
+    std::unique_ptr<RingProducer> producer_;
+    uint8_t *memory_ = nullptr;
+    uint32_t *reply_ = nullptr;
+};
+
+void calls() {
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    expect(guest.accepted && guest.becomes(RingState::open), "a ring is taken");
+    for (int i = 0; i < 200; ++i) expect(guest.echo("call " + std::to_string(i)) == "call " + std::to_string(i), "a call");
+    expect(guest.plain().ask(FakeCall::echo, "beside") == "beside", "EXECBUFFER beside it");
+    // A resource that is made between two calls is known when the next one names it.
+    for (uint32_t resource = 200; resource < 250; ++resource) {
+        create_blob(3, resource, 4096);
+        guest.push(FakeCall::fill, std::to_string(resource));
+        expect(guest.wait() && mapped(resource)[4095] == 'f', "a new resource");
+        virgl_renderer_resource_unref(resource);
+    }
+    poll(nullptr, 0, 300);
+    int before = guest.kicks;
+    expect(guest.echo("after a rest") == "after a rest" && guest.kicks == before + 1, "a worker that sleeps is woken");
+    expect(!guest.create(ring_resource, measures), "a second ring is refused");
+    expect(guest.echo("still") == "still", "and the first one stays");
+    guest.push(FakeCall::echo, "nobody hears", 12345);
+    expect(guest.echo("on") == "on", "an unknown reply resource in the ring");
+}
+
+// Offers that no worker takes; the context lives on without.
+void refused_offers() {
+    environment();
+    Qemu qemu;
+    for (RingShape bad : {RingShape{3, 512}, RingShape{4, 100}, RingShape{2048, 512}, RingShape{0, 0}, RingShape{UINT32_MAX, UINT32_MAX},
+                          RingShape{64, 512}, RingShape{1024, 65600}}) {
+        RingGuest guest(3, bad);
+        expect(!guest.accepted, "a ring of " + std::to_string(bad.slots) + " x " + std::to_string(bad.slot_size));
+        expect(!guest.create(777, measures), "an unknown resource");
+        expect(guest.plain().forward(static_cast<uint32_t>(Call::ring_create), {1, 2, 3}) == static_cast<int64_t>(ReturnCode::call_failed),
+               "half an offer");
+        expect(guest.plain().ask(FakeCall::echo, "alive") == "alive", "the context lives on");
+        expect(guest.create(ring_resource, measures), "a good one is taken after it");
+    }
+}
+
+void switched_off() {
+    environment();
+    setenv("VIRGL_APIR_RING", "0", 1);
+    Qemu qemu;
+    RingGuest guest(3);
+    expect(!guest.accepted, "VIRGL_APIR_RING=0");
+    std::vector<uint8_t> offer(20);
+    Writer writer(offer.data(), offer.size());
+    write(writer, NegotiateRequest{1, UINT64_MAX, 42});
+    guest.plain().forward(static_cast<uint32_t>(Call::negotiate), offer);
+    uint64_t accepted = 0;
+    std::memcpy(&accepted, guest.plain().reply(), sizeof accepted);
+    expect((accepted & static_cast<uint64_t>(Extension::ring)) == 0 && accepted != 0, "it is not negotiated");
+}
+
+// Nonsense in the ring closes it, and the context serves EXECBUFFER as before.
+void nonsense() {
+    environment();
+    Qemu qemu;
+    for (uint64_t turn : {uint64_t{5}, UINT64_MAX, uint64_t{0}}) {
+        RingGuest guest(3);
+        expect(guest.echo("first") == "first", "before");
+        guest.places().turn(1) = turn;
+        guest.kick();
+        expect(guest.becomes(RingState::closed), "turn " + std::to_string(turn));
+        expect(guest.plain().ask(FakeCall::echo, "alive") == "alive", "the context lives on");
+        expect(!guest.create(ring_resource, measures), "there is one already, closed as it is");
+    }
+    for (uint32_t size : {0U, 497U, UINT32_MAX}) {
+        RingGuest guest(3);
+        expect(guest.echo("first") == "first", "before");
+        guest.places().size(1) = size;
+        __atomic_store_n(&guest.places().turn(1), uint64_t{2}, __ATOMIC_SEQ_CST);
+        guest.kick();
+        expect(guest.becomes(RingState::closed), "size " + std::to_string(size));
+    }
+}
+
+void expect_dead(RingGuest &guest, const char *how) {
+    expect(guest.becomes(RingState::dead, 1000), std::string(how) + ": who waits is told within a second");
+    expect(*guest.reply() == 0, "and there is no reply");
+    guest.kick();
+    expect(guest.plain().forward(static_cast<uint32_t>(FakeCall::pid)) == static_cast<int64_t>(ReturnCode::worker_lost), "and the context is lost");
+}
+
+void worker_dies() {
+    environment();
+    Qemu qemu;
+    for (FakeCall how : {FakeCall::crash, FakeCall::leave}) {
+        RingGuest guest(3);
+        expect(guest.accepted, "a ring");
+        guest.push(how);
+        expect_dead(guest, "a worker that crashes");
+    }
+    RingGuest idle(3);
+    expect(idle.echo("x") == "x", "a call");
+    kill(idle.plain().worker(), SIGKILL);
+    expect(idle.becomes(RingState::dead, 1000), "a worker that is killed while it has nothing to do");
+}
+
+// The stall limit holds for commands of the ring: one that hangs is ended, one that works and says so is not.
+void worker_stalls() {
+    environment();
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "800", 1);
+    Qemu qemu;
+    RingGuest guest(3);
+    guest.push(FakeCall::beat);
+    expect(guest.wait(10000), "long work");
+    poll(nullptr, 0, 1500);
+    expect(guest.echo("idle") == "idle", "an idle worker is not taken for one that hangs");
+    guest.push(FakeCall::hang);
+    uint64_t start = now_ms();
+    expect(guest.becomes(RingState::dead, 8000), "a worker that hangs");
+    expect(now_ms() - start >= 700, "not before the limit");
+}
+
+// The ring's resource goes while the worker serves it, or the whole context does.
+void ring_goes() {
+    environment();
+    Qemu qemu;
+    {
+        RingGuest guest(3);
+        expect(guest.echo("x") == "x", "a call");
+        guest.push(FakeCall::beat);
+        virgl_renderer_resource_unref(ring_resource);
+        expect(guest.wait(10000), "the call under way is answered");
+        expect(guest.plain().ask(FakeCall::echo, "alive") == "alive", "the context lives on");
+        create_blob(3, 92, 16384);
+        RingProducer other(mapped(92), measures);
+        expect(guest.create(92, measures), "another ring is taken");
+        virgl_renderer_resource_unref(92);
+    }
+    RingGuest guest(3);
+    guest.push(FakeCall::hang);
+    uint64_t start = now_ms();
+    guest.plain().destroy();
+    expect(now_ms() - start < 500, "the end of a context does not wait");
+}
+
+// Processor time of a process so far.
+double seconds_of(pid_t pid) {
+    clockid_t clock = 0;
+    timespec used{};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
+    return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+void idle_costs_nothing() {
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    pid_t worker = guest.plain().worker();
+    expect(guest.echo("x") == "x", "a call");
+    poll(nullptr, 0, 100);
+    double before = seconds_of(worker);
+    poll(nullptr, 0, 3000);
+    double used = seconds_of(worker) - before;
+    std::printf("    %.6f s in 3 s\n", used);
+    expect(before >= 0 && used < 0.003, "an idle worker uses a processor");
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"calls", calls},
+                      {"refused_offers", refused_offers},
+                      {"switched_off", switched_off},
+                      {"nonsense", nonsense},
+                      {"worker_dies", worker_dies},
+                      {"worker_stalls", worker_stalls},
+                      {"ring_goes", ring_goes},
+                      {"idle_costs_nothing", idle_costs_nothing}},
+                     count > 1 ? values[1] : nullptr);
+}
