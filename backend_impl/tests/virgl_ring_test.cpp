@@ -71,6 +71,12 @@ class RingGuest {
         while (producer_->state() != wanted && now_ms() < end) poll(nullptr, 0, 1);
         return producer_->state() == wanted;
     }
+    // Whether the worker takes that number, soon.
+    bool taken(uint64_t number) const {
+        uint64_t end = now_ms() + 3000;
+        while (__atomic_load_n(&places().turn(number), __ATOMIC_ACQUIRE) != number + measures.slots && now_ms() < end) poll(nullptr, 0, 1);
+        return now_ms() < end;
+    }
     RingPlaces places() const { return {memory_, measures}; }
     GuestContext &plain() { return guest_; }
     RingProducer &producer() { return *producer_; }
@@ -211,6 +217,7 @@ void ring_goes() {
         RingGuest guest(3);
         expect(guest.echo("x") == "x", "a call");
         guest.push(FakeCall::beat);
+        expect(guest.taken(1), "the worker begins");
         virgl_renderer_resource_unref(ring_resource);
         expect(guest.wait(10000), "the call under way is answered");
         expect(guest.plain().ask(FakeCall::echo, "alive") == "alive", "the context lives on");

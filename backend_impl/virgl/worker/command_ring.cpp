@@ -7,6 +7,12 @@
 #include "../component_log.hpp"
 
 namespace apir::virgl {
+namespace {
+
+// Lines about refused offers, per context: a hostile guest must not fill the disk.
+constexpr int most_complaints = 20;
+
+} // namespace
 
 bool ring_allowed(const Config &config) {
     auto at = config.find("apir.ring");
@@ -25,7 +31,8 @@ bool CommandRing::open(const RingCreateRequest &offer) {
     else if (!shape.valid()) why = "its measures are not allowed";
     else if (shape.bytes() > blob->size) why = "its resource is too small";
     if (why != nullptr) {
-        log(Level::warn, "context %u: a command ring in resource %" PRIu32 " is refused: %s", context_, offer.resource, why);
+        if (refusals_++ < most_complaints)
+            log(Level::warn, "context %u: a command ring in resource %" PRIu32 " is refused: %s", context_, offer.resource, why);
         return false;
     }
     resource_ = offer.resource;

@@ -49,6 +49,7 @@ class CommandRing {
     std::optional<RingConsumer> consumer_;
     std::vector<uint8_t> command_; // the one under way
     bool closed_ = false;
+    int refusals_ = 0;
 };
 
 } // namespace apir::virgl

@@ -1,0 +1,268 @@
+// The command ring at the guest: used when both sides have it, and against hosts that refuse it, stop, die or lie.
+#include <atomic>
+#include <chrono>
+
+#include "guest_bench.hpp"
+#include "wire/ring.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A scripted host that has rings: a thread of it takes commands out of one.
+class RingHost : public ScriptedHost {
+  public:
+    RingHost() {
+        script(Call::negotiate, [this](Reader &reader, Writer &writer) {
+            NegotiateRequest request;
+            read(reader, request);
+            offered = request.offered;
+            write(writer, NegotiateReply{accepted & request.offered});
+            return ok;
+        });
+        script(Call::ring_create, [this](Reader &reader, Writer &) {
+            RingCreateRequest offer;
+            read(reader, offer);
+            if (refuses || memory_ == nullptr) return static_cast<uint32_t>(ReturnCode::call_failed);
+            shape_ = {offer.slots, offer.slot_size};
+            expect(shape_.valid() && shape_.bytes() <= size_of_.at(offer.resource), "a ring that does not fit its resource");
+            memory_ = memory_of_.at(offer.resource);
+            say(RingState::open);
+            thread_ = std::thread([this] { serve(); });
+            return ok;
+        });
+    }
+    ~RingHost() override { stop(); }
+
+    void on_blob(uint32_t resource, const Blob &blob) override {
+        memory_of_[resource] = memory_ = blob.memory;
+        size_of_[resource] = blob.size;
+        ScriptedHost::on_blob(resource, blob);
+    }
+    void on_blob_closed(uint32_t resource) override {
+        if (memory_of_.at(resource) == memory_) stop();
+        ScriptedHost::on_blob_closed(resource);
+    }
+    void on_command(const std::vector<uint8_t> &command) override {
+        CommandHeader header;
+        Reader reader(command.data(), command.size());
+        read(reader, header);
+        if (header.flags == static_cast<uint32_t>(Call::ring_kick)) {
+            expect(header.reply_resource == 0, "the doorbell wants a reply");
+            ++kicks;
+            return;
+        }
+        ++submitted;
+        ScriptedHost::on_command(command);
+    }
+    // The end of the worker, as the component tells of it.
+    void say(RingState state) { __atomic_store_n(&places().state(), static_cast<uint32_t>(state), __ATOMIC_RELEASE); }
+    void stop() {
+        ends_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    RingPlaces places() { return {memory_, shape_}; }
+
+    uint64_t accepted = static_cast<uint64_t>(Extension::ring);
+    std::atomic<uint64_t> offered{0};
+    std::atomic<int> submitted{0}, taken{0}, kicks{0};
+    bool refuses = false;
+    std::atomic<bool> takes{true};
+    std::atomic<bool> sleeps{false};
+
+  private:
+    void serve() {
+        RingConsumer consumer(memory_, shape_);
+        std::vector<uint8_t> bytes(shape_.capacity());
+        size_t size = 0;
+        while (!ends_) {
+            if (sleeps) {
+                int heard = kicks;
+                consumer.announce_sleep();
+                while (consumer.may_sleep() ? kicks == heard && !ends_ : false) std::this_thread::yield();
+                consumer.awake();
+            }
+            if (!takes || consumer.take(bytes.data(), size) != Take::taken) {
+                std::this_thread::yield();
+                continue;
+            }
+            ++taken;
+            ScriptedHost::on_command({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
+        }
+    }
+
+    std::map<uint32_t, uint8_t *> memory_of_;
+    std::map<uint32_t, size_t> size_of_;
+    uint8_t *memory_ = nullptr; // of the last blob, which is the ring when one is offered
+    RingShape shape_;
+    std::thread thread_;
+    std::atomic<bool> ends_{false};
+};
+
+bool ask(Registry &registry) {
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    ggml_backend_dev_memory(registry.device(), &free_bytes, &total_bytes);
+    return total_bytes != 0;
+}
+
+void test_calls_go_through_the_ring() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    expect(registry->session->has(Extension::ring), "the ring is negotiated");
+    int before = host.submitted;
+    int taken = host.taken;
+    for (int i = 0; i < 300; ++i) expect(ask(*registry), "a call");
+    expect(host.submitted == before && host.taken == taken + 300, "calls go through the ring alone");
+}
+
+void test_doorbell() {
+    RingHost host;
+    host.sleeps = true;
+    std::unique_ptr<Registry> registry = set_up(host);
+    for (int i = 0; i < 200; ++i) expect(ask(*registry), "a call to a host that sleeps");
+    expect(host.kicks > 0, "it is woken");
+}
+
+void test_threads() {
+    RingHost host;
+    host.sleeps = true;
+    std::unique_ptr<Registry> registry = set_up(host);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int round = 0; round < 300; ++round) expect(ask(*registry), "a call of one of four threads");
+        });
+    for (std::thread &thread : threads) thread.join();
+}
+
+// Without the extension, switched off, or refused: all goes by EXECBUFFER, and silently but for the refusal.
+void test_fallbacks() {
+    for (int way = 0; way < 3; ++way) {
+        RingHost host;
+        std::unique_ptr<Variable> off;
+        if (way == 0) host.refuse(Call::negotiate, static_cast<uint32_t>(ReturnCode::unknown_call));
+        if (way == 1) off = std::make_unique<Variable>("GGML_VIRTGPU_RING", "off");
+        if (way == 2) host.refuses = true;
+        CapturedLog log;
+        std::unique_ptr<Registry> registry = set_up(host);
+        int before = host.submitted;
+        expect(ask(*registry), "a call without a ring");
+        expect(host.submitted == before + 1 && host.taken == 0, "it goes by EXECBUFFER");
+        expect(way == 2 ? log.has("no command ring: the host refused it with code 5") : log.text().empty(), "what is said: " + log.text());
+        if (way == 1) expect((host.offered & static_cast<uint64_t>(Extension::ring)) == 0, "what is switched off is not offered");
+        if (way == 2) expect(host.open_blobs() == 2, "the refused ring's blob is closed");
+    }
+}
+
+// A host that takes nothing any more: calls run into their deadline, then the ring is full and says so.
+void test_full_ring() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "60");
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.takes = false;
+    CapturedLog log;
+    std::vector<std::thread> threads;
+    std::atomic<int> answered{0};
+    for (int i = 0; i < 40; ++i) threads.emplace_back([&] { answered += ask(*registry) ? 1 : 0; });
+    for (std::thread &thread : threads) thread.join();
+    expect(answered == 0, "a host that takes nothing answers");
+    expect(log.has("the command ring is full and the host takes nothing from it"), "a full ring: " + log.text());
+    expect(log.has("device lost"), "and the device is lost");
+}
+
+// Room comes back in time: nobody fails.
+void test_full_for_a_while() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.takes = false;
+    std::vector<std::thread> threads;
+    std::atomic<int> answered{0};
+    for (int i = 0; i < 40; ++i) threads.emplace_back([&] { answered += ask(*registry) ? 1 : 0; });
+    std::this_thread::sleep_for(100ms);
+    host.takes = true;
+    for (std::thread &thread : threads) thread.join();
+    expect(answered == 40, "calls that waited for room: " + std::to_string(answered));
+}
+
+// While a call waits, the ring is marked: it fails at once, and the device is lost.
+void test_death(RingState state, const char *text) {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.silence(Call::device_get_memory);
+    CapturedLog log;
+    std::atomic<bool> failed{false};
+    std::thread caller([&] { failed = !ask(*registry); });
+    int before = host.taken;
+    while (host.taken == before && !failed) std::this_thread::yield();
+    std::this_thread::sleep_for(20ms);
+    expect(!failed, "a call waits for its reply");
+    auto start = Clock::now();
+    host.say(state);
+    caller.join();
+    expect(failed && Clock::now() - start < 500ms, "who waits is free at once");
+    expect(log.has(text) && log.has("device lost"), log.text());
+    start = Clock::now();
+    expect(!ask(*registry) && Clock::now() - start < 100ms, "and later calls fail at once");
+}
+
+// The same for a thread that waits for room.
+void test_death_of_a_full_ring() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.takes = false;
+    CapturedLog log;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 40; ++i) threads.emplace_back([&] { expect(!ask(*registry), "a call of a dead host"); });
+    std::this_thread::sleep_for(100ms);
+    auto start = Clock::now();
+    host.say(RingState::dead);
+    for (std::thread &thread : threads) thread.join();
+    expect(Clock::now() - start < 1s, "all are free at once");
+}
+
+// A reply that came before the end counts.
+void test_reply_before_death() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    host.script(Call::device_get_memory, [&](Reader &, Writer &writer) {
+        host.say(RingState::dead);
+        write(writer, DeviceGetMemoryReply{1, 2});
+        return ScriptedHost::ok;
+    });
+    CapturedLog log;
+    ask(*registry); // either way, and no longer than that
+    expect(!ask(*registry), "nothing after it");
+}
+
+void test_nonsense_from_the_host() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    expect(ask(*registry), "a call");
+    host.stop();
+    for (uint64_t slot = 0; slot < host.places().shape().slots; ++slot) __atomic_store_n(&host.places().turn(slot), UINT64_MAX, __ATOMIC_RELEASE);
+    CapturedLog log;
+    auto start = Clock::now();
+    expect(!ask(*registry) && Clock::now() - start < 500ms, "a call through a ring of nonsense");
+    expect(log.has("the host has written nonsense into the command ring"), log.text());
+}
+
+} // namespace
+
+int main() {
+    test_calls_go_through_the_ring();
+    test_doorbell();
+    test_threads();
+    test_fallbacks();
+    test_full_ring();
+    test_full_for_a_while();
+    test_death(RingState::dead, "the host's worker process has ended");
+    test_death(RingState::closed, "the host has closed the command ring");
+    test_death_of_a_full_ring();
+    test_reply_before_death();
+    test_nonsense_from_the_host();
+    return failures();
+}
