@@ -26,7 +26,7 @@ class RingHost : public ScriptedHost {
         script(Call::ring_create, [this](Reader &reader, Writer &) {
             RingCreateRequest offer;
             read(reader, offer);
-            if (refuses || memory_ == nullptr) return static_cast<uint32_t>(ReturnCode::call_failed);
+            if (refuses) return static_cast<uint32_t>(ReturnCode::call_failed);
             shape_ = {offer.slots, offer.slot_size};
             expect(shape_.valid() && shape_.bytes() <= size_of_.at(offer.resource), "a ring that does not fit its resource");
             memory_ = memory_of_.at(offer.resource);
@@ -38,7 +38,7 @@ class RingHost : public ScriptedHost {
     ~RingHost() override { stop(); }
 
     void on_blob(uint32_t resource, const Blob &blob) override {
-        memory_of_[resource] = memory_ = blob.memory;
+        memory_of_[resource] = blob.memory;
         size_of_[resource] = blob.size;
         ScriptedHost::on_blob(resource, blob);
     }
@@ -96,7 +96,7 @@ class RingHost : public ScriptedHost {
 
     std::map<uint32_t, uint8_t *> memory_of_;
     std::map<uint32_t, size_t> size_of_;
-    uint8_t *memory_ = nullptr; // of the last blob, which is the ring when one is offered
+    uint8_t *memory_ = nullptr; // of the ring
     RingShape shape_;
     std::thread thread_;
     std::atomic<bool> ends_{false};
