@@ -25,6 +25,7 @@ from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, 
 from lab.cli.cases import answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
+from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
 from lab.cli.trace import trace
@@ -50,6 +51,7 @@ app = typer.Typer(
 
 app.add_typer(trace)
 app.add_typer(expectations)
+app.command()(schema)
 
 Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CAPABILITY_NAMES = (
+    "packages", "user-rights", "sandbox", "network-namespace", "mirror", "memory", "disk", "cpus", "render-node",
+    "qemu", "virglrenderer", "apir-built-in", "vulkan", "opengl", "kvm",
+)  # fmt: skip
+"""Every capability there is a probe for, in the order of ``lab doctor``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Capability:

@@ -80,6 +80,10 @@ class CallCollector:
         self.bundle.flush_calls()
         return joined
 
+    def sessions(self) -> frozenset[int]:
+        """Numbers that tell the contexts so far apart."""
+        return frozenset(log.session for log in self.host_logs() if log.session)
+
     def capsets(self) -> tuple[int, ...]:
         """Numbers of the capsets of the contexts that workers served, in order, each as often as there were contexts."""
         return tuple(log.capset for log in self.host_logs())

@@ -33,7 +33,7 @@ class Variant:
     def boot_key(self) -> str:
         """Equal for variants that one boot can serve."""
         guest = self.scenario.guest.model_dump(mode="json", exclude=set(CHOSEN_PER_PROGRAM))
-        rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s"})
+        rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s", "requires"})
         return f"{sorted(guest.items())} {rest}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -11,12 +12,13 @@ from lab import paths
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
+from lab.errors import ConfigError, ConfigProblem
 from lab.host.abi import prove_payload
 from lab.host.native import native_payloads
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
-from lab.image import guest_image
+from lab.image import GuestImage, guest_image
 from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
 from lab.process import finish
@@ -80,10 +82,20 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
     """
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
+    require_kernel(scenario, image)
     native = native_payloads(root, progress, deadline)
-    if scenario.implementation.guest == BUILTIN:
+    if scenario.implementation.guest.path == BUILTIN:
         prove_payload(native, root, image.rootfs, progress, deadline)
     return Ingredients(root, image, shipment(scenario, root, native, deadline), native.folder)
+
+
+def require_kernel(scenario: Scenario, image: GuestImage) -> None:
+    """The image must have the kernel that the scenario names. Raises ``ConfigError``."""
+    wanted = scenario.guest.kernel
+    if wanted is not None and not re.match(rf"{re.escape(wanted)}(?![0-9])", image.release):
+        text = f"the image {image.name} has kernel {image.release}, not {wanted}"
+        hint = "leave guest.image out, or name the image of that kernel"
+        raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("guest.kernel", text, hint)])
 
 
 def boot_spec(plan: BootPlan) -> BootSpec:
@@ -119,7 +131,9 @@ def payload_folders(ingredients: Ingredients, scenario: Scenario) -> tuple[Path,
 
 def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
     """The booted guest of a plan."""
-    return booted_guest(boot_spec(plan), plan.logs, plan.deadline)
+    limit_s = plan.scenario.guest.boot_deadline_s
+    deadline = plan.deadline if limit_s is None else plan.deadline.narrowed(limit_s)
+    return booted_guest(boot_spec(plan), plan.logs, deadline)
 
 
 def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:

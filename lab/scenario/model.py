@@ -10,19 +10,23 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from lab.host.native import COMPONENT, GUEST_LIBRARY, HOST_LIBRARY
 from lab.qemu.command import Gpu
 from lab.scenario.model_checks import Check, Checks
 from lab.scenario.section import (
     BUILTIN,
+    PATH_HINT,
     Environment,
-    Payload,
+    Requirements,
     Seconds,
     Section,
+    found_library,
     known_ggml_library,
     known_image,
+    known_virglrenderer,
     word,
 )
 
@@ -67,7 +71,13 @@ class Host(Section):
     """The host side of the machine: what runs the guest and what computes."""
 
     accel: Annotated[Accel, Field(strict=False)] = Accel.AUTO
+    """``kvm``, ``tcg``, or ``auto``: KVM where it was proved to work."""
     display: Annotated[Display, Field(strict=False)] = Display.AUTO
+    """Where OpenGL comes from: ``egl-headless`` needs a render node, ``sdl-offscreen`` does without, ``auto`` takes what works."""
+    virglrenderer: Annotated[str, AfterValidator(known_virglrenderer)] = "auto"
+    """``auto``: the host root's, with our component preloaded into QEMU if it has none built in. ``preload``: always with ours.
+    ``plain``: as it is, nothing preloaded. A path (file, or folder with one): one that has APIR built in, in the place of the
+    root's."""
     ggml_library: Annotated[str, AfterValidator(known_ggml_library)] = "cpu"
     """``cpu`` (the best variant for this processor, by its own score), ``vulkan``, or a path."""
     ggml_registration: str | None = None
@@ -84,6 +94,9 @@ class Guest(Section):
     """The guest: what it is made of, and how its programs reach the host."""
 
     image: Annotated[str, AfterValidator(known_image)] = "guest-6.12"
+    """By the name of its recipe in images/."""
+    kernel: str | None = None
+    """Series of the kernel, as in "6.12": chooses the image of that kernel if no image is named, and is checked before booting."""
     cpus: Annotated[int, Field(ge=1, le=256)] = 2
     memory_mib: Annotated[int, Field(ge=256, le=1 << 20)] = 2048
     gpu: Annotated[Gpu, Field(strict=False)] = Gpu.VENUS
@@ -91,17 +104,70 @@ class Guest(Section):
     window_mib: Annotated[int, Field(ge=0, le=1 << 20)] = 1024
     """Size of the host-visible window, in which shared blobs are mapped; QEMU refuses Venus without one."""
     capset: Annotated[Capset, Field(strict=False)] = Capset.VENUS
+    """Which capset the guest library asks for."""
     data_path: Annotated[DataPath, Field(strict=False)] = DataPath.AUTO
+    """Where tensors lie: in blobs that both sides map (``shared``), in host memory (``copied``), or as the library chooses."""
+    boot_deadline_s: Seconds | None = None
+    """For the guest to answer after QEMU was started; the scenario's timeout_s if absent."""
     environment: Environment = Field(default_factory=dict)
     """Variables for the programs under test, over the ones the lab sets. ``false`` takes one away."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _image_of_kernel(cls, tables: Any) -> Any:
+        """A kernel chooses an image where no image is named."""
+        if isinstance(tables, dict) and isinstance(tables.get("kernel"), str) and "image" not in tables:
+            return {**tables, "image": f"guest-{tables['kernel']}"}
+        return tables
+
+
+class Build(Section):
+    """One side of an implementation."""
+
+    path: str = BUILTIN
+    """``builtin``, or a file, or a folder with one library of the well-known name in it, however deep."""
+    build_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8,64}$")] | None = None
+    """The build id that it must have, or its beginning; checked before anything boots."""
+
+
+def as_build(value: Any) -> Any:
+    """A text stands for a build of that path."""
+    return {"path": value} if isinstance(value, str) else value
+
+
+Side = Annotated[Build, BeforeValidator(as_build, json_schema_input_type=str | Build)]
+LIBRARY_NAMES = {"guest": GUEST_LIBRARY, "host": HOST_LIBRARY, "component": COMPONENT}
+
+
+class Thresholds(Section):
+    """What a variant is held against; worse is a finding of the product."""
+
+    boot_s: Seconds | None = None
+    """How long the guest may take to answer; for the variant that a boot is counted for."""
+    wall_s: Seconds | None = None
+    """How long the variant may take in all."""
+    call_p50_us: Annotated[float, Field(gt=0)] | None = None
+    """Median of the durations of all its remote calls, as the guest sees them."""
+    call_p99_us: Annotated[float, Field(gt=0)] | None = None
+    """The duration that 99 of 100 of its remote calls do not exceed."""
 
 
 class Implementation(Section):
     """Whose code is under test: ``builtin`` is ours, a path is anybody's build."""
 
-    guest: Payload = BUILTIN
-    host: Payload = BUILTIN
-    component: Payload = BUILTIN
+    guest: Side = Build()
+    """The guest library: ``libggml-virtgpu.so``."""
+    host: Side = Build()
+    """The host library: ``libggml-virtgpu-backend.so``."""
+    component: Side = Build()
+    """The APIR component to be preloaded: ``libapir-preload.so``, with an ``apir-worker`` beside it if it needs its own."""
+
+    @field_validator("guest", "host", "component")
+    @classmethod
+    def _is_there(cls, build: Build, info: ValidationInfo) -> Build:
+        if build.path == BUILTIN:
+            return build
+        return build.model_copy(update={"path": found_library(build.path, LIBRARY_NAMES[str(info.field_name)], info, PATH_HINT)})
 
 
 AxisValue = str | int | float | bool
@@ -128,6 +194,10 @@ class VariantTable(Section):
     host: Host = Host()
     guest: Guest = Guest()
     implementation: Implementation = Implementation()
+    requires: Requirements | None = None
+    """In the place of the scenario's own."""
+    thresholds: Thresholds = Thresholds()
+    """What is too slow."""
     checks: Checks | None = None
     """In the place of the scenario's own checks."""
 
@@ -148,6 +218,10 @@ class Scenario(Section):
     host: Host = Host()
     guest: Guest = Guest()
     implementation: Implementation = Implementation()
+    requires: Requirements = ()
+    """Capabilities, by their names in ``lab doctor``, without which it is skipped; those it cannot do without are known."""
+    thresholds: Thresholds = Thresholds()
+    """What is too slow."""
     checks: Annotated[Checks, Field(validate_default=True)] = ()
     """May be missing when every variant has its own."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from lab.scenario.section import Seconds, Section, existing_file
+from lab.scenario.section import CheckTable, Seconds, existing_file
 
 
 class Thoroughness(StrEnum):
@@ -45,7 +45,7 @@ class Part(StrEnum):
     IDLE = "idle"
 
 
-class BenchCheck(Section):
+class BenchCheck(CheckTable):
     """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it."""
 
     kind: Literal["bench"]

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from lab.ops.case import BadCaseId
 from lab.ops.catalog import case_named
-from lab.scenario.section import Patterns, Seconds, Section, Words, known_ggml_library
+from lab.scenario.section import CheckTable, Patterns, Seconds, Words, known_ggml_library
 
 OWN = "own"
 
@@ -29,7 +29,7 @@ def known_cases(cases: tuple[str, ...]) -> tuple[str, ...]:
     return cases
 
 
-class CatalogCheck(Section):
+class CatalogCheck(CheckTable):
     """Cases of the lab's own catalog, computed on the remote device and judged by three oracles (``lab ops`` tells the cases)."""
 
     kind: Literal["catalog"]
@@ -63,7 +63,7 @@ class CatalogCheck(Section):
         return f"at least {self.min_cases} cases of {part}{of}, seed {self.seed}, three oracles"
 
 
-class SpeedCheck(Section):
+class SpeedCheck(CheckTable):
     """The cases of the ``ops`` check before it again, by the lab's own engine: how many times as many it computes a second.
 
     Both programs run alone in the same guest and are timed from their start to their end. Each case of the engine's is the

@@ -10,10 +10,10 @@ from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
-from lab.scenario.section import Patterns, Seconds, Section
+from lab.scenario.section import CheckTable, Patterns, Seconds
 
 
-class StateCheck(Section):
+class StateCheck(CheckTable):
     """Are guest and host in the state that every other check takes for granted?"""
 
     kind: Literal["state"]
@@ -25,7 +25,7 @@ class StateCheck(Section):
         return "state of guest and host"
 
 
-class OpsCheck(Section):
+class OpsCheck(CheckTable):
     """Ops computed on the remote device and compared with the guest's own CPU backend."""
 
     kind: Literal["ops"]
@@ -56,7 +56,7 @@ class OpsCheck(Section):
         return Selection(self.ops, self.patterns)
 
 
-class FaultCheck(Section):
+class FaultCheck(CheckTable):
     """Something of the way to the host is missing, wrong or killed: a program in the guest must live on, told why and in time."""
 
     kind: Literal["fault"]

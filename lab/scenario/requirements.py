@@ -52,6 +52,10 @@ def decided(scenario: Scenario, host: HostAbilities) -> Decision:
     display = host.display if scenario.host.display is Display.AUTO else scenario.host.display
     needed = set(needs(scenario, accel, display))
     missing = tuple(one for one in host.capabilities if one.name in needed and not one.ok)
+    known = {one.name for one in host.capabilities}
+    missing += tuple(
+        CapabilityRecord(name=name, ok=False, probed="was not probed") for name in scenario.requires if name not in known
+    )
     node = host.render_node if display == Display.EGL_HEADLESS else None
     return Decision(accel, display, node, not host.able(RENDER_NODE), missing)
 
@@ -65,3 +69,4 @@ def needs(scenario: Scenario, accel: str, display: str) -> Iterator[str]:
         yield RENDER_NODE
     if scenario.host.ggml_library == "vulkan":
         yield VULKAN
+    yield from scenario.requires

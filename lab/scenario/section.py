@@ -9,14 +9,18 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from lab.host.capability import CAPABILITY_NAMES
 from lab.scenario.problem import meant
 
 BUILTIN = "builtin"
 HOST_LIBRARIES = ("cpu", "vulkan")
-LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES)
+VIRGLRENDERER_WORDS = ("auto", "preload", "plain")
+LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES, *VIRGLRENDERER_WORDS)
 """What may stand where otherwise a path does."""
 PATH_HINT = 'a path, relative to the scenario file; "builtin" is ours'
 LIBRARY_HINT = f"{', '.join(HOST_LIBRARIES)} or the path of a ggml backend library"
+VIRGLRENDERER_NAME = "libvirglrenderer.so"
+VIRGLRENDERER_HINT = f"{', '.join(VIRGLRENDERER_WORDS)} or the path of a libvirglrenderer.so.1, or of a folder with one"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -35,11 +39,6 @@ def existing_file(value: str, info: ValidationInfo, hint: str) -> str:
     return str(path)
 
 
-def builtin_or_file(value: str, info: ValidationInfo) -> str:
-    """``builtin``, or the path of a file that exists."""
-    return value if value == BUILTIN else existing_file(value, info, PATH_HINT)
-
-
 def known_image(value: str, info: ValidationInfo) -> str:
     """The name of an image there is a recipe for."""
     images = info.context.get("images") if info.context else None
@@ -48,6 +47,37 @@ def known_image(value: str, info: ValidationInfo) -> str:
             "no_image", "there is no image {name}", {"name": repr(value), "hint": meant(value, sorted(images))}
         )
     return value
+
+
+def known_capability(value: str) -> str:
+    """The name of a capability that ``lab doctor`` tells of."""
+    if value not in CAPABILITY_NAMES:
+        hint = meant(value, CAPABILITY_NAMES)
+        raise PydanticCustomError("no_capability", "there is no capability {name}", {"name": repr(value), "hint": hint})
+    return value
+
+
+def found_library(value: str, name: str, info: ValidationInfo, hint: str) -> str:
+    """The library that a path stands for: the file itself, or the one in a folder that has its well-known name."""
+    folder = info.context.get("folder", Path()) if info.context else Path()
+    path = (folder / Path(value).expanduser()).resolve()
+    if not path.is_dir():
+        return existing_file(value, info, hint)
+    versioned = re.compile(rf"{re.escape(name)}(\.\d+)*")
+    found = sorted({one.resolve() for one in path.rglob(f"{name}*") if versioned.fullmatch(one.name) and one.is_file()})
+    if len(found) == 1:
+        return str(found[0])
+    if not found:
+        text = "there is no {name} in the folder {path}"
+        raise PydanticCustomError("no_library_there", text, {"name": name, "path": str(path), "hint": "name the file itself"})
+    text = "there are several {name} in the folder {path}"
+    listed = "name one of " + ", ".join(map(str, found))
+    raise PydanticCustomError("many_libraries", text, {"name": name, "path": str(path), "hint": listed})
+
+
+def known_virglrenderer(value: str, info: ValidationInfo) -> str:
+    """One of the words for the host root's own, or the path of a library or of a folder with one."""
+    return value if value in VIRGLRENDERER_WORDS else found_library(value, VIRGLRENDERER_NAME, info, VIRGLRENDERER_HINT)
 
 
 def known_ggml_library(value: str, info: ValidationInfo) -> str:
@@ -83,8 +113,30 @@ def regular_expressions(patterns: tuple[str, ...]) -> tuple[str, ...]:
     return patterns
 
 
-Payload = Annotated[str, AfterValidator(builtin_or_file)]
 Seconds = Annotated[float, Field(gt=0)]
 Words = Annotated[tuple[str, ...], Field(strict=False)]
 Patterns = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(regular_expressions)]
-Environment = dict[str, Annotated[str | Literal[False], PlainValidator(variable_value)]]
+Requirements = Annotated[tuple[Annotated[str, AfterValidator(known_capability)], ...], Field(strict=False)]
+Environment = dict[
+    str, Annotated[str | Literal[False], PlainValidator(variable_value, json_schema_input_type=str | Literal[False])]
+]
+
+
+class CheckThresholds(Section):
+    """What a check is held against; worse is a finding of the product."""
+
+    wall_s: Seconds | None = None
+    """How long it may take."""
+    cases_per_s: Annotated[float, Field(gt=0)] | None = None
+    """How many cases a second it must have, its start-up included."""
+    call_p50_us: Annotated[float, Field(gt=0)] | None = None
+    """Median of the durations of its remote calls, as the guest sees them."""
+    call_p99_us: Annotated[float, Field(gt=0)] | None = None
+    """The duration that 99 of 100 of its remote calls do not exceed."""
+
+
+class CheckTable(Section):
+    """A kind of check: what all of them have."""
+
+    thresholds: CheckThresholds = CheckThresholds()
+    """What is too slow."""

@@ -13,18 +13,22 @@ from lab.bundle.schema import PayloadRecord
 from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, sha256
 from lab.errors import BuildError, ConfigError, ConfigProblem
-from lab.host.native import NativePayloads
+from lab.host.native import WORKER, NativePayloads
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
-from lab.scenario.model import Scenario
-from lab.scenario.section import BUILTIN
+from lab.scenario.model import Build, Scenario
+from lab.scenario.section import BUILTIN, VIRGLRENDERER_WORDS
 
 BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
 DEFAULT_REGISTRATION = "ggml_backend_init"
 GUEST_FOLDER = "/run/virtgpu-lab"
 GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
 SCORES_S = 60.0
+SONAME = "libvirglrenderer.so.1"
+SERVER = "virgl_render_server"
+SERVER_PLACES = (".", "../libexec", "../../libexec", "../server", "server")
+"""Where a virglrenderer's render server is, seen from its library: installed ones and build trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +81,15 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
     """Choose the files a scenario asks for and refuse what cannot work, before anything is booted.
 
     Raises:
-        ConfigError: the ggml library lacks the registration symbol.
+        ConfigError: the ggml library lacks the registration symbol, or a library is another build than the scenario names.
         BuildError: a file is no ELF file.
     """
     chosen = scenario.implementation
     library = ggml_library(scenario.host.ggml_library, root, deadline)
     registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION
     require_registration(library, registration, scenario)
-    component, worker = (
-        Payload.of("component", _builtin_or(chosen.component, native.component)),
-        Payload.of("worker", native.worker),
-    )
-    built_in = chosen.component == BUILTIN and has_apir(root.path / VIRGLRENDERER)
-    if built_in:
-        component = Payload.of("component", root.path / VIRGLRENDERER, f"/{VIRGLRENDERER}")
-        worker = Payload.of("worker", root.path / RENDER_SERVER, f"/{RENDER_SERVER}")
-    return Shipment(
+    component, worker, built_in = component_files(scenario, root, native)
+    shipped = Shipment(
         guest_library=Payload.of("guest library", _builtin_or(chosen.guest, native.guest_library), GUEST_LIBRARY),
         host_library=Payload.of("host library", _builtin_or(chosen.host, native.host_library)),
         component=component,
@@ -101,6 +98,67 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
         registration=registration,
         built_in=built_in,
     )
+    require_builds(shipped, scenario)
+    return shipped
+
+
+def component_files(scenario: Scenario, root: HostRoot, native: NativePayloads) -> tuple[Payload, Payload, bool]:
+    """The APIR component and its worker, and whether they are virglrenderer itself and its render server.
+
+    Raises:
+        ConfigError: the virglrenderer that is named has no APIR component, or excludes the component that is named.
+    """
+    chosen, own = scenario.host.virglrenderer, scenario.implementation.component
+    of_root = Payload.of("component", root.path / VIRGLRENDERER, f"/{VIRGLRENDERER}")
+    server = Payload.of("worker", root.path / RENDER_SERVER, f"/{RENDER_SERVER}")
+    preloads = chosen == "preload" or (chosen == "auto" and not (own.path == BUILTIN and has_apir(root.path / VIRGLRENDERER)))
+    if preloads:
+        component = _builtin_or(own, native.component)
+        beside = component.with_name(WORKER)
+        return Payload.of("component", component), Payload.of("worker", beside if beside.exists() else native.worker), False
+    if own.path != BUILTIN:
+        text = f"nothing is preloaded over {chosen}, so implementation.component has no effect"
+        raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("host.virglrenderer", text, "name only one of both")])
+    if chosen in VIRGLRENDERER_WORDS:
+        return of_root, server, True
+    library = named_virglrenderer(Path(chosen), scenario)
+    folders = [library.parent / place for place in SERVER_PLACES]
+    found = next((folder / SERVER for folder in folders if (folder / SERVER).is_file()), None)
+    return Payload.of("component", library), Payload.of("worker", found.resolve()) if found else server, True
+
+
+def named_virglrenderer(path: Path, scenario: Scenario) -> Path:
+    """A virglrenderer that QEMU can load in the place of the root's, with APIR in it. Raises ``ConfigError``."""
+    problem = None
+    if not has_apir(path):
+        problem = f"{path} has no APIR component built in"
+    elif not (path.parent / SONAME).exists():
+        problem = f"{path.parent} has no {SONAME}, the name by which QEMU looks for it"
+    if problem is not None:
+        hint = "a virglrenderer built with it, or preload for our own component over the host root's"
+        raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("host.virglrenderer", problem, hint)])
+    return path
+
+
+def require_builds(shipped: Shipment, scenario: Scenario) -> None:
+    """Libraries must be the builds that the scenario names. Raises ``ConfigError`` with all that are not."""
+    sides = scenario.implementation
+    expected = (
+        ("guest", sides.guest, shipped.guest_library),
+        ("host", sides.host, shipped.host_library),
+        ("component", sides.component, shipped.component),
+    )
+    problems = [
+        ConfigProblem(
+            f"implementation.{side}.build_id",
+            f"{payload.path} has build id {payload.build_id or 'none'}, not {build.build_id}",
+            "build it anew, or name the build id that it has",
+        )
+        for side, build, payload in expected
+        if build.build_id is not None and not (payload.build_id or "").startswith(build.build_id)
+    ]
+    if problems:
+        raise ConfigError(f"scenario {scenario.name}", problems)
 
 
 def ggml_library(choice: str, root: HostRoot, deadline: Deadline) -> Payload:
@@ -151,5 +209,5 @@ def records(payloads: Sequence[Payload]) -> tuple[PayloadRecord, ...]:
     return tuple(payload.record for payload in payloads)
 
 
-def _builtin_or(choice: str, builtin: Path) -> Path:
-    return builtin if choice == BUILTIN else Path(choice)
+def _builtin_or(choice: Build, builtin: Path) -> Path:
+    return builtin if choice.path == BUILTIN else Path(choice.path)

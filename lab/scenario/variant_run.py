@@ -21,6 +21,7 @@ from lab.deadline import Deadline
 from lab.elf import ProcessFacts
 from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
 from lab.ggml.registry import Device
+from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
@@ -34,11 +35,12 @@ from lab.scenario.guest_programs import Listing, Observation, guest_process, lis
 from lab.scenario.listener import RunListener
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
-from lab.scenario.model_checks import FaultCheck, OpsCheck, StateCheck
+from lab.scenario.model_checks import Check, FaultCheck, OpsCheck, StateCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.situation import situation_of
 from lab.scenario.stage import Stage
+from lab.scenario.thresholds import Measured, check_findings, variant_findings
 
 DMESG_S = 20.0
 TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
@@ -87,6 +89,7 @@ class VariantRun:
     writers: list[CheckWriter] = field(default_factory=list)
     expected: tuple[Expected, ...] = ()
     situation: Situation | None = None
+    measured: list[Measured] = field(default_factory=list)
     facts: int = 0
     interrupted: bool = False
     calls: CallsRecord = field(default_factory=CallsRecord)
@@ -132,24 +135,30 @@ class VariantRun:
             here.plan.switches,
         )
         for check in scenario.checks:
-            writer = self._writer(check.kind)
-            if isinstance(check, OpsCheck):
-                self._ops(stage, check, writer, collector)
-            elif isinstance(check, FaultCheck):
-                with here.listener.step(check.summary):
-                    fault.check_fault(stage, check, writer, deadline)
-            elif isinstance(check, CatalogCheck):
-                self._catalog(stage, check, writer, collector)
-            elif isinstance(check, SpeedCheck):
-                self._speed(stage, check, writer, collector)
-            elif isinstance(check, StateCheck):
-                with here.listener.step("state of guest and host"):
-                    self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
-            elif isinstance(check, BenchCheck):
-                with here.listener.step(check.summary):
-                    self.facts += bench.check_bench(stage, check, writer, deadline)
-            else:
-                raise LabError(f"nothing here runs a check of kind {check.kind}")
+            before, begun, writer = collector.sessions(), time.monotonic(), self._writer(check.kind)
+            self._run_check(stage, check, writer, collector)
+            sessions = collector.sessions() - before
+            self.measured.append(Measured(writer, check.thresholds, time.monotonic() - begun, sessions))
+
+    def _run_check(self, stage: Stage, check: Check, writer: CheckWriter, collector: CallCollector) -> None:
+        here, deadline = self.here, self.here.plan.deadline
+        if isinstance(check, OpsCheck):
+            self._ops(stage, check, writer, collector)
+        elif isinstance(check, FaultCheck):
+            with here.listener.step(check.summary):
+                fault.check_fault(stage, check, writer, deadline)
+        elif isinstance(check, CatalogCheck):
+            self._catalog(stage, check, writer, collector)
+        elif isinstance(check, SpeedCheck):
+            self._speed(stage, check, writer, collector)
+        elif isinstance(check, StateCheck):
+            with here.listener.step("state of guest and host"):
+                self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
+        elif isinstance(check, BenchCheck):
+            with here.listener.step(check.summary):
+                self.facts += bench.check_bench(stage, check, writer, deadline)
+        else:
+            raise LabError(f"nothing here runs a check of kind {check.kind}")
 
     def _listing(self, variables: dict[str, str]) -> Listing:
         """The registry of ggml in the guest. A program that dies or hangs on loading our library is the product's failure."""
@@ -248,6 +257,17 @@ class VariantRun:
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
         if alive and not cut_off and not self.interrupted:
             self._judge_expected()
+            self._judge_durations(joined)
+
+    def _judge_durations(self, joined: Joined) -> None:
+        """What is slower than the thresholds of the scenario and of its checks allow."""
+        for measured in self.measured:
+            for finding in check_findings(measured, joined.calls):
+                measured.writer.add(finding)
+        limits, wall_s = self.here.variant.scenario.thresholds, time.monotonic() - self.here.started
+        writer = self._writer("thresholds")
+        for finding in variant_findings(limits, self.here.boot_s, wall_s, joined.calls):
+            writer.add(finding)
 
     def _judge_expected(self) -> None:
         """What is otherwise than the scenario's expectations have it."""

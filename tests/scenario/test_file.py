@@ -90,7 +90,7 @@ def test_every_problem_of_a_file_is_told_at_once_with_line_key_and_hint(tmp_path
         "line 19: guest.cpus: input should be greater than or equal to 1, not 0",
         "line 20: guest.capset: input should be 'venus' or 'apir', not 'vens'",
         f"line 23: implementation.guest: there is no file {tmp_path}/no-such-payload.so",
-        "line 27: checks[0].patern: unknown key (known are kind, deadline_s",
+        "line 27: checks[0].patern: unknown key (known are ",
         "line 30: checks[1].kind: no such kind of check (one of state, ops, ",
         "line 32: checks[2].ops: is missing (Operations by ggml's names",
         "line 34: checks[2].program: input should be 'test-backend-ops', not 'test-frontend-ops'",

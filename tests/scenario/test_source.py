@@ -128,7 +128,7 @@ def test_paths_of_a_base_start_at_the_bases_folder(tmp_path: Path) -> None:
     written(tmp_path, text, "far/base.toml")
     path = written(tmp_path, 'name = "own"\nextends = "far/base.toml"\n')
     assert load(path).host.ggml_library == str(library)
-    assert [one.scenario.implementation.host for one in expand(read_source(path))] == ["builtin", str(library)]
+    assert [one.scenario.implementation.host.path for one in expand(read_source(path))] == ["builtin", str(library)]
 
 
 def test_defaults_stand_under_everything_else(tmp_path: Path) -> None:
