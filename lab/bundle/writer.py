@@ -184,12 +184,16 @@ class CheckWriter:
         return ok
 
     def support(self, case: str, op: str, native: Supported, remote: Supported) -> None:
-        """Both sides have said whether they compute a case."""
+        """Both sides have said whether they compute a case; a further run of it says it no second time."""
+        if self.attempt > 1:
+            return
         scenario, variant, _ = self._place
         self._bundle.support(SupportRow(scenario, variant, case, op, native, remote, native is remote))
 
     def speed(self, program: str, cases: int, seconds: float, ratio: float) -> None:
         """A program got through its cases."""
+        if self.attempt > 1:
+            return
         scenario, variant, _ = self._place
         rate = round(cases / seconds, 2)
         self._bundle.speed(SpeedRow(scenario, variant, program, cases, round(seconds, 3), rate, round(ratio, 2)))

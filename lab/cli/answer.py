@@ -202,6 +202,8 @@ def tell_dry_run(boots: Sequence[ShownBoot], *, as_json: bool) -> None:
                 print(f"#   in the guest: {name}={value}")  # noqa: T201 - the answer
             for check in variant.checks:
                 print(f"#   check: {check}")  # noqa: T201 - the answer
+            for line in variant.held_against:
+                print(f"#   {line}")  # noqa: T201 - the answer
         if boot.unmet:
             print(f"# cannot run here: {boot.unmet}")  # noqa: T201 - the answer
         for name, value in boot.environment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +17,7 @@ from lab.scenario.machine import boot_spec, real_platform
 from lab.scenario.plan import PlannedScenario
 from lab.scenario.requirements import decided
 from lab.scenario.runner import boot_plan
+from lab.scenario.section import Section
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 
 DRY_S = 300.0
@@ -25,12 +26,13 @@ RUN_STAND_IN = "RUN"
 
 @dataclass(frozen=True, slots=True)
 class ShownVariant:
-    """A variant as it would be checked."""
+    """A variant as it would be checked; ``held_against`` says what besides its checks judges it."""
 
     name: str
     variant: str
     guest_environment: tuple[tuple[str, str], ...]
     checks: tuple[str, ...]
+    held_against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,4 +81,18 @@ def _shown_variant(variant: Variant) -> ShownVariant:
     scenario = variant.scenario
     environment = guest_environment(scenario, GUEST_LIBRARY, f"{GUEST_FOLDER}/calls/{variant.id}")
     checks = tuple(check.summary for check in scenario.checks)
-    return ShownVariant(scenario.name, variant.id, tuple(sorted(environment.items())), checks)
+    return ShownVariant(scenario.name, variant.id, tuple(sorted(environment.items())), checks, tuple(_held_against(variant)))
+
+
+def _held_against(variant: Variant) -> Iterator[str]:
+    """Capabilities, thresholds and expectations."""
+    scenario, known = variant.scenario, variant.expectations
+    if scenario.requires:
+        yield f"requires {', '.join(scenario.requires)}"
+    limits: list[tuple[str, Section]] = [("", scenario.thresholds)]
+    limits += [(f" of check {number} ({check.kind})", check.thresholds) for number, check in enumerate(scenario.checks)]
+    for of, thresholds in limits:
+        if said := thresholds.model_dump(exclude_none=True):
+            yield f"thresholds{of}: {', '.join(f'{name} {value:g}' for name, value in said.items())}"
+    if known.file.expect or known.file.supported:
+        yield f"{known.path}: {len(known.file.expect)} expectations, {len(known.file.supported)} lists of supported cases"

@@ -38,17 +38,22 @@ class Variant:
 
 
 def expand(source: Source) -> tuple[Variant, ...]:
-    """All variants of a checked file, in its order. Raises ``ConfigError``."""
+    """All variants of a checked file, in its order. Raises ``ConfigError`` with what is wrong with any of them."""
     tables = complete_tables(source.tables)
     plain = {key: value for key, value in tables.items() if key not in {MATRIX, VARIANTS}}
-    variants = []
+    variants: list[Variant] = []
+    problems: dict[ConfigProblem, None] = {}
     for named, point in itertools.product(tables.get(VARIANTS) or ({},), combinations(tables.get(MATRIX))):
         here = laid_over(plain, {key: value for key, value in named.items() if key != "name"})
         for axis, value in point:
             here = overridden(here, axis_path(axis) or axis, value)
         words = "-".join(filter(None, (named.get("name"), variant_id(point) if point else "")))
-        scenario = validated(replace(source, tables=here, settings=()))
-        variants.append(Variant(words or ONLY_VARIANT, scenario, point))
+        try:
+            variants.append(Variant(words or ONLY_VARIANT, validated(replace(source, tables=here, settings=())), point))
+        except ConfigError as error:
+            problems |= dict.fromkeys(error.problems)
+    if problems:
+        raise ConfigError(source.path, tuple(problems))
     _refuse_equal_ids(variants, source.path)
     return tuple(variants)
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.bundle.expected import Expected, counted
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
-from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, MappedRecord, Status, VariantRecord
+from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
-from lab.elf import ProcessFacts
 from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
-from lab.ggml.registry import Device
 from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
@@ -33,6 +30,7 @@ from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
+from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import Check, FaultCheck, OpsCheck, StateCheck
@@ -43,8 +41,6 @@ from lab.scenario.stage import Stage
 from lab.scenario.thresholds import Measured, check_findings, variant_findings
 
 DMESG_S = 20.0
-TOLD_OF = ("ggml", "virgl", "apir", "qemu-system", "epoxy", "gallium", "vulkan")
-"""Parts of file names that a report tells of; a process maps a hundred more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +209,10 @@ class VariantRun:
             collector.stream()
 
         with self.here.listener.step(f"{len(run.cases)} cases of the catalog on {run.device}"):
-            catalog_agent.run_catalog(stage, run, host, ops.Eyes(self._observe, on_row), self.here.plan.deadline)
+            eyes, deadline = ops.Eyes(self._observe, on_row), self.here.plan.deadline
+            catalog_agent.run_catalog(stage, run, host, eyes, deadline)
+            if not run.cut_off:
+                run_again(writer, lambda cases, _: catalog_agent.run_named(stage, run, cases, host, eyes=eyes, deadline=deadline))
         return run
 
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
@@ -371,25 +370,3 @@ def finding_of(error: LabError) -> Finding:
             return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
         case _:
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
-
-
-def device_record(device: Device | None) -> DeviceRecord | None:
-    """A device for ``run.json``."""
-    if device is None:
-        return None
-    return DeviceRecord(
-        registry=device.registry, name=device.name, type=device.type, description=device.description, index=device.index
-    )  # fmt: skip
-
-
-def mapped_records(observed: Observation) -> Iterator[MappedRecord]:
-    """What was mapped of ggml, virgl and their like, in each process."""
-    processes: tuple[tuple[str, ProcessFacts], ...] = (
-        ("guest program", observed.program),
-        ("QEMU", observed.qemu),
-        *(("worker", worker) for worker in observed.workers),
-    )
-    for process, facts in processes:
-        for file in facts.mapped:
-            if any(word in file.path.lower() for word in TOLD_OF):
-                yield MappedRecord(process=process, path=file.path, build_id=file.build_id)

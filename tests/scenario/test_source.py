@@ -341,3 +341,10 @@ def test_reproduce_script_takes_the_bundles_copy_when_a_base_has_changed(tmp_pat
     assert taken() == str(tmp_path / "own")
     written(tmp_path, "changed", "base")
     assert taken() == "B/scenario/own.toml"
+
+
+def test_problems_of_all_variants_are_told_together(tmp_path: Path) -> None:
+    text = 'name = "x"\n[[checks]]\nkind = "state"\n[matrix]\nkernel = ["6.99", "6.12", "5.1"]\n'
+    with pytest.raises(ConfigError) as caught:
+        expand(read_source(written(tmp_path, text)))
+    assert [one.message for one in caught.value.problems] == ["there is no image 'guest-6.99'", "there is no image 'guest-5.1'"]

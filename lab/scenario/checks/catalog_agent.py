@@ -16,7 +16,7 @@ from pathlib import Path
 from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, LabError, WaitTimeout
-from lab.ops.agent_rows import AgentFailed, AgentRow, AgentStream, Cut, all_rows
+from lab.ops.agent_rows import AgentFailed, AgentRow, AgentStream, Cut, all_rows, in_order
 from lab.ops.native import Files
 from lab.ops.remote import GuestAgent
 from lab.ops.session import Fetched, Host, Reference, fetched_where_bits_differ
@@ -33,6 +33,17 @@ from lab.scenario.stage import Stage
 LOG = "catalog.log"
 KILL_S = 10.0
 REFERENCE_S = 300.0
+
+
+def run_named(stage: Stage, run: CatalogRun, cases: Sequence[str], host: Host, *, eyes: Eyes, deadline: Deadline) -> None:
+    """Run named cases of a run that has ended once more. Raises what ``run_catalog`` does."""
+    again = CatalogRun(run.check, in_order(list(cases)), run.device, run.writer)
+    run_catalog(stage, again, host, eyes, deadline)
+    if again.ending is not None or again.missing():
+        why = f"{again.ending.outcome}: {again.ending.why}" if again.ending is not None else "not all of them have a result"
+        blame = again.blame or (again.ending.outcome.blame if again.ending is not None else None) or Blame.LAB
+        text = f"flaky cases ran again, {why}; the first of them is {cases[0]}"
+        run.writer.add(Finding(FindingKind.INTERRUPTED, blame, text, cases[0]))
 
 
 class DeviceRefused(LabError):
