@@ -76,6 +76,7 @@ class FindingKind(StrEnum):
     LOST_SUPPORT = "lost support"
     SLOW = "slow"
     MEMORY_GROWTH = "memory growth"
+    CLAIMED_SUPPORT = "claimed support"
     WRONG_DATA_PATH = "wrong data path"
     WRONG_CAPSET = "wrong capset"
     TOO_SLOW = "too slow"

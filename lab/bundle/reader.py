@@ -21,12 +21,13 @@ from lab.bundle.schema import (
     CaseRow,
     FactRow,
     FindingRow,
+    PerfRow,
     RunRecord,
     SupportRow,
 )
 from lab.errors import ConfigError, ConfigProblem
 
-R = TypeVar("R", CaseRow, FactRow, FindingRow, CallRow)
+R = TypeVar("R", CaseRow, PerfRow, FactRow, FindingRow, CallRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Bundle:
     calls: tuple[CallRow, ...]
     cut_lines: int
     support: tuple[SupportRow, ...] = ()
+    perf: tuple[PerfRow, ...] = ()
 
     def calls_of(self, scenario: str, variant: str) -> tuple[CallRow, ...]:
         """Calls of a variant: the joined ones, or those of the host alone where the run ended before they were joined."""
@@ -67,6 +69,7 @@ def read_bundle(folder: Path) -> Bundle:
         tuple(_typed(CallRow, row) for row in calls),
         cut_results + cut_calls,
         tuple(_support(folder / SUPPORT)),
+        tuple(_typed(PerfRow, row) for row in rows if row.get("kind") == "perf"),
     )
 
 

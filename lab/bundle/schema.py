@@ -1,8 +1,8 @@
 """What a bundle's files hold.
 
-``run.json`` is one ``RunRecord``, replaced as a whole whenever it changes. ``results.jsonl`` holds ``CaseRow``, ``FactRow``
-and ``FindingRow``, told apart by ``kind``; ``calls.jsonl`` holds ``CallRow``. Rows are appended and flushed one by one, so a
-run that was cut off keeps all of them but, at worst, the line that was being written.
+``run.json`` is one ``RunRecord``, replaced as a whole whenever it changes. ``results.jsonl`` holds ``CaseRow``, ``PerfRow``,
+``FactRow`` and ``FindingRow``, told apart by ``kind``; ``calls.jsonl`` holds ``CallRow``. Rows are appended and flushed one by
+one, so a run that was cut off keeps all of them but, at worst, the line that was being written.
 
 ``SCHEMA`` rises when a reader of the version before would go wrong; new keys with a default do not raise it.
 """
@@ -225,6 +225,16 @@ class HostRecord(Record):
     memory_mib: int = 0
 
 
+class ResumedRecord(Record):
+    """A run that was cut off and that this one goes on with: when it ran and how many results of it were kept."""
+
+    run: str
+    started: str
+    ended: str | None = None
+    status: Status
+    kept: int = 0
+
+
 class RunRecord(Record):
     """``run.json``: everything one has to know to trust, compare and repeat the run."""
 
@@ -247,15 +257,18 @@ class RunRecord(Record):
     built: tuple[PackagesRecord, ...] = ()
     boots: tuple[BootRecord, ...] = ()
     variants: tuple[VariantRecord, ...] = ()
+    resumed: tuple[ResumedRecord, ...] = ()
+    """The runs that this one goes on with, the first one first."""
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A judged case. ``at_s`` counts from the start of the run, ``digest`` is of every bit of its results where it is known.
+    """A judged case. ``at_s`` counts from the start of the run that measured it (``run``, where that is not the bundle's own).
 
-    ``outcome`` is what came of it, whatever was expected; ``expected``, ``reason`` and ``link`` are of the expectation for it,
-    empty for none. ``attempt`` is above 1 when a flaky case was run again.
+    ``digest`` is of every bit of its results where it is known. ``outcome`` is what came of it, whatever was expected;
+    ``expected``, ``reason`` and ``link`` are of the expectation for it, empty for none. ``attempt`` is above 1 when a flaky case
+    was run again.
     """
 
     scenario: str
@@ -268,12 +281,36 @@ class CaseRow:
     message: str
     since_previous_ms: float
     at_s: float
+    run: str = ""
     kind: Literal["case"] = "case"
     digest: str = ""
     expected: str = ""
     reason: str = ""
     link: str = ""
     attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PerfRow:
+    """What the ``perf`` mode of ``test-backend-ops`` measured of a case, in the program's own units.
+
+    It repeats an operation up to 8192 times in one graph: the cost of a remote call is spread over all of them.
+    """
+
+    scenario: str
+    variant: str
+    check: str
+    case: str
+    op: str
+    params: str
+    time_us: float
+    runs: int
+    flops: float
+    bandwidth_gb_s: float
+    memory_kib: int
+    at_s: float
+    run: str = ""
+    kind: Literal["perf"] = "perf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,4 +401,4 @@ class SpeedRow:
     ratio: float
 
 
-ResultRow = CaseRow | FactRow | FindingRow
+ResultRow = CaseRow | PerfRow | FactRow | FindingRow

@@ -8,11 +8,11 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from lab.bundle.expected import Expected
 from lab.bundle.outcome import CaseResult, Finding, FindingKind
@@ -28,12 +28,23 @@ from lab.bundle.schema import (
     CaseRow,
     FactRow,
     FindingRow,
+    PerfRow,
     ResultRow,
     RunRecord,
     SpeedRow,
     Supported,
     SupportRow,
 )
+
+
+class Measure(NamedTuple):
+    """What ``PerfRow`` holds of a measurement, in its order."""
+
+    time_us: float
+    runs: int
+    flops: float
+    bandwidth_gb_s: float
+    memory_kib: int
 
 
 def run_id(name: str, moment: datetime) -> str:
@@ -175,6 +186,26 @@ class CheckWriter:
             reason=expected.reason if expected else "",
             link=expected.link if expected else "",
             attempt=self.attempt,
+        )
+        self._bundle.result(row)
+
+    def keep(self, results: Iterable[CaseResult]) -> None:
+        """Results of an earlier run, whose rows are in the bundle already."""
+        self.results += results
+
+    def measure(self, result: CaseResult, measured: Measure) -> None:
+        """What was measured of a case."""
+        row = PerfRow(
+            *self._place,
+            result.case,
+            result.op,
+            result.params,
+            measured.time_us,
+            measured.runs,
+            measured.flops,
+            measured.bandwidth_gb_s,
+            measured.memory_kib,
+            self._bundle.at_s,
         )
         self._bundle.result(row)
 

@@ -35,6 +35,7 @@ from lab.scenario.dry_run import dry_run
 from lab.scenario.machine import capability_records, real_platform
 from lab.scenario.model import Guest
 from lab.scenario.plan import Choice, planned
+from lab.scenario.resume import earlier_run
 from lab.scenario.runner import RunOutcome, run
 from reports import newest_bundle, rendered_report
 
@@ -161,6 +162,9 @@ def run_command(
     variants: Variants = None,
     cases: Cases = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    resume: Annotated[
+        Path | None, typer.Option("--resume", metavar="BUNDLE", help="Go on with a run that was cut off.", show_default=False)
+    ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
     json: Json = False,
 ) -> None:
@@ -171,8 +175,9 @@ def run_command(
         if dry:
             tell_dry_run(dry_run(plan, out), as_json=json)
             return
+        earlier = earlier_run(resume, plan) if resume else None
         with progress_display() as progress:
-            outcome = run(plan, choice, out, progress, real_platform())
+            outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier)
             with progress.step("writing the report"):
                 page = rendered_report(outcome.folder)
     _answer_run(outcome, page, as_json=json)

@@ -33,6 +33,7 @@ COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
+CASE_LISTER = "libcase-lister.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,11 @@ class NativePayloads:
     def liar(self) -> Path:
         """The ggml library that wraps another one and lies about its results, as ``backend_impl/liar/lies.hpp`` tells."""
         return self.folder / LIAR
+
+    @property
+    def case_lister(self) -> Path:
+        """What makes test-backend-ops list its cases, preloaded into it."""
+        return self.folder / CASE_LISTER
 
     def build_id(self, path: Path) -> str:
         """The build id of one of the products."""

@@ -25,6 +25,7 @@ from lab.bundle.schema import (
     FileRecord,
     HostRecord,
     PackagesRecord,
+    ResumedRecord,
     RunRecord,
     ScenarioRecord,
     Status,
@@ -49,13 +50,15 @@ EXIT_STATUS = {Status.PASSED: 0, Status.FAILED: 1, Status.ERROR: 2, Status.INTER
 class RunBook:
     """Everything ``run.json`` says, replaced on disk at every change. Holds no resource."""
 
-    def __init__(self, bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice) -> None:
+    def __init__(
+        self, bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice, resumed: tuple[ResumedRecord, ...] = ()
+    ) -> None:
         self._bundle = bundle
         self._started = time.monotonic()
         self._boots: list[BootRecord] = []
         self._variants: dict[tuple[str, str], VariantRecord] = {}
         self._built: dict[tuple[str, str], PackagesRecord] = {}
-        self._record = opened_record(bundle, plan, choice)
+        self._record = opened_record(bundle, plan, choice).model_copy(update={"resumed": resumed})
         self._write()
 
     @property

@@ -22,9 +22,10 @@ class SilentListener(SilentProgress):
 
 
 class LineListener(LineProgress):
-    """Plain lines: every hundredth case, every failure and the last."""
+    """Plain lines: every hundredth case (of many every fiftieth part), every failure and the last."""
 
     EVERY = 100
+    PARTS = 50
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,6 +33,6 @@ class LineListener(LineProgress):
 
     def cases(self, done: int, expected: int, failed: int) -> None:
         """Print the count now and then."""
-        if done % self.EVERY == 0 or done == expected or failed != self._failed:
+        if done % max(self.EVERY, expected // self.PARTS) == 0 or done == expected or failed != self._failed:
             self.note(f"{done} of {expected} cases, {failed} failed")
         self._failed = failed

@@ -21,11 +21,13 @@ from lab.host.root import Bind, HostRoot, host_root
 from lab.image import GuestImage, guest_image
 from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
+from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
+from lab.scenario.environment import BACKEND_PATH
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
@@ -37,11 +39,13 @@ GGML_PACKAGE = "libggml0"
 CPU_DEVICE = "CPU"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
+DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")
+"""What a ggml library finds its devices by."""
 
 
 def real_platform() -> Platform:
     """The machine we are on."""
-    return Platform(abilities, prepared, booted, native_cases, process_facts, References().of)
+    return Platform(abilities, prepared, booted, native_cases, process_facts, References().of, native_listing)
 
 
 @dataclass(slots=True)
@@ -138,11 +142,33 @@ def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
 
 def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
     """The selection's cases from a ``test`` run on the host root's CPU device; None when the guest's ggml is another one."""
-    versions = {dict(packages).get(GGML_PACKAGE) for packages in (ingredients.root.packages, ingredients.image.packages)}
-    if len(versions) != 1 or None in versions:
+    if not same_ggml(ingredients):
         return None
     argv = ingredients.root.enter(program_argv(CPU_DEVICE, selection))
     return expected_cases(finish(argv, deadline=deadline).output.splitlines())
+
+
+def native_listing(
+    listed: Listed, variables: Mapping[str, str], ingredients: Ingredients, deadline: Deadline
+) -> tuple[ListedCase, ...] | None:
+    """Every case, with what the device says of it, which is one of the library that QEMU's workers load."""
+    if not same_ggml(ingredients):
+        return None
+    library, lister = ingredients.shipment.ggml_library, ingredients.case_lister
+    environment = {name: value for name, value in variables.items() if name.startswith(DRIVER_VARIABLES)}
+    environment |= {"LD_PRELOAD": str(lister), "HOME": "/tmp"}
+    binds = [Bind(lister.parent)]
+    if str(library.path) == library.inside:
+        environment[BACKEND_PATH] = library.inside
+        binds.append(Bind(library.path.parent))
+    argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
+    return listed_cases(listed.mode, finish(argv, deadline=deadline).output.splitlines()) or None
+
+
+def same_ggml(ingredients: Ingredients) -> bool:
+    """Whether host root and guest have one ggml."""
+    versions = {dict(packages).get(GGML_PACKAGE) for packages in (ingredients.root.packages, ingredients.image.packages)}
+    return len(versions) == 1 and None not in versions
 
 
 def abilities(root: HostRoot, image: str) -> HostAbilities:

@@ -10,6 +10,7 @@ from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
+from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.section import CheckTable, Patterns, Seconds
 
 
@@ -69,7 +70,7 @@ class FaultCheck(CheckTable):
         return f"fault: {self.fault}"
 
 
-AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | FaultCheck | BenchCheck
+AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
 Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {

@@ -5,7 +5,7 @@ The runner is handed a ``Platform``, so its whole flow is tested without QEMU by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +13,14 @@ from typing import Any, Protocol
 
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts
+from lab.errors import BuildError
+from lab.host.native import CASE_LISTER
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
+from lab.ops.upstream_cases import Listed, ListedCase
 from lab.scenario.model import Scenario
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import Shipment
@@ -95,6 +98,13 @@ class Ingredients:
     tools: Path | None = None
 
     @property
+    def case_lister(self) -> Path:
+        """What makes test-backend-ops list its cases. Raises ``BuildError`` where our products are not known."""
+        if self.tools is None:
+            raise BuildError(f"no folder of native products is known, so there is no {CASE_LISTER}")
+        return self.tools / CASE_LISTER
+
+    @property
     def kernel(self) -> str:
         """The guest's kernel release, as its image has it."""
         return self.image.release
@@ -134,6 +144,12 @@ class BootPlan:
     switches: Switches | None = None
 
 
+NativeListing = Callable[
+    [Listed, Mapping[str, str], Ingredients, Deadline],
+    tuple[ListedCase, ...] | None,
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Platform:
     """The doors to the machine below.
@@ -145,6 +161,8 @@ class Platform:
         native_cases: the cases of a selection, from the host root's own ggml; None when the guest's is another one.
         process: facts of a process on the host.
         reference: where the catalog's cases are computed natively; the same for as long as the platform lasts.
+        native_listing: cases of test-backend-ops, with what a device of the host's own library says of each, found by QEMU's
+            variables; None when the guest's ggml is another one or the host root has no such device.
     """
 
     abilities: Callable[[HostRoot, str], HostAbilities]
@@ -153,3 +171,4 @@ class Platform:
     native_cases: Callable[[Selection, Ingredients, Deadline], ExpectedCases | None]
     process: Callable[[int], ProcessFacts]
     reference: Callable[[ReferenceWish, Ingredients, Deadline], Host]
+    native_listing: NativeListing

@@ -16,7 +16,7 @@ from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
-from lab.errors import HostError, LabError, LaunchError
+from lab.errors import ConfigError, ConfigProblem, HostError, LabError, LaunchError
 from lab.scenario.book import RunBook, ended_record
 from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
@@ -30,6 +30,7 @@ from lab.scenario.model_checks import FaultCheck
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
 from lab.scenario.requirements import Decision, HostAbilities, decided
+from lab.scenario.resume import EarlierRun
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.switches import Switches, laid, switched
 from lab.scenario.variant_run import BootedVariant, VariantRun, status_of
@@ -46,18 +47,26 @@ class RunOutcome:
     record: RunRecord
 
 
-def run(plan: Sequence[PlannedScenario], choice: Choice, out: Path, listener: RunListener, platform: Platform) -> RunOutcome:
-    """Run everything planned and leave a bundle below ``out``, whatever happens.
+def run(
+    plan: Sequence[PlannedScenario],
+    choice: Choice,
+    out: Path,
+    listener: RunListener,
+    platform: Platform,
+    *,
+    earlier: EarlierRun | None = None,
+) -> RunOutcome:
+    """Run everything planned and leave a bundle below ``out``, whatever happens. With ``earlier`` go on with that run.
 
     An interruption (Ctrl-C, SIGTERM) ends the run in order: what was started is torn down, the bundle is closed with the
     results so far, and the outcome's status says ``interrupted``.
     """
     name = plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
     with new_bundle(out.resolve(), name) as bundle:
-        book = RunBook(bundle, plan, choice)
+        book = RunBook(bundle, plan, choice, earlier.history if earlier else ())
         interrupted = False
         try:
-            Runner(bundle, book, listener, platform, alone=len(plan) == 1).run(plan)
+            Runner(bundle, book, listener, platform, alone=len(plan) == 1, earlier=earlier).run(plan)
         except KeyboardInterrupt:
             interrupted = True
             for entry in plan:
@@ -77,6 +86,7 @@ class Runner:
     platform: Platform
     alone: bool
     host: HostAbilities | None = None
+    earlier: EarlierRun | None = None
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
         """Run all scenarios, one boot after the other."""
@@ -101,9 +111,24 @@ class Runner:
         if decision.unmet:
             self.skip(variants, decision.unmet)
             return
-        left = tuple(variants)
+        left = self.resumed(variants, ingredients)
         while left:
             left = self.boot(left, ingredients, decision)
+
+    def resumed(self, variants: Sequence[Variant], ingredients: Ingredients) -> tuple[Variant, ...]:
+        """The variants that can be run: all, unless an earlier run is to be gone on with that was made of something else."""
+        left = []
+        for variant in variants:
+            place = (variant.scenario.name, variant.id)
+            differences = self.earlier.differences(variant, ingredients) if self.earlier else ()
+            if differences:
+                problems = [ConfigProblem(variant.id, difference) for difference in differences]
+                self.give_up((variant,), ConfigError("--resume", problems))
+                continue
+            if self.earlier:
+                self.earlier.carry(place, self.bundle)
+            left.append(variant)
+        return tuple(left)
 
     def know_built(self, ingredients: Ingredients) -> None:
         """Write down what the boot is made of."""
@@ -186,7 +211,7 @@ class Runner:
         first = plan.logs == self.logs(variant)
         return BootedVariant(
             variant, guest, plan, self.platform, self.bundle, self.listener, self.logs(variant), number,
-            guest.boot_s if first else 0.0, begun,
+            guest.boot_s if first else 0.0, begun, self.earlier,
         )  # fmt: skip
 
     def logs(self, variant: Variant) -> Path:

@@ -22,7 +22,7 @@ from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, speed, state, way
+from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, speed, state, upstream, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
@@ -34,11 +34,14 @@ from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import Check, FaultCheck, OpsCheck, StateCheck
+from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
+from lab.scenario.resume import EarlierRun
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.situation import situation_of
 from lab.scenario.stage import Stage
 from lab.scenario.thresholds import Measured, check_findings, variant_findings
+from lab.scenario.variant_records import device_record, mapped_records
 
 DMESG_S = 20.0
 
@@ -60,6 +63,7 @@ class BootedVariant:
     boot: int
     boot_s: float
     started: float
+    earlier: EarlierRun | None = None
 
     @property
     def place(self) -> tuple[str, str]:
@@ -82,6 +86,7 @@ class VariantRun:
     ops_runs: list[tuple[ops.OpsRun, CheckWriter]] = field(default_factory=list)
     ops_s: float = 0.0
     catalog_runs: list[catalog.CatalogRun] = field(default_factory=list)
+    upstream_runs: list[upstream.UpstreamRun] = field(default_factory=list)
     writers: list[CheckWriter] = field(default_factory=list)
     expected: tuple[Expected, ...] = ()
     situation: Situation | None = None
@@ -131,7 +136,7 @@ class VariantRun:
             here.plan.switches,
         )
         for check in scenario.checks:
-            before, begun, writer = collector.sessions(), time.monotonic(), self._writer(check.kind)
+            before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))
             self._run_check(stage, check, writer, collector)
             sessions = collector.sessions() - before
             self.measured.append(Measured(writer, check.thresholds, time.monotonic() - begun, sessions))
@@ -140,6 +145,8 @@ class VariantRun:
         here, deadline = self.here, self.here.plan.deadline
         if isinstance(check, OpsCheck):
             self._ops(stage, check, writer, collector)
+        elif isinstance(check, UpstreamCheck):
+            self._upstream(stage, check, writer, collector)
         elif isinstance(check, FaultCheck):
             with here.listener.step(check.summary):
                 fault.check_fault(stage, check, writer, deadline)
@@ -215,6 +222,16 @@ class VariantRun:
                 run_again(writer, lambda cases, _: catalog_agent.run_named(stage, run, cases, host, eyes=eyes, deadline=deadline))
         return run
 
+    def _name_of(self, check: Check) -> str:
+        return upstream.check_name(check, [run.check for run in self.upstream_runs])
+
+    def _upstream(self, stage: Stage, check: UpstreamCheck, writer: CheckWriter, collector: CallCollector) -> None:
+        here = self.here
+        kept = here.earlier.kept(here.place, self._name_of(check)) if here.earlier else ()
+        onlooker = upstream.Onlooker(self._observe, here.listener.cases, collector.stream)
+        with here.listener.step(check.summary):
+            upstream.sweep(stage, check, writer, onlooker, here.plan.deadline, kept=kept, runs=self.upstream_runs)
+
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
         writer = self._writer(f"{run.check.kind} {number}")
@@ -242,15 +259,20 @@ class VariantRun:
         broken = any(isinstance(check, FaultCheck) for check in self.here.variant.scenario.checks)
         lost = () if broken else tuple(calls.losses(joined))
         self._judge_ops(collector.last_call(), lost)
-        cut_off = any(run.ending.cut_off is not None for run, _ in self.ops_runs) or any(run.cut_off for run in self.catalog_runs)
-        if alive and not cut_off and not self.interrupted and not broken:
+        for sweep in self.upstream_runs:
+            sweep.tell_findings()
+        stopped = any(run.cut_off for run in self.catalog_runs) or any(run.stopped for run in self.upstream_runs)
+        cut_off = stopped or any(run.ending.cut_off is not None for run, _ in self.ops_runs)
+        lost_processes = any(run.cuts for run in self.upstream_runs)
+        if alive and not cut_off and not lost_processes and not self.interrupted and not broken:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
             # the same holds for calls that a fault check makes fail
             writer = self._writer("calls")
-            if any(run.stream.results for run, _ in self.ops_runs) or any(run.rows for run in self.catalog_runs):
+            if self._tensors_travelled():
                 for fact in way.way_facts(self.here.variant.scenario.guest, collector.capsets(), self.calls):
                     state.tell(fact, writer)
-            for finding in calls.findings_of(joined, len(self._results())):
+            kept = sum(run.sweep.kept for run in self.upstream_runs)
+            for finding in calls.findings_of(joined, len(self._results()) - kept):
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
@@ -309,6 +331,11 @@ class VariantRun:
         """Everything found wrong so far."""
         return [finding for writer in self.writers for finding in writer.findings]
 
+    def _tensors_travelled(self) -> bool:
+        """Whether anything was computed that needs buffers."""
+        swept = any(run.new for run in self.upstream_runs if run.computes)
+        return swept or any(run.stream.results for run, _ in self.ops_runs) or any(run.rows for run in self.catalog_runs)
+
     def add(self, finding: Finding) -> None:
         """Something is wrong that shows only after the checks."""
         self._writer("lab").finding(finding)
@@ -346,8 +373,8 @@ class VariantRun:
 
     def _expected(self) -> int:
         """How many cases there must be."""
-        upstream = sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1)
-        return upstream + sum(len(run.cases) for run in self.catalog_runs)
+        once = sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1)
+        return once + sum(len(run.cases) for run in self.catalog_runs) + sum(len(run.wanted) for run in self.upstream_runs)
 
 
 class ListingFailed(LabError):

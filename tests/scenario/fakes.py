@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +25,7 @@ from lab.image import GuestImage
 from lab.metrics.calls import HEADER, RECORD
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
+from lab.ops.upstream_cases import Listed, ListedCase
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
@@ -81,6 +82,9 @@ class Script:
     commands: list[str] = field(default_factory=list)
     devices: Sequence[Device] = (REFERENCE, OURS)
     expected: Sequence[str] | None = TEXTS
+    listed: tuple[ListedCase, ...] | None = None
+    program: Callable[[str, Callable[[str], None]], int] | None = None
+    """Plays test-backend-ops in the place of ``ops``: gets the command and where lines go, returns the exit status."""
     guest_records: int = 5
     host_records: int = 5
     last_status: int = 4
@@ -143,6 +147,8 @@ class FakeShell:
             return 0
         for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
             self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
+        if self.script.program is not None:
+            return self.script.program(command, on_line)
         for step in self._steps(command):
             if isinstance(step, str):
                 on_line(step)
@@ -282,7 +288,9 @@ class FakePlatform:
         self.wishes: list[ReferenceWish] = []
 
     def platform(self) -> Platform:
-        return Platform(self.abilities, self.prepare, self.boot, self.native_cases, self.process, self.reference)
+        return Platform(
+            self.abilities, self.prepare, self.boot, self.native_cases, self.process, self.reference, self.native_listing
+        )
 
     def abilities(self, _root: HostRoot, _image: str) -> HostAbilities:
         return HostAbilities(self.script.capabilities)
@@ -295,7 +303,7 @@ class FakePlatform:
         root = HostRoot(Path("/root"), "rootkey", (("libggml0", "0.27.0"), ("qemu-system-x86", "11.1")), ())
         nowhere = Path("/nowhere")
         image = GuestImage("guest-6.12", "imagekey", nowhere, nowhere, nowhere, KERNEL, (("libggml0", "0.27.0"),), ())
-        return Ingredients(root, image, SHIPMENT)
+        return Ingredients(root, image, SHIPMENT, Path("/native"))
 
     @contextlib.contextmanager
     def boot(self, plan: BootPlan) -> Iterator[FakeGuest]:
@@ -327,6 +335,13 @@ class FakePlatform:
         assert self.script.host is not None, "this script computes no case of the catalog"
         self.wishes.append(wish)
         return self.script.host
+
+    def native_listing(
+        self, listed: Listed, variables: Mapping[str, str], _ingredients: Ingredients, deadline: Deadline
+    ) -> tuple[ListedCase, ...] | None:
+        assert not deadline.expired
+        assert dict(variables) == dict(self.plans[-1].variables)
+        return self.script.listed if listed.device == OURS.name.removeprefix("[virtgpu] ") else None
 
     def process(self, pid: int) -> ProcessFacts:
         plan = self.plans[-1]

@@ -1,0 +1,127 @@
+"""What is wrong with a sweep of ``test-backend-ops`` over its batches: everything but what single processes say of themselves.
+
+``support`` and ``perf`` always exit with 0, "0 of 0 passed" passes, and so does a device that supports nothing: so rows are
+counted against the list of cases, and what is unsupported against what the host's own library said when they were listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.ops.upstream_cases import ListedCase
+
+TOLD = 3
+"""So many things of a kind are told in a finding's text; the rows have all."""
+
+
+@dataclass(slots=True)
+class Sweep:
+    """What came of all processes.
+
+    Attributes:
+        results: by case; those that an earlier run had first.
+        kept: how many are of an earlier run.
+        bad: how many failed or were lost.
+        cuts: why processes ended before their last case.
+        unexplained: exit statuses that rows do not explain.
+        stopped: why no further process was started, and ``blame`` whose fault that is.
+    """
+
+    results: dict[str, CaseResult] = field(default_factory=dict)
+    kept: int = 0
+    cuts: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    surplus: list[str] = field(default_factory=list)
+    unexplained: list[str] = field(default_factory=list)
+    stopped: str = ""
+    blame: Blame = Blame.LAB
+
+    bad: int = 0
+
+    @classmethod
+    def of(cls, kept: Sequence[CaseResult]) -> Sweep:
+        """A sweep that goes on with results of an earlier run."""
+        sweep = cls(kept=len(kept))
+        for result in kept:
+            sweep.add(result)
+        return sweep
+
+    def add(self, result: CaseResult) -> None:
+        """A case has its result."""
+        self.results[result.case] = result
+        self.bad += result.outcome.blame is not None
+
+    def take(self, foreign: Sequence[str], surplus: Sequence[str]) -> None:
+        """Rows of one process that should not be there."""
+        self.foreign += foreign
+        self.surplus += surplus
+
+
+def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
+    """Everything wrong, in the order of its weight."""
+    missing = [one.case for one in wanted if one.case not in sweep.results]
+    if sweep.stopped:
+        where = f"{len(missing)} of {len(wanted)} cases have no result" + (f", the first is {missing[0]}" if missing else "")
+        yield Finding(FindingKind.INTERRUPTED, sweep.blame, f"{sweep.stopped}; {where}", missing[0] if missing else None)
+    elif missing:
+        text = f"{len(missing)} of {len(wanted)} expected cases have no result, the first is {missing[0]}"
+        yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0])
+    yield from _strangers(sweep)
+    results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
+    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
+    yield from _support(results, wanted)
+    yield from _bad(results)
+
+
+def _strangers(sweep: Sweep) -> Iterator[Finding]:
+    """Rows that are none of this sweep's, and processes that ended as their rows do not explain."""
+    if sweep.foreign:
+        text = f"{len(sweep.foreign)} rows are of another device, the first of {sweep.foreign[0]!r}"
+        yield Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text)
+    if sweep.surplus:
+        text = f"{len(sweep.surplus)} cases were not expected, the first is {sweep.surplus[0]}"
+        yield Finding(FindingKind.SURPLUS_CASE, Blame.LAB, text, sweep.surplus[0])
+    for status in sweep.unexplained[:TOLD]:
+        text = f"test-backend-ops ended with {status}; its rows do not explain that"
+        yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text)
+
+
+def _breadth(
+    results: Sequence[CaseResult], wanted: Sequence[ListedCase], ops: Sequence[str], min_cases: int, *, stopped: bool
+) -> Iterator[Finding]:
+    """Too little was run, or nothing of it is supported."""
+    if not results:
+        if not stopped:
+            yield Finding(FindingKind.NO_CASES, Blame.PRODUCT, "test-backend-ops ran none of the cases")
+        return
+    if all(result.outcome is Outcome.UNSUPPORTED for result in results):
+        yield Finding(FindingKind.ALL_UNSUPPORTED, Blame.PRODUCT, f"all of {len(results)} cases are unsupported")
+    if len(results) < min_cases and not stopped:
+        yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, f"{len(results)} cases ran, at least {min_cases} were asked for")
+    listed = {one.op for one in wanted}
+    for op in ops:
+        if op not in listed:
+            yield Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; the patterns leave none of it")
+
+
+def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase]) -> Iterator[Finding]:
+    """Cases that the remote device refuses and the host's own library does not, and the other way round."""
+    native = {one.case: one.supported for one in wanted}
+    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and not one.message]
+    if refused:
+        text = f"{len(refused)} cases that the host's own library supports are unsupported: {', '.join(refused[:TOLD])}"
+        yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, refused[0])
+    claimed = [one.case for one in results if one.outcome in {Outcome.PASS, Outcome.FAIL} and not native[one.case]]
+    if claimed:
+        text = f"{len(claimed)} cases that the host's own library does not support are claimed: {', '.join(claimed[:TOLD])}"
+        yield Finding(FindingKind.CLAIMED_SUPPORT, Blame.PRODUCT, text, claimed[0])
+
+
+def _bad(results: Iterable[CaseResult]) -> Iterator[Finding]:
+    """One finding for every case that failed or was lost."""
+    for result in results:
+        if result.outcome.blame is not None:
+            what = "" if result.outcome is Outcome.FAIL else f"{result.outcome}: "
+            yield Finding(FindingKind.CASE_FAILED, result.outcome.blame, f"{result.case}: {what}{result.message}", result.case)

@@ -1,0 +1,350 @@
+"""``test-backend-ops`` in any mode: batches of cases, each in a process of its own, several at once, none of them run twice.
+
+A process that crashes, hangs or loses its worker costs the case that it was at, which is told in its class; another process
+goes on behind it. A run that was cut off is taken up where it was: what has a result keeps it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.writer import CheckWriter, Measure
+from lab.deadline import Deadline
+from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.host.native import CASE_LISTER
+from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
+from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
+from lab.ops.upstream_judge import Sweep, findings_of
+from lab.ops.upstream_stream import BatchStream
+from lab.scenario.checks.ops import explained, prove_libraries
+from lab.scenario.checks.watch import Watch, watched
+from lab.scenario.evidence import crash_blame, crash_outcome
+from lab.scenario.expected_cases import left_out, run_again, skip
+from lab.scenario.guest_programs import Observation
+from lab.scenario.model_checks import Check
+from lab.scenario.model_upstream import UpstreamCheck
+from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.stage import Stage
+
+LISTER = f"{GUEST_FOLDER}/{CASE_LISTER}"
+LISTING_S = 300.0
+KILL_S = 10.0
+SIGNALLED = 128
+KILLED = "SIGKILL comes from the guest's kernel when memory is short"
+NEVER_STARTED = 3
+"""So many processes in a row that end before their first case end the check: nothing will come of another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What ended a process before its last case. ``outcome``: the class of the case that it was at; None if it was not to blame."""
+
+    outcome: Outcome | None
+    why: str
+
+
+@dataclass(slots=True)
+class UpstreamRun:
+    """A run of the check as far as it got. May be used from several threads.
+
+    Attributes:
+        listed: every case of the program in that mode.
+        wanted: those that the check chose.
+        queue: batches that no process has taken yet.
+    """
+
+    check: UpstreamCheck
+    device: str
+    listed: tuple[ListedCase, ...]
+    wanted: tuple[ListedCase, ...]
+    writer: CheckWriter
+    sweep: Sweep
+    queue: deque[Batch] = field(default_factory=deque)
+    running: list[BatchStream] = field(default_factory=list)
+    processes: int = 0
+    cuts: int = 0
+    stillborn: int = 0
+    stopped: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def plan(self) -> None:
+        """Cut what has no result into batches."""
+        left = {one.case for one in self.wanted} - set(self.sweep.results)
+        self.queue = deque(batches(self.listed, left, self.check.batch))
+
+    def take(self) -> tuple[int, BatchStream] | None:
+        """The number of a process and the stream for it, which has the next batch; None when there is none or all is to stop."""
+        with self.lock:
+            if self.stopped or not self.queue:
+                return None
+            self.processes += 1
+            stream = BatchStream(self.check.mode, self.device, self.queue.popleft(), self.sweep.results.keys(), self.result)
+            self.running.append(stream)
+            return self.processes, stream
+
+    def result(self, result: CaseResult, measure: Measure | None = None) -> None:
+        """A case has ended."""
+        with self.lock:
+            self.sweep.add(result)
+            self.writer.case(result)
+            if measure is not None:
+                self.writer.measure(result, measure)
+
+    def ended(self, stream: BatchStream, status: int) -> None:
+        """A process ended by itself: its status has to go with its rows."""
+        with self.lock:
+            self.sweep.take(stream.foreign, stream.surplus)
+            if status != (1 if stream.failed else 0):
+                self.sweep.unexplained.append(f"status {status}; it said: {' / '.join(stream.remarks[-2:])}")
+
+    def cut(self, stream: BatchStream, cut: Cut) -> None:
+        """A process ended early: the case that it was at is lost, the others go to another process."""
+        with self.lock:
+            self.sweep.take(stream.foreign, stream.surplus)
+            self.sweep.cuts.append(cut.why)
+            self.cuts += 1
+            self.stillborn = 0 if stream.started else self.stillborn + 1
+            case = stream.running()
+            if cut.outcome is not None and stream.started and case is not None:
+                self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
+            left = [one.case for one in stream.batch.cases if one.case not in self.sweep.results]
+            self.queue.extendleft(reversed(batches(self.listed, left, self.check.batch)))
+            if self.cuts > self.check.restarts:
+                self.stop(f"{self.cuts} processes ended early, {self.check.restarts} may; the last one: {cut.why}")
+            elif self.stillborn >= NEVER_STARTED:
+                self.stop(f"{self.stillborn} processes in a row ended before their first case; the last one: {cut.why}")
+
+    def stop(self, why: str, blame: Blame = Blame.PRODUCT) -> None:
+        """Start no further process. The first reason is told."""
+        with self.lock:
+            if not self.stopped:
+                self.stopped = True
+                self.sweep.stopped, self.sweep.blame = why, blame
+
+    def tell(self, onlooker: Onlooker) -> None:
+        """A result has come; one thread at a time tells of it."""
+        with self.lock:
+            onlooker.count(len(self.sweep.results), len(self.wanted), self.sweep.bad)
+            onlooker.stream()
+
+    @property
+    def new(self) -> int:
+        """How many results are of this run, and not of an earlier one."""
+        return len(self.sweep.results) - self.sweep.kept
+
+    @property
+    def computes(self) -> bool:
+        """Whether tensors travel."""
+        return self.check.mode is not Mode.SUPPORT
+
+    def tell_findings(self) -> None:
+        """Write down everything wrong with it."""
+        for finding in findings_of(self.sweep, self.wanted, ops=self.check.ops, min_cases=self.check.min_cases):
+            self.writer.finding(finding)
+
+
+@dataclass(frozen=True, slots=True)
+class Onlooker:
+    """Who looks on.
+
+    Attributes:
+        observe: the processes of the moment at which a program has loaded its backends.
+        count: so many cases have a result, of so many, so many of them a bad one.
+        stream: writes down the calls made since.
+    """
+
+    observe: Callable[[int], Observation]
+    count: Callable[[int, int, int], None]
+    stream: Callable[[], None]
+
+
+def check_name(check: Check, before: Sequence[UpstreamCheck]) -> str:
+    """``upstream-test``, with a number behind it for another one of the same mode: kept results and expectations go by it.
+
+    The name of any other check is its kind.
+    """
+    if not isinstance(check, UpstreamCheck):
+        return check.kind
+    same = sum(one.mode is check.mode for one in before)
+    return f"{check.kind}-{check.mode}" + (f" {same + 1}" if same else "")
+
+
+def sweep(
+    stage: Stage,
+    check: UpstreamCheck,
+    writer: CheckWriter,
+    onlooker: Onlooker,
+    deadline: Deadline,
+    *,
+    kept: Sequence[CaseResult],
+    runs: list[UpstreamRun],
+) -> None:
+    """Run all of a check's cases that have no result yet, and flaky ones again.
+
+    ``kept`` are results of an earlier run that this one goes on with; the run is in ``runs`` before its first process starts.
+    """
+    writer.keep(kept)
+    run = prepared_upstream(stage, check, writer, kept, deadline)
+    if run is None:
+        return
+    runs.append(run)
+    run_upstream(stage, run, onlooker, deadline)
+
+    def again(cases: Sequence[str], _attempt: int) -> None:
+        wanted = tuple(one for one in run.wanted if one.case in set(cases))
+        extra = UpstreamRun(check, run.device, run.listed, wanted, writer, Sweep())
+        extra.plan()
+        run_upstream(stage, extra, onlooker, deadline)
+        run.cuts += extra.cuts
+
+    if not run.stopped:
+        run_again(writer, again)
+
+
+def prepared_upstream(
+    stage: Stage, check: UpstreamCheck, writer: CheckWriter, kept: Sequence[CaseResult], deadline: Deadline
+) -> UpstreamRun | None:
+    """Everything there is before a process starts; None, with the findings written, when it would prove nothing."""
+    refusals = refused_devices(stage.listing.devices)
+    device = remote_device(stage.listing.devices)
+    for finding in refusals:
+        writer.finding(explained(finding, stage))
+    if refusals or device is None:
+        return None
+    listed = upstream_cases(stage, check.mode, device.name, deadline)
+    chosen = chosen_cases(listed, check.ops, check.patterns)
+    skipped = frozenset(left_out(writer, [one.case for one in chosen]))
+    for case in sorted(skipped):
+        skip(writer, case)
+    wanted = tuple(one for one in chosen if one.case not in skipped)
+    if not wanted:
+        what = ", ".join(check.ops) or "every operation"
+        writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, f"test-backend-ops {check.mode} has no such case of {what}"))
+        return None
+    run = UpstreamRun(check, device.name, listed, wanted, writer, Sweep.of(kept))
+    run.plan()
+    return run
+
+
+def upstream_cases(stage: Stage, mode: Mode, device: str, deadline: Deadline) -> tuple[ListedCase, ...]:
+    """Every case of a mode, and what the host's own library says of each.
+
+    Natively in the host root when its ggml is the guest's (a second), else in the guest and of the remote device.
+    """
+    native = Listed(mode, device.removeprefix(NAME_PREFIX))
+    listed = stage.platform.native_listing(native, stage.host_variables, stage.ingredients, deadline)
+    if listed is not None:
+        return listed
+    stage.guest.ssh.put(stage.ingredients.case_lister, LISTER)
+    lines: list[str] = []
+    command = guest_command(Listed(mode, device).argv(), {**stage.guest_variables, "LD_PRELOAD": LISTER})
+    stage.guest.ssh.stream(command, lines.append, deadline.narrowed(LISTING_S))
+    return listed_cases(mode, lines)
+
+
+def run_upstream(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadline) -> None:
+    """Run what has no result yet. What ends processes, guest or time is in ``run`` and raises nothing.
+
+    Raises:
+        KeyboardInterrupt: the lab is to end; the processes were killed.
+    """
+    limit = deadline.narrowed(run.check.deadline_s)
+    shards = min(run.check.shards, len(run.queue)) or 1
+    with ThreadPoolExecutor(shards) as pool:
+        working = [pool.submit(_shard, stage, run, onlooker, limit) for _ in range(shards)]
+        try:
+            for one in working:
+                one.result()
+        except BaseException:
+            run.stop("the lab was interrupted", Blame.LAB)
+            for stream in tuple(run.running):
+                _kill(stage, stream.pid)
+            wait(working)
+            raise
+
+
+def _shard(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadline) -> None:
+    """One process after the other until nothing is left."""
+    while (taken := run.take()) is not None:
+        number, stream = taken
+        log = stage.logs / f"test-backend-ops-{run.check.mode}-{number}.log"
+        try:
+            _process(stage, run, stream, Writing(onlooker, log), deadline)
+        except WaitTimeout:
+            _kill(stage, stream.pid)
+            run.stop(f"the check's time was over: {run.check.deadline_s:.0f} s, or the scenario's", Blame.LAB)
+        except GuestLost as lost:
+            _lose_guest(run, stream, lost.reason)
+        finally:
+            run.running.remove(stream)
+
+
+def _lose_guest(run: UpstreamRun, stream: BatchStream, reason: str) -> None:
+    """Nothing can be run any more. A guest that somebody took away leaves the case for a resumed run."""
+    blame = crash_blame(reason)
+    run.stop(reason, blame)
+    run.cut(stream, Cut(crash_outcome(reason) if blame is Blame.PRODUCT else None, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Where what one process says goes."""
+
+    onlooker: Onlooker
+    path: Path
+
+
+def _process(stage: Stage, run: UpstreamRun, stream: BatchStream, writing: Writing, deadline: Deadline) -> None:
+    """Run one batch. Raises ``WaitTimeout`` at the deadline and ``GuestLost``."""
+    argv = mode_argv(run.check.mode, run.device, stream.batch.arguments())
+    with open(writing.path, "a", encoding="utf-8") as log:
+
+        def on_line(line: str, watch: Watch) -> None:
+            log.write(line if line.endswith("\n") else f"{line}\n")
+            log.flush()
+            before, was_started = len(stream.results), stream.started
+            stream.feed(line)
+            if stream.started and not was_started and stream.pid is not None:
+                prove_libraries(stage, writing.onlooker.observe(stream.pid), run.writer)
+                watch.sign()
+            if len(stream.results) > before:
+                watch.sign()
+                run.tell(writing.onlooker)
+            if stream.lost:
+                _kill(stage, stream.pid)
+
+        with watched(run.check.case_deadline_s, lambda: _kill(stage, stream.pid)) as watch:
+            command = guest_command(argv, stage.guest_variables)
+            status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
+    if run.stopped:
+        return
+    cut = _cut_of(run.check, stream, status, silent=watch.silent)
+    if cut is None:
+        run.ended(stream, status)
+    else:
+        run.cut(stream, cut)
+
+
+def _cut_of(check: UpstreamCheck, stream: BatchStream, status: int, *, silent: bool) -> Cut | None:
+    """What ended a process early, if something did. A status above 128 is a signal."""
+    if stream.lost:
+        return Cut(Outcome.HOST_CRASH, f"the device was lost: {stream.lost}")
+    if silent:
+        return Cut(Outcome.HANG, f"no result came for {check.case_deadline_s:.0f} s")
+    if status > SIGNALLED:
+        said = KILLED if status == SIGNALLED + 9 else " / ".join(stream.remarks[-3:])
+        return Cut(Outcome.GUEST_CRASH, f"test-backend-ops was ended by signal {status - SIGNALLED}: {said}")
+    return None
+
+
+def _kill(stage: Stage, pid: int | None) -> None:
+    if pid is not None:
+        with contextlib.suppress(GuestError):
+            stage.guest.ssh.execute(f"kill -KILL {pid}", Deadline.after(KILL_S))

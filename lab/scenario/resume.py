@@ -1,0 +1,142 @@
+"""Going on with a run that was cut off: what of its bundle is kept, and whether this run may go on with it at all.
+
+Rows are appended one by one, so whatever cut the run off (SIGKILL, a power loss) they are there but for the line that was being
+written; that one is read over. Kept are the results of checks of kind ``upstream``; the other checks are short and run again.
+A case that the lab itself lost is run again, too. The new bundle gets the kept rows, each with the name of the run that measured
+it, so it is whole by itself and can be resumed in its turn; the old one stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.reader import Bundle, read_bundle
+from lab.bundle.schema import CaseRow, ResumedRecord, VariantRecord
+from lab.bundle.writer import BundleWriter
+from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.expand import Variant
+from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
+from lab.scenario.plan import PlannedScenario
+from lab.scenario.platform import Ingredients
+
+NOT_COMPARED = frozenset({"timeout_s", "description"})
+CHECKS = "checks"
+NOT_KEPT = frozenset({Outcome.ERROR, Outcome.SKIPPED})
+UPSTREAM = "upstream-"
+"""How the names of the checks begin whose results are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """The bundle of a run that was cut off."""
+
+    bundle: Bundle
+
+    @property
+    def history(self) -> tuple[ResumedRecord, ...]:
+        """All runs that a resuming one goes on with, the first one first."""
+        record, own = self.bundle.run, [row for row in self._cases() if not row.run]
+        this = ResumedRecord(run=record.run, started=record.started, ended=record.ended, status=record.status, kept=len(own))
+        return (*record.resumed, this)
+
+    def kept(self, place: tuple[str, str], check: str) -> tuple[CaseResult, ...]:
+        """Results of one check of a variant."""
+        return tuple(result_of(row) for row in self._cases() if (row.scenario, row.variant, row.check) == (*place, check))
+
+    def carry(self, place: tuple[str, str], bundle: BundleWriter) -> None:
+        """Write the kept rows of a variant into another bundle."""
+        kept = set()
+        for row in self._cases():
+            if (row.scenario, row.variant) == place:
+                kept.add((row.check, row.case))
+                bundle.result(replace(row, run=row.run or self.bundle.run.run))
+        for measured in self.bundle.perf:
+            if (measured.scenario, measured.variant) == place and (measured.check, measured.case) in kept:
+                bundle.result(replace(measured, run=measured.run or self.bundle.run.run))
+
+    def differences(self, variant: Variant, ingredients: Ingredients) -> tuple[str, ...]:
+        """Why a run of this variant, made of these ingredients, cannot go on with it."""
+        place = (variant.scenario.name, variant.id)
+        record = next((one for one in self.bundle.run.variants if (one.name, one.variant) == place), None)
+        if record is None or not record.settings:
+            return ("it has no such variant",)
+        return (*_settings(record, variant), *self._payloads(record, ingredients), *self._built(ingredients))
+
+    def _cases(self) -> Iterator[CaseRow]:
+        """The first row of every case of a check that can be resumed, but for those that the lab lost."""
+        seen: set[tuple[str, str, str, str]] = set()
+        for row in self.bundle.cases:
+            key = (row.scenario, row.variant, row.check, row.case)
+            if row.check.startswith(UPSTREAM) and row.outcome not in NOT_KEPT and key not in seen:
+                seen.add(key)
+                yield row
+
+    def _payloads(self, record: VariantRecord, ingredients: Ingredients) -> Iterator[str]:
+        """Native files that are other ones now, by their build ids (their hashes, where a file has none)."""
+        boots = [boot for boot in self.bundle.run.boots if record.variant in boot.variants and boot.payloads]
+        if not boots and any(row.scenario == record.name and row.variant == record.variant for row in self._cases()):
+            yield "it does not tell which libraries it ran with"
+        for before in boots[-1].payloads if boots else ():
+            now = next((one.record for one in ingredients.shipment.payloads if one.role == before.role), None)
+            then, there = before.build_id or before.sha256, (now.build_id or now.sha256) if now else "none"
+            if then != there:
+                yield f"the {before.role} was {then}, here it is {there}"
+
+    def _built(self, ingredients: Ingredients) -> Iterator[str]:
+        """Host root and image."""
+        for role, key in (("host root", ingredients.root.key), ("guest image", ingredients.image.key)):
+            known = [one.key for one in self.bundle.run.built if one.role == role]
+            if known and key not in known:
+                yield f"the {role} was {', '.join(known)}, here it is {key}"
+
+
+def earlier_run(folder: Path, plan: Sequence[PlannedScenario]) -> EarlierRun:
+    """The run to go on with.
+
+    Raises:
+        ConfigError: the folder is no bundle, or nothing of the plan can be resumed.
+    """
+    bundle = read_bundle(folder)
+    checks = [check for entry in plan for variant in entry.variants for check in variant.scenario.checks]
+    if not any(isinstance(check, UpstreamCheck) for check in checks):
+        problem = ConfigProblem(
+            "--resume", "no check of this run can be resumed", "checks of kind upstream can; leave --resume out"
+        )
+        raise ConfigError(folder, [problem])
+    return EarlierRun(bundle)
+
+
+def result_of(row: CaseRow) -> CaseResult:
+    """A row as the result it was."""
+    return CaseResult(row.case, row.op, row.params, Outcome(row.outcome), row.message, row.since_previous_ms)
+
+
+def _settings(record: VariantRecord, variant: Variant) -> Iterator[str]:
+    """Settings that decide what is run and on what."""
+    before, now = (dict(_flat(_compared(json.loads(text)))) for text in (record.settings, variant.scenario.model_dump_json()))
+    for key in sorted({*before, *now}):
+        if before.get(key) != now.get(key):
+            yield f"{key} was {before.get(key)!r}, here it is {now.get(key)!r}"
+
+
+def _compared(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without those that change nothing of a result."""
+    checks = [{key: value for key, value in check.items() if key not in SETTINGS_OF_THE_WAY} for check in settings.get(CHECKS, ())]
+    return {**{key: value for key, value in settings.items() if key not in NOT_COMPARED}, CHECKS: checks}
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of a JSON value by their key path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _flat(inner, f"{path}[{index}]")
+    else:
+        yield path, value

@@ -1,0 +1,323 @@
+"""Sweeps of test-backend-ops in a guest that is played: batches, crashes, hangs, cuts, and runs that go on with another one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lab.bundle import Bundle, Outcome, read_bundle
+from lab.bundle.outcome import FindingKind
+from lab.bundle.schema import Status
+from lab.deadline import Deadline, poll
+from lab.errors import ConfigError, GuestLost
+from lab.ops.upstream_cases import ListedCase
+from lab.scenario.listener import SilentListener
+from lab.scenario.plan import Choice, planned
+from lab.scenario.resume import earlier_run
+from lab.scenario.runner import run
+from tests.scenario.fakes import HEADER_LINE, FakePlatform, Script, row
+
+SCENARIO = """\
+name = "sweep"
+timeout_s = 60
+
+[[checks]]
+kind = "upstream"
+shards = 2
+batch = 4
+deadline_s = 20
+case_deadline_s = 10
+"""
+LISTED = tuple(
+    ListedCase(f"{op}(n={number})" + ("#2" if again else ""), op, f"n={number}", supported=True)
+    for op in ("ADD", "MUL")
+    for number, again in ((1, False), (2, False), (3, False), (3, True), (4, False), (5, False))
+)
+CASES = [one.case for one in LISTED]
+KILLED = 128 + 9
+
+
+@dataclass
+class Program:
+    """Plays test-backend-ops: runs the cases that its options choose, and at some of them something happens, once."""
+
+    at: dict[str, Callable[[], int | None]] = field(default_factory=dict)
+    ran: Counter[str] = field(default_factory=Counter)
+    processes: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+        words = shlex.split(command.removesuffix("; exit $?"))
+        ops = words[words.index("-o") + 1].split(",") if "-o" in words else ["ADD", "MUL"]
+        pattern = words[words.index("-p") + 1]
+        with self.lock:
+            self.processes += 1
+        on_line(HEADER_LINE)
+        for one in LISTED:
+            if one.op in ops and re.search(pattern, one.params):
+                with self.lock:
+                    self.ran[one.text] += 1
+                    happens = self.at.pop(one.case, None)
+                status = happens() if happens is not None else None
+                if status is not None:
+                    return status
+                on_line(row(one.text))
+        return 0
+
+
+class Running:
+    """Runs the scenario, each time in a bundle of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+
+    def __call__(
+        self, program: Program, *, earlier: Bundle | None = None, text: str = SCENARIO, script: Script | None = None
+    ) -> Bundle:
+        self.count += 1
+        here = self.folder / str(self.count)
+        here.mkdir()
+        path = self.folder / "sweep.toml"
+        path.write_text(text)
+        script = script or Script()
+        script.listed, script.program = LISTED, program
+        plan = planned([path], Choice())
+        resumed = earlier_run(earlier.folder, plan) if earlier else None
+        outcome = run(
+            plan, Choice(), self.folder / "runs", SilentListener(), FakePlatform(script, here).platform(), earlier=resumed
+        )
+        return read_bundle(outcome.folder)
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    return Running(tmp_path)
+
+
+def counted_once(bundle: Bundle) -> bool:
+    return sorted(row.case for row in bundle.cases) == sorted(CASES)
+
+
+def lost(bundle: Bundle) -> dict[str, str]:
+    return {row.case: row.outcome for row in bundle.cases if row.outcome not in {Outcome.PASS, Outcome.UNSUPPORTED}}
+
+
+def test_every_case_is_run_once_in_several_processes(running: Running) -> None:
+    program = Program()
+    bundle = running(program)
+    assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
+    assert counted_once(bundle)
+    assert program.processes == 3
+    assert set(program.ran.values()) == {1, 2}
+    assert program.ran["ADD(n=3)"] == 2, "the text that is listed twice"
+    assert bundle.run.variants[0].expected_cases == bundle.run.variants[0].cases.ok == len(CASES)
+    assert {row.check for row in bundle.cases} == {"upstream-test"}
+
+
+@pytest.mark.parametrize("case", ["ADD(n=1)", "MUL(n=3)", "MUL(n=3)#2", "ADD(n=5)"])
+def test_a_crash_costs_the_case_that_was_running_and_no_other(running: Running, case: str) -> None:
+    program = Program({case: lambda: KILLED})
+    bundle = running(program)
+    assert bundle.run.status is Status.FAILED
+    assert counted_once(bundle)
+    assert lost(bundle) == {case: Outcome.GUEST_CRASH}
+    assert [row.case for row in bundle.findings] == [case]
+
+
+def test_a_crash_at_every_case_is_bounded(running: Running) -> None:
+    program = Program({case: lambda: KILLED for case in CASES})
+    bundle = running(program, text=SCENARIO + "restarts = 3\n")
+    assert len(lost(bundle)) >= 4
+    assert program.processes <= 3 + 4
+    assert FindingKind.INTERRUPTED in {row.finding for row in bundle.findings}
+    assert "processes ended early, 3 may" in bundle.findings[0].text
+
+
+def test_a_program_that_never_comes_to_a_case_is_given_up(running: Running) -> None:
+    class Stillborn(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            assert " test " in command
+            on_line("pid 7\n")
+            self.processes += 1
+            return 128 + 6
+
+    program = Stillborn()
+    bundle = running(program, text=SCENARIO.replace("shards = 2", "shards = 1"))
+    assert program.processes == 3
+    assert bundle.cases == ()
+    assert "ended before their first case" in bundle.findings[0].text
+
+
+def test_a_hang_is_ended_and_costs_one_case(running: Running) -> None:
+    script = Script()
+
+    def hang() -> int:
+        poll("a SIGKILL", lambda: any("KILL" in command for command in script.killed), Deadline.after(10))
+        return KILLED
+
+    program = Program({"MUL(n=2)": hang})
+    bundle = running(program, text=SCENARIO.replace("case_deadline_s = 10", "case_deadline_s = 0.3"), script=script)
+    assert counted_once(bundle)
+    assert lost(bundle) == {"MUL(n=2)": Outcome.HANG}
+
+
+def test_a_lost_worker_costs_one_case_and_its_process_is_ended(running: Running) -> None:
+    script = Script()
+
+    class Losing(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            self.processes += 1
+            if self.processes == 1:
+                on_line("pid 7\n")
+                on_line(HEADER_LINE)
+                on_line(row("ADD(n=1)"))
+                on_line("ggml-virtgpu: device lost: the worker is gone; every later call fails\n")
+                on_line(row("ADD(n=2)", supported="0", error="not supported"))
+                assert "kill -KILL 7" in script.killed
+                return KILLED
+            return super().__call__(command, on_line)
+
+    bundle = running(Losing(), text=SCENARIO.replace("shards = 2", "shards = 1"), script=script)
+    assert counted_once(bundle)
+    assert lost(bundle) == {"ADD(n=2)": Outcome.HOST_CRASH}
+
+
+def test_a_status_that_rows_do_not_explain_is_found(running: Running) -> None:
+    class Liar(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            super().__call__(command, on_line)
+            return 1
+
+    bundle = running(Liar())
+    assert {row.finding for row in bundle.findings} == {FindingKind.PROGRAM_FAILED}
+
+
+def lose_qemu(script: Script, reason: str) -> Callable[[], int]:
+    def step() -> int:
+        script.alive = False
+        raise GuestLost(reason)
+
+    return step
+
+
+def test_a_run_whose_qemu_was_killed_is_resumed_and_has_every_case_once(running: Running) -> None:
+    script = Script()
+    cut = running(Program({"MUL(n=1)": lose_qemu(script, "QEMU ended with exit status -9")}), script=script)
+    assert cut.run.status is Status.ERROR
+    assert 0 < len(cut.cases) < len(CASES)
+    assert lost(cut) == {}, "nobody knows whose fault it was"
+    program = Program()
+    whole = running(program, earlier=cut)
+    assert whole.run.status is Status.PASSED, [row.text for row in whole.findings]
+    assert counted_once(whole)
+    kept = [row.case for row in cut.cases]
+    assert {row.case for row in whole.cases if row.run == cut.run.run} == set(kept)
+    resumed = whole.run.resumed
+    assert [(one.run, one.status, one.kept) for one in resumed] == [(cut.run.run, Status.ERROR, len(kept))]
+    assert sum(program.ran.values()) < len(CASES)
+
+
+def test_qemu_that_died_by_itself_costs_the_cases_that_ran(running: Running) -> None:
+    script = Script()
+    bundle = running(Program({"MUL(n=1)": lose_qemu(script, "QEMU ended with exit status -11")}), script=script)
+    assert lost(bundle)["MUL(n=1)"] == Outcome.HOST_CRASH
+
+
+def killed_lab(bundle: Bundle, rows: int) -> Bundle:
+    """The bundle as SIGKILL, or a power loss, would have left it: running, some rows, the last of them torn."""
+    lines = (bundle.folder / "results.jsonl").read_text().splitlines(keepends=True)
+    cases = [at for at, line in enumerate(lines) if '"kind":"case"' in line]
+    (bundle.folder / "results.jsonl").write_text("".join(lines[: cases[rows]]) + lines[cases[rows]][:40])
+    record = json.loads((bundle.folder / "run.json").read_text())
+    record |= {"status": "running", "exit": None, "ended": None}
+    record["variants"][0]["status"] = "running"
+    (bundle.folder / "run.json").write_text(json.dumps(record))
+    return read_bundle(bundle.folder)
+
+
+def test_a_lab_that_was_killed_leaves_a_bundle_that_can_be_resumed_again_and_again(running: Running) -> None:
+    first = killed_lab(running(Program()), 5)
+    assert (first.cut_lines, len(first.cases)) == (1, 5)
+    second = killed_lab(running(Program(), earlier=first), 9)
+    program = Program()
+    third = running(program, earlier=second)
+    assert third.run.status is Status.PASSED, [row.text for row in third.findings]
+    assert counted_once(third)
+    assert [one.kept for one in third.run.resumed] == [5, 4]
+    assert [one.run for one in third.run.resumed] == [first.run.run, second.run.run]
+    measured_by = Counter(row.run for row in third.cases)
+    assert measured_by == {first.run.run: 5, second.run.run: 4, "": 3}
+    assert third.run.variants[0].cases.ok == len(CASES)
+
+
+def test_a_whole_run_has_nothing_left_to_resume(running: Running) -> None:
+    program = Program()
+    bundle = running(program, earlier=running(Program()))
+    assert program.processes == 0
+    assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
+    assert counted_once(bundle)
+
+
+def test_a_lost_case_is_kept_and_one_that_the_lab_lost_is_run_again(running: Running) -> None:
+    cut = running(Program({"ADD(n=2)": lambda: KILLED}))
+    text = (cut.folder / "results.jsonl").read_text()
+    (cut.folder / "results.jsonl").write_text(re.sub(r'("case":"MUL\(n=1\)".*?"outcome":)"pass"', r'\1"lab error"', text))
+    program = Program()
+    whole = running(program, earlier=cut)
+    assert lost(whole) == {"ADD(n=2)": Outcome.GUEST_CRASH}
+    assert set(program.ran) == {"MUL(n=1)"}
+    assert counted_once(whole)
+
+
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        (
+            lambda record: record["boots"][0]["payloads"][4].update(build_id="0123"),
+            "the ggml library was 0123, here it is id of ggml",
+        ),
+        (lambda record: record["built"][0].update(key="other"), "the host root was other, here it is rootkey"),
+        (lambda record: record["variants"][0].update(variant="another"), "it has no such variant"),
+        (lambda record: record.update(boots=[]), "it does not tell which libraries it ran with"),
+    ],
+)
+def test_a_run_made_of_something_else_is_not_gone_on_with(
+    running: Running, changed: Callable[[dict[str, object]], None], difference: str
+) -> None:
+    cut = killed_lab(running(Program()), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    changed(record)
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    program = Program()
+    refused = running(program, earlier=cut)
+    assert refused.run.status is Status.ERROR
+    assert difference in refused.findings[0].text
+    assert (program.processes, refused.cases) == (0, ())
+
+
+def test_another_selection_is_not_gone_on_with_but_other_deadlines_are(running: Running) -> None:
+    cut = killed_lab(running(Program()), 5)
+    refused = running(Program(), earlier=cut, text=SCENARIO + 'ops = ["ADD"]\n')
+    assert "checks[0].ops[0] was None, here it is 'ADD'" in refused.findings[0].text
+    other_way = (
+        SCENARIO.replace("deadline_s = 20", "deadline_s = 25").replace("shards = 2", "shards = 1").replace("batch = 4", "batch = 2")
+    )
+    assert running(Program(), earlier=cut, text=other_way).run.status is Status.PASSED
+
+
+def test_what_cannot_be_resumed_is_refused(running: Running, tmp_path: Path) -> None:
+    whole = running(Program())
+    (tmp_path / "state.toml").write_text('name = "state-only"\n[[checks]]\nkind = "state"\n')
+    with pytest.raises(ConfigError, match="no check of this run can be resumed"):
+        earlier_run(whole.folder, planned([tmp_path / "state.toml"], Choice()))
+    with pytest.raises(ConfigError, match="is no run bundle"):
+        earlier_run(tmp_path, planned([tmp_path / "sweep.toml"], Choice()))
