@@ -92,7 +92,9 @@ class When(Section):
     device: str | None = None
     """Name of the remote device."""
     capset: Annotated[Capset, Field(strict=False)] | None = None
+    """Capset that the scenario asks for."""
     data_path: Annotated[DataPath, Field(strict=False)] | None = None
+    """Data path that the scenario asks for."""
     accel: Annotated[Accel, Field(strict=False)] | None = None
     """What ran the guest: kvm or tcg."""
     image: str | None = None

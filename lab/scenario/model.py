@@ -98,7 +98,9 @@ class Guest(Section):
     kernel: str | None = None
     """Series of the kernel, as in "6.12": chooses the image of that kernel if no image is named, and is checked before booting."""
     cpus: Annotated[int, Field(ge=1, le=256)] = 2
+    """Processors of the guest."""
     memory_mib: Annotated[int, Field(ge=256, le=1 << 20)] = 2048
+    """Memory of the guest."""
     gpu: Annotated[Gpu, Field(strict=False)] = Gpu.VENUS
     """``venus``; the others are machines for faults: ``blobs`` has no Venus, ``virgl`` no blobs either, ``2d`` no capset at all."""
     window_mib: Annotated[int, Field(ge=0, le=1 << 20)] = 1024
@@ -191,6 +193,7 @@ class VariantTable(Section):
     """One of the scenario's variants by name, where a matrix would make too many: settings laid over those of the file."""
 
     name: Annotated[str, AfterValidator(word)]
+    """Its id, or the beginning of its ids where there is a matrix."""
     host: Host = Host()
     guest: Guest = Guest()
     implementation: Implementation = Implementation()

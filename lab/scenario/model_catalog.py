@@ -49,7 +49,9 @@ class CatalogCheck(CheckTable):
     """What results must be equal to, bit for bit: ``own`` is the host's ggml library itself, run natively; or ``cpu``, ``vulkan``
     or the path of another library, for a host library that is not trusted to be honest when it is run natively."""
     min_cases: Annotated[int, Field(ge=1)] = 1
+    """Fewer results than these are a finding."""
     deadline_s: Seconds = 600.0
+    """For all of it."""
     case_deadline_s: Seconds = 60.0
     """How long no result may come, the program's start included. Cases travel together, so it holds for as many as do."""
 
@@ -74,7 +76,9 @@ class SpeedCheck(CheckTable):
     at_least: Annotated[float, Field(gt=0)] = 5.0
     """How many times as many cases per second the engine must compute."""
     seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
+    """Of the data that cases compute with."""
     deadline_s: Seconds = 300.0
+    """For all of it."""
     case_deadline_s: Seconds = 60.0
     """How long no result may come, the program's start included."""
 

@@ -19,6 +19,7 @@ class StateCheck(CheckTable):
 
     kind: Literal["state"]
     deadline_s: Seconds = 60.0
+    """For all of it."""
 
     @property
     def summary(self) -> str:
@@ -31,16 +32,19 @@ class OpsCheck(CheckTable):
 
     kind: Literal["ops"]
     program: Literal["test-backend-ops"] = "test-backend-ops"
+    """The only one so far: upstream's own."""
     ops: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
     """Operations by ggml's names, as in ops = ["ADD", "MUL_MAT"]."""
     patterns: Patterns = ()
     """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1
+    """Fewer results than these are a finding."""
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
     """Threads of one process that compute cases at once, each in a context of ggml's own (``-j``)."""
     processes: Annotated[int, Field(ge=1, le=16)] = 1
     """Processes in the guest that compute all of the cases at the same time."""
     deadline_s: Seconds = 300.0
+    """For all of it."""
     case_deadline_s: Seconds = 60.0
     """How long no result may come, the program's start included."""
 
@@ -62,7 +66,9 @@ class FaultCheck(CheckTable):
 
     kind: Literal["fault"]
     fault: Annotated[Fault, Field(strict=False)]
+    """What is missing, wrong or killed."""
     deadline_s: Seconds = 90.0
+    """For all of it."""
 
     @property
     def summary(self) -> str:

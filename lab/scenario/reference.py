@@ -17,6 +17,7 @@ from lab.scenario.model_checks import CHECK_KINDS
 from lab.scenario.section import CheckThresholds
 from lab.scenario.toml_text import toml_value
 
+KIND = {"kind": "Which kind of check."}
 BEGIN, END = "<!-- keys: made by lab schema --reference -->", "<!-- end of keys -->"
 
 
@@ -44,8 +45,14 @@ def _table(title: str, model: type[BaseModel]) -> Iterator[str]:
     yield "| key | value | default | |"
     yield "|---|---|---|---|"
     for key, field in model.model_fields.items():
-        told = " ".join((field.description or "").split()).replace("``", "`")
+        told = " ".join((field.description or _of_table(field) or KIND.get(key, "")).split()).replace("``", "`")
         yield f"| `{key}` | {_type(field.annotation)} | {_default(field)} | {told} |".replace("|  |", "| |")
+
+
+def _of_table(field: FieldInfo) -> str:
+    """What the table that a key stands for says of itself."""
+    model = field.annotation
+    return model.__doc__ or "" if isinstance(model, type) and issubclass(model, BaseModel) else ""
 
 
 def _default(field: FieldInfo) -> str:

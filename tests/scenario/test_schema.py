@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from lab.cli.app import app
 from lab.cli.schema import made
 from lab.paths import SCENARIOS
+from lab.scenario.expectations import Expectation, When
 from lab.scenario.json_schema import scenario_schema
-from lab.scenario.model import Guest, Host, ScenarioFile
+from lab.scenario.model import Build, Guest, Host, ScenarioFile, Thresholds, VariantTable
 from lab.scenario.model_checks import CHECK_KINDS
+from lab.scenario.reference import _table
 
 
 @pytest.mark.parametrize("path", sorted(made()), ids=lambda path: path.name)
@@ -70,3 +73,10 @@ def test_schema_and_reference_are_printed() -> None:
     assert done.output == scenario_schema()
     assert '"Expectation"' in CliRunner().invoke(app, ["schema", "--expectations"]).output
     assert "| `memory_mib` | whole number | `2048` |" in CliRunner().invoke(app, ["schema", "--reference"]).output
+
+
+@pytest.mark.parametrize("model", [ScenarioFile, Host, Guest, Build, Thresholds, VariantTable, Expectation, When])
+def test_every_key_is_documented(model: type[BaseModel]) -> None:
+    rows = [line for line in "\n".join(_table("x", model)).splitlines() if line.startswith("| `")]
+    assert len(rows) == len(model.model_fields)
+    assert [row for row in rows if row.endswith("| |")] == []

@@ -134,7 +134,7 @@ def without_skipped(check: OpsCheck, cases: ExpectedCases, writer: CheckWriter) 
     for case in gone:
         skip(writer, case)
     never = f"(?!(?:{'|'.join(re.escape(params) for params in sorted({params_of(case) for case in gone}))})$)"
-    patterns = tuple(f"{never}(?:{pattern})" for pattern in check.patterns or (".*",))
+    patterns = (f"{never}(?:{'|'.join(check.patterns) or '.*'})",)
     left = tuple(case for case in cases.ids if case not in set(gone))
     ops = tuple(op for op in check.ops if op in {op_of(case) for case in left})
     narrowed = {"patterns": patterns, "ops": ops, "min_cases": max(1, check.min_cases - len(gone))}
