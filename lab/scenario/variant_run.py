@@ -41,7 +41,6 @@ from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.scenario.situation import situation_of
 from lab.scenario.stage import Stage
 from lab.scenario.thresholds import Measured, check_findings, variant_findings
-from lab.scenario.variant_records import device_record, mapped_records
 
 DMESG_S = 20.0
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.ops.upstream_cases import (
@@ -44,6 +44,7 @@ def run_by(batch: Batch, listed: tuple[ListedCase, ...]) -> tuple[ListedCase, ..
     return tuple(one for one in listed if one.op in ops and re.search(arguments[1], one.params))
 
 
+@settings(deadline=None)  # a busy machine is no finding
 @given(st.sets(TEXT, min_size=1), st.sets(TEXT))
 def test_every_text_inside_has_one_beginning_and_none_outside_does(inside: set[str], outside: set[str]) -> None:
     # a text that ends with $ would look like a whole one; the program's parameters have none
@@ -76,6 +77,7 @@ def test_operations_are_named_only_where_others_have_the_same_parameters() -> No
     assert {batch.ops for batch in batches(LISTED, some, 2)} == {(), ("ADD", "SUB")}
 
 
+@settings(deadline=None)  # a busy machine is no finding
 @given(st.sets(st.sampled_from([one.case for one in LISTED])), st.integers(1, 4))
 def test_any_part_of_the_cases_is_run_once_each(wanted: set[str], size: int) -> None:
     made = batches(LISTED, wanted, size)
