@@ -29,7 +29,7 @@ def slow_cases(
                 f"{case}: {took_ms:.1f} ms on the remote device, {native_ms:.3f} ms natively; "
                 f"allowed are {or_ms:g} ms, or {at_most_times:g} times as long as natively"
             )
-            yield Finding(FindingKind.SLOW, Blame.PRODUCT, text, case)
+            yield Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text, case)
 
 
 def leaking_cases(log: MemoryLog, *, at_most_kib: float, process: str) -> Iterator[Finding]:

@@ -57,9 +57,12 @@ class GuestAgent:
         """Put the program into the guest."""
         self._put(agent_parcel(), PARCEL, deadline)
 
-    def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline) -> AgentStream:
-        """Run cases, so many together at most; what ends the program is no error here, what ends the guest is."""
-        return self._run(cases, ("--batch", str(batch)), deadline, self.on_row)
+    def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline, *, hold: bool = False) -> AgentStream:
+        """Run cases, so many together at most; what ends the program is no error here, what ends the guest is.
+
+        With ``hold`` the program stays after its last line until it gets SIGTERM.
+        """
+        return self._run(cases, ("--batch", str(batch), *(("--hold",) if hold else ())), deadline, self.on_row)
 
     def fetched(self, cases: Sequence[str], folder: Path, deadline: Deadline) -> Files:
         """Run cases again and copy their results into ``folder``."""

@@ -26,6 +26,9 @@ LIBRARY_PATH = "LD_LIBRARY_PATH"
 RENDER_SERVER = "RENDER_SERVER_EXEC_PATH"
 HOST_CALL_LOG = "VIRGL_APIR_CALL_LOG"
 TRACE = "VIRGL_APIR_TRACE"
+LIAR_LIBRARY = "GGML_LIAR_LIBRARY"
+LIES = "GGML_LIAR"
+HONEST = "honest"
 
 USE_APIR_CAPSET = "GGML_REMOTING_USE_APIR_CAPSET"
 BACKEND_PATH = "GGML_BACKEND_PATH"
@@ -68,6 +71,8 @@ def host_environment(
         GGML_THREADS: str(scenario.host.threads or processor_count()),
         HOST_CALL_LOG: str(logs / "calls"),
     }
+    if shipment.wrapped_library is not None:
+        variables |= {LIAR_LIBRARY: shipment.wrapped_library.inside, LIES: HONEST}
     if scenario.host.trace:
         variables[TRACE] = str(logs / "traces")
     if scenario.host.ggml_library == "vulkan" and software_vulkan:

@@ -24,7 +24,7 @@ from lab.scenario.section import (
     Seconds,
     Section,
     found_library,
-    known_ggml_library,
+    known_host_library,
     known_image,
     known_virglrenderer,
     word,
@@ -78,8 +78,9 @@ class Host(Section):
     """``auto``: the host root's, with our component preloaded into QEMU if it has none built in. ``preload``: always with ours.
     ``plain``: as it is, nothing preloaded. A path (file, or folder with one): one that has APIR built in, in the place of the
     root's."""
-    ggml_library: Annotated[str, AfterValidator(known_ggml_library)] = "cpu"
-    """``cpu`` (the best variant for this processor, by its own score), ``vulkan``, or a path."""
+    ggml_library: Annotated[str, AfterValidator(known_host_library)] = "cpu"
+    """``cpu`` (the best variant for this processor, by its own score), ``vulkan``, a path, or ``liar``: a library of ours that
+    wraps ``cpu`` and lies about its results as a check of kind ``lie``, or the variable ``GGML_LIAR``, tells it."""
     ggml_registration: str | None = None
     """Symbol that the library registers itself by; ``ggml_backend_init`` if absent."""
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None

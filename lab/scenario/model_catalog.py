@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from lab.ops.case import BadCaseId
 from lab.ops.catalog import case_named
-from lab.scenario.section import CheckTable, Patterns, Seconds, Words, known_ggml_library
+from lab.scenario.section import CheckTable, Patterns, Seconds, Section, Words, known_ggml_library
 
 OWN = "own"
 
@@ -27,6 +27,19 @@ def known_cases(cases: tuple[str, ...]) -> tuple[str, ...]:
         except BadCaseId as error:
             raise PydanticCustomError("no_case", "{why}", {"why": error.message}) from error
     return cases
+
+
+class Cost(Section):
+    """What right results may cost. For it the cases are computed again one after the other, each alone and several times."""
+
+    runs: Annotated[int, Field(ge=3, le=1000)] = 8
+    """How often each case is computed; its quickest run counts."""
+    times_native: Annotated[float, Field(gt=0)] = 100.0
+    """See ``or_ms``."""
+    or_ms: Annotated[float, Field(gt=0)] = 250.0
+    """A case is slow when it takes longer than this, and longer than ``times_native`` what it takes natively."""
+    worker_kib: Annotated[float, Field(gt=0)] = 64.0
+    """How much memory a run of a case may leave in the host's worker process."""
 
 
 class CatalogCheck(CheckTable):
@@ -50,6 +63,8 @@ class CatalogCheck(CheckTable):
     or the path of another library, for a host library that is not trusted to be honest when it is run natively."""
     min_cases: Annotated[int, Field(ge=1)] = 1
     """Fewer results than these are a finding."""
+    cost: Cost | None = None
+    """Bounds of time and memory; nothing is measured for them if absent."""
     deadline_s: Seconds = 600.0
     """For all of it."""
     case_deadline_s: Seconds = 60.0

@@ -6,12 +6,13 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, Field
 
+from lab.bundle.outcome import FindingKind, Outcome
 from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_upstream import UpstreamCheck
-from lab.scenario.section import CheckTable, Patterns, Seconds
+from lab.scenario.section import CheckTable, Patterns, Seconds, Section
 
 
 class StateCheck(CheckTable):
@@ -76,7 +77,42 @@ class FaultCheck(CheckTable):
         return f"fault: {self.fault}"
 
 
-AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck
+class Caught(Section):
+    """A case that has to be reported."""
+
+    case: str
+    """Its id, as the judge writes it."""
+    outcome: Annotated[Outcome, Field(strict=False)] = Outcome.FAIL
+    """How it has to end."""
+    says: str = ""
+    """Regular expression that must be found in what is said of it, its finding included."""
+    finding: Annotated[FindingKind, Field(strict=False)] | None = None
+    """Kind of a finding that has to name it."""
+
+
+class LieCheck(CheckTable):
+    """The host's ggml library, the liar, lies: another check must report the cases that are lied about, and no others."""
+
+    kind: Literal["lie"]
+    lies: Annotated[str, Field(min_length=1)]
+    """What the liar is told: ``honest``, or lies such as ``flip:op=ADD,bit=0; deny:op=ROPE`` (backend_impl/liar/lies.hpp)."""
+    judge: Annotated[CatalogCheck | OpsCheck, Field(discriminator="kind")]
+    """The check that has to catch it."""
+    caught: Annotated[tuple[Caught, ...], Field(strict=False)] = ()
+    """Everything that it must report; nothing for the honest liar."""
+
+    @property
+    def deadline_s(self) -> float:
+        """That of the check which judges."""
+        return self.judge.deadline_s
+
+    @property
+    def summary(self) -> str:
+        """The check in a line."""
+        return f"lie: {self.lies}"
+
+
+AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck | LieCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
 Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {

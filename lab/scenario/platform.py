@@ -21,6 +21,7 @@ from lab.image import GuestImage
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.ops.upstream_cases import Listed, ListedCase
+from lab.scenario.lies import LiesFile
 from lab.scenario.model import Scenario
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import Shipment
@@ -142,6 +143,7 @@ class BootPlan:
     logs: Path
     deadline: Deadline
     switches: Switches | None = None
+    lies: LiesFile | None = None
 
 
 NativeListing = Callable[

@@ -24,6 +24,8 @@ from lab.scenario.environment import host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import ship_programs
+from lab.scenario.lies import FILE as LIES_FILE
+from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
 from lab.scenario.listener import RunListener
 from lab.scenario.model import Capset
 from lab.scenario.model_checks import FaultCheck
@@ -159,6 +161,7 @@ class Runner:
         try:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(laid(plan.switches))
+                stack.enter_context(laid_lies(plan.lies))
                 with self.listener.step(f"booting a guest for {', '.join(one.id for one in variants)}"):
                     guest = stack.enter_context(self.platform.boot(plan))
                     self.book.boot(booted_record(boot_record(variants, plan), guest), number)
@@ -244,6 +247,8 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
     )
     switches = Switches.of(variables, logs) if any(switched(variant.scenario) for variant in variants) else None
     variables |= switches.variables if switches else {}
+    lies = LiesFile(logs / LIES_FILE) if any(lies_are_told(variant.scenario) for variant in variants) else None
+    variables |= lies.variables if lies else {}
     return BootPlan(
         scenario=scenario,
         ingredients=ingredients,
@@ -254,6 +259,7 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         logs=logs,
         deadline=Deadline.after(scenario.timeout_s),
         switches=switches,
+        lies=lies,
     )
 
 

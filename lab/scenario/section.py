@@ -14,8 +14,9 @@ from lab.scenario.problem import meant
 
 BUILTIN = "builtin"
 HOST_LIBRARIES = ("cpu", "vulkan")
+LIAR = "liar"
 VIRGLRENDERER_WORDS = ("auto", "preload", "plain")
-LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES, *VIRGLRENDERER_WORDS)
+LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES, LIAR, *VIRGLRENDERER_WORDS)
 """What may stand where otherwise a path does."""
 PATH_HINT = 'a path, relative to the scenario file; "builtin" is ours'
 LIBRARY_HINT = f"{', '.join(HOST_LIBRARIES)} or the path of a ggml backend library"
@@ -85,6 +86,11 @@ def known_ggml_library(value: str, info: ValidationInfo) -> str:
     if not value:
         raise PydanticCustomError("no_library", "a host ggml library is needed", {"hint": LIBRARY_HINT})
     return value if value in HOST_LIBRARIES else existing_file(value, info, LIBRARY_HINT)
+
+
+def known_host_library(value: str, info: ValidationInfo) -> str:
+    """``liar``, or any other ggml library."""
+    return value if value == LIAR else known_ggml_library(value, info)
 
 
 def word(name: str) -> str:

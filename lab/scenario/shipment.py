@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import ggml
@@ -18,13 +18,16 @@ from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
 from lab.scenario.model import Build, Scenario
-from lab.scenario.section import BUILTIN, VIRGLRENDERER_WORDS
+from lab.scenario.model_checks import LieCheck
+from lab.scenario.section import BUILTIN, LIAR, VIRGLRENDERER_WORDS
 
 BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
 DEFAULT_REGISTRATION = "ggml_backend_init"
 GUEST_FOLDER = "/run/virtgpu-lab"
 GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
 SCORES_S = 60.0
+WRAPPED = "cpu"
+"""What the liar wraps."""
 SONAME = "libvirglrenderer.so.1"
 SERVER = "virgl_render_server"
 SERVER_PLACES = (".", "../libexec", "../../libexec", "../server", "server")
@@ -60,7 +63,7 @@ class Shipment:
     """All native files of a boot. ``registration`` is the symbol that the ggml library registers itself by.
 
     ``built_in``: the host root's virglrenderer has the APIR component. It is the component then, and virglrenderer's render server
-    is the worker: both are configured, nothing is preloaded.
+    is the worker: both are configured, nothing is preloaded. ``wrapped_library`` is there when the ggml library is the liar.
     """
 
     guest_library: Payload
@@ -70,22 +73,35 @@ class Shipment:
     ggml_library: Payload
     registration: str
     built_in: bool = False
+    wrapped_library: Payload | None = None
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
         """All of them."""
-        return (self.guest_library, self.host_library, self.component, self.worker, self.ggml_library)
+        return (self.guest_library, self.host_library, self.component, *self.of_worker)
+
+    @property
+    def of_worker(self) -> tuple[Payload, ...]:
+        """What a worker that serves a context has mapped."""
+        wrapped = () if self.wrapped_library is None else (self.wrapped_library,)
+        return (self.worker, self.host_library, self.ggml_library, *wrapped)
 
 
 def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadline: Deadline) -> Shipment:
     """Choose the files a scenario asks for and refuse what cannot work, before anything is booted.
 
     Raises:
-        ConfigError: the ggml library lacks the registration symbol, or a library is another build than the scenario names.
+        ConfigError: the ggml library lacks the registration symbol, or is to lie and is not the liar; or a library is another
+            build than the scenario names.
         BuildError: a file is no ELF file.
     """
     chosen = scenario.implementation
-    library = ggml_library(scenario.host.ggml_library, root, deadline)
+    lying = scenario.host.ggml_library == LIAR
+    if not lying and any(isinstance(check, LieCheck) for check in scenario.checks):
+        problem = ConfigProblem("host.ggml_library", "a lie needs the liar", f'say ggml_library = "{LIAR}"')
+        raise ConfigError(f"scenario {scenario.name}", [problem])
+    library = Payload.of("ggml library", native.liar) if lying else ggml_library(scenario.host.ggml_library, root, deadline)
+    wrapped = replace(ggml_library(WRAPPED, root, deadline), role="wrapped ggml library") if lying else None
     registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION
     require_registration(library, registration, scenario)
     component, worker, built_in = component_files(scenario, root, native)
@@ -97,6 +113,7 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
         ggml_library=library,
         registration=registration,
         built_in=built_in,
+        wrapped_library=wrapped,
     )
     require_builds(shipped, scenario)
     return shipped

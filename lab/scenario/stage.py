@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import Listing
+from lab.scenario.lies import LiesFile
 from lab.scenario.platform import Guest, Ingredients, Platform
 from lab.scenario.switches import Switches
 
@@ -21,6 +22,7 @@ class Stage:
         listing: ggml's registry in the guest, and the processes while it was listed.
         logs: the variant's own folder in the bundle.
         switches: library paths of the host that may be led elsewhere.
+        lies: what the liar is told.
     """
 
     variant: Variant
@@ -32,3 +34,4 @@ class Stage:
     listing: Listing
     logs: Path
     switches: Switches | None = None
+    lies: LiesFile | None = None

@@ -22,7 +22,7 @@ from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import bench, catalog, catalog_agent, fault, ops, speed, state, upstream, way
+from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, ops, speed, state, upstream, way
 from lab.scenario.environment import guest_environment
 from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
@@ -32,7 +32,7 @@ from lab.scenario.guest_programs import Listing, Observation, guest_process, lis
 from lab.scenario.listener import RunListener
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
-from lab.scenario.model_checks import Check, FaultCheck, OpsCheck, StateCheck
+from lab.scenario.model_checks import Check, FaultCheck, LieCheck, OpsCheck, StateCheck
 from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.platform import BootPlan, Guest, Platform
 from lab.scenario.resume import EarlierRun
@@ -132,6 +132,7 @@ class VariantRun:
             self.listing,
             here.logs,
             here.plan.switches,
+            here.plan.lies,
         )
         for check in scenario.checks:
             before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))
@@ -150,6 +151,10 @@ class VariantRun:
                 fault.check_fault(stage, check, writer, deadline)
         elif isinstance(check, CatalogCheck):
             self._catalog(stage, check, writer, collector)
+        elif isinstance(check, LieCheck):
+            with here.listener.step(check.summary):
+                eyes = ops.Eyes(self._observe, collector.stream)
+                lie.check_lie(stage, check, writer, lie.Witness(here.bundle, *here.place, check.kind), eyes=eyes, deadline=deadline)
         elif isinstance(check, SpeedCheck):
             self._speed(stage, check, writer, collector)
         elif isinstance(check, StateCheck):
@@ -254,7 +259,7 @@ class VariantRun:
                 self.here.guest.collect_dmesg(self.here.logs / "dmesg.log", Deadline.after(DMESG_S))
         joined = collector.joined(self.here.guest if alive else None, self.here.guest_calls)
         self.calls = calls.calls_record(joined)
-        broken = any(isinstance(check, FaultCheck) for check in self.here.variant.scenario.checks)
+        broken = any(isinstance(check, FaultCheck | LieCheck) for check in self.here.variant.scenario.checks)
         lost = () if broken else tuple(calls.losses(joined))
         self._judge_ops(collector.last_call(), lost)
         for sweep in self.upstream_runs:

@@ -47,7 +47,7 @@ def test_slow_operation_is_found_and_no_other(trial: Trial, known: Known) -> Non
     verdict = trial.verdict("slow:op=MUL_MAT,ms=300", CASES, known, batch=1)
     assert verdict.failed == set()
     (finding,) = slow(verdict)
-    assert (finding.kind, finding.case) == (FindingKind.SLOW, "MUL_MAT(n=4)")
+    assert (finding.kind, finding.case) == (FindingKind.TOO_SLOW, "MUL_MAT(n=4)")
     assert "allowed are 100 ms" in finding.text
 
 

@@ -53,5 +53,5 @@ def test_slow_is_what_is_beyond_both_bounds() -> None:
     native = rows(quick=0.01, heavy=40, slow=1, unheard=1)
     remote = {**rows(quick=90, heavy=900, slow=101, new=9000), "unheard": AgentRow("unheard", UNSUPPORTED, duration_ns=MS * 900)}
     (finding,) = slow_cases(native, remote, at_most_times=50, or_ms=100)
-    assert (finding.kind, finding.case) == (FindingKind.SLOW, "slow")
+    assert (finding.kind, finding.case) == (FindingKind.TOO_SLOW, "slow")
     assert finding.text.startswith("slow: 101.0 ms on the remote device, 1.000 ms natively; allowed are 100 ms")

@@ -8,6 +8,7 @@ PATH --threads N`` on the host on a backend library itself. Lines, in this order
   for an error; with ``at`` and ``outputs`` (type, sizes, bytes each) where values are appended to ``--values``.
 * ``{"end": {"cases", "batches", "seconds"}}``. Without it the program was cut off: the first case without a line, or one that
   would have travelled with it, is where. ``--batch 1`` tells which.
+  With ``--hold`` the program stays behind it, with its libraries mapped, until SIGTERM: so it can be looked at.
 * ``{"lost": text}`` in its place when the device computes nothing any more. The program stays for some seconds then, so that
   whoever reads the line can see what became of the other side while this one lives.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -34,6 +36,7 @@ from lab.ops.engine import BATCH_CASES, DeviceLost, Engine, Result, ordered
 STATUS_REFUSED = 2
 STATUS_LOST = 3
 STAYS_S = 3.0
+HOLDS_S = 60.0
 
 
 def tell(line: dict[str, Any]) -> None:
@@ -71,6 +74,8 @@ def chosen_device(ggml: Ggml, arguments: argparse.Namespace) -> OpenDevice:
 def run(arguments: argparse.Namespace) -> int:
     """Compute the cases of the file."""
     started = time.monotonic()
+    if arguments.hold:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     ids = Path(arguments.cases).read_text(encoding="utf-8").split("\n")
     cases = ordered(case_named(text) for text in ids if text)
     ggml = loaded_ggml()
@@ -85,7 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
         count = 0
         for count, result in enumerate(engine.run(cases), 1):  # noqa: B007 - counted for the last line
             tell(row_of(result, values))
-    tell({"end": {"cases": count, "batches": engine.batches, "seconds": round(time.monotonic() - started, 3)}})
+        tell({"end": {"cases": count, "batches": engine.batches, "seconds": round(time.monotonic() - started, 3)}})
+        if arguments.hold:
+            signal.sigtimedwait({signal.SIGTERM}, HOLDS_S)
     return 0
 
 
@@ -101,6 +108,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", required=True)
     parser.add_argument("--values")
     parser.add_argument("--batch", type=int, default=BATCH_CASES)
+    parser.add_argument("--hold", action="store_true", help="stay at the end until SIGTERM")
     try:
         return run(parser.parse_args(words))
     except DeviceLost as error:

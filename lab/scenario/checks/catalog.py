@@ -52,6 +52,7 @@ class CatalogRun:
     rows: dict[str, AgentRow] = field(default_factory=dict)
     results: dict[str, CaseResult] = field(default_factory=dict)
     unexplained: list[Finding] = field(default_factory=list)
+    costs: tuple[Finding, ...] = ()
     refusals: tuple[Finding, ...] = ()
     ending: Cut | None = INTERRUPTED
     blame: Blame | None = None
@@ -103,6 +104,7 @@ class CatalogRun:
             return
         yield from self._ending(last_call)
         yield from self.unexplained
+        yield from self.costs
         support = self._lost_support()
         yield from support.values()
         for result in self.results.values():

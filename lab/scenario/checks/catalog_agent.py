@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.deadline import Deadline
-from lab.errors import GuestError, GuestLost, LabError, WaitTimeout
+from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
 from lab.ops.agent_rows import AgentFailed, AgentRow, AgentStream, Cut, all_rows, in_order
 from lab.ops.native import Files
 from lab.ops.remote import GuestAgent
@@ -23,6 +23,7 @@ from lab.ops.session import Fetched, Host, Reference, fetched_where_bits_differ
 from lab.ops.upstream import REGISTRY
 from lab.ops.verdict import refused_reference
 from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.catalog_cost import cost_findings
 from lab.scenario.checks.ops import SIGNALLED, Eyes, prove_libraries
 from lab.scenario.checks.state import Fact, tell
 from lab.scenario.checks.watch import Watch, watched
@@ -65,6 +66,8 @@ def run_catalog(stage: Stage, run: CatalogRun, host: Host, eyes: Eyes, deadline:
         starts = Starts(stage, run, reference, eyes, log.write, deadline.narrowed(run.check.deadline_s))
         try:
             starts.run(host)
+            if run.check.cost is not None:
+                run.costs = tuple(cost_findings(run, run.check.cost, starts))
             run.ending = None
         except DeviceRefused as refused:
             run.refusals = refused.findings
@@ -97,6 +100,7 @@ class Starts:
     _workers: frozenset[int] = frozenset()
     _watch: Watch | None = None
     _lost: Cut | None = None
+    _held: bool = False
 
     def run(self, host: Host) -> None:
         """Every case, then those again whose results have to be fetched."""
@@ -111,14 +115,34 @@ class Starts:
             if row.case not in run.rows:
                 run.take(row)
         run.tell_rest(self._fetched(agent, host))
+        if not self.proved:
+            text = "no start of the program lived long enough to prove which libraries computed"
+            run.unexplained.append(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
 
     def _attempt(self, agent: GuestAgent, cases: Sequence[str], batch: int) -> AgentStream:
         """One start, to its end whatever that is; a start that was cut off says why."""
         with self._watched():
-            stream = agent.attempt(cases, batch, self.deadline)
+            self._held = not self.proved
+            stream = agent.attempt(cases, batch, self.deadline, hold=self._held)
             if not stream.ended:
                 stream.cut = self.cut = self._cause(stream)
         return stream
+
+    def alone(self, cases: Sequence[str], on_row: Callable[[AgentRow], None]) -> AgentStream:
+        """Run cases once more, each alone. ``on_row`` is told every row as it comes."""
+
+        def row(one: AgentRow) -> None:
+            self._sign()
+            on_row(one)
+
+        variables, seed = self.stage.guest_variables, self.checked.check.seed
+        agent = GuestAgent(self.stage.guest.ssh, GUEST_FOLDER, self.checked.device, seed, variables, row, self._line)
+        return self._attempt(agent, cases, 1)
+
+    @property
+    def workers(self) -> frozenset[int]:
+        """Processes on the host that serve the start that is running."""
+        return self._workers
 
     def _fetched(self, agent: GuestAgent, host: Host) -> Fetched:
         """Results with other bits. A device that does not get through them again leaves them unjudged, which fails them."""
@@ -158,6 +182,9 @@ class Starts:
             self._sign()
         if stream.lost and self._lost is None:
             self._lost = self._loss(stream)
+        if stream.ended and self._held:
+            self._held = False
+            self.stage.guest.ssh.execute(f"kill -TERM {stream.pid}", Deadline.after(KILL_S))
 
     def _row(self, row: AgentRow) -> None:
         """A case has its row."""
@@ -170,8 +197,10 @@ class Starts:
             self._watch.sign()
 
     def _prove(self, stream: AgentStream) -> None:
-        """What computes, what it is compared with, and the libraries mapped. Raises ``DeviceRefused``."""
-        self.proved = True
+        """What computes, what it is compared with, and the libraries mapped. Raises ``DeviceRefused``.
+
+        A program that dies while it is looked at proves nothing: the next one is looked at.
+        """
         writer, device, native = self.checked.writer, stream.device, self.reference.device
         if device is None or stream.pid is None:
             return
@@ -184,7 +213,9 @@ class Starts:
         tell(Fact("registry of the native reference", other, seen, FindingKind.WRONG_REFERENCE), writer)
         if refusals := refused_reference(native, device, REGISTRY):
             raise DeviceRefused(refusals)
-        prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
+        with contextlib.suppress(CommandFailed):
+            prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
+            self.proved = True
 
     def _loss(self, stream: AgentStream) -> Cut:
         """What became of the host's side of a device that is lost, while the program still lives."""

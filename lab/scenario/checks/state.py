@@ -113,7 +113,7 @@ def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:
     """Build ids of what is under test, as mapped in the process that should have it."""
     yield mapped_fact("guest program", (observed.program,), shipment.guest_library)
     yield mapped_fact("QEMU", (observed.qemu,), shipment.component)
-    for payload in (shipment.worker, shipment.host_library, shipment.ggml_library):
+    for payload in shipment.of_worker:
         yield mapped_fact("worker", observed.workers, payload)
 
 

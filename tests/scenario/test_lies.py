@@ -1,0 +1,222 @@
+"""A lie is caught only when it was told, and reported as it was said beforehand, and nothing else was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.bundle import read_bundle
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.schema import RunRecord, Status, Supported
+from lab.bundle.writer import CheckWriter, new_bundle
+from lab.errors import ConfigError
+from lab.ops.agent_rows import AgentRow, AgentStream
+from lab.ops.engine import COMPUTED
+from lab.scenario import shipment as shipments
+from lab.scenario.checks import catalog_cost
+from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.catalog_cost import cost_findings
+from lab.scenario.checks.lie import Seen, Witness, judged, tell
+from lab.scenario.environment import host_environment
+from lab.scenario.file import load
+from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
+from lab.scenario.model_catalog import CatalogCheck, Cost
+from lab.scenario.model_checks import Caught, LieCheck
+from lab.scenario.shipment import Payload
+from tests.scenario.fakes import SHIPMENT, payload
+
+FLIP = "flip:op=ADD,bit=0"
+SCENARIO = f"""\
+name = "small"
+[host]
+ggml_library = "liar"
+[[checks]]
+kind = "lie"
+lies = "{FLIP}"
+judge = {{ kind = "catalog", reference = "cpu", cases = ["ADD()", "MUL()"] }}
+caught = [{{ case = "ADD()", says = "other bits" }}]
+"""
+SAID = (f"ggml-liar: lies about ADD 'node_0': {FLIP}",)
+JUDGE = CatalogCheck(kind="catalog", reference="cpu", cases=("ADD()", "MUL()"))
+
+
+def lie(lies: str = FLIP, *caught: Caught) -> LieCheck:
+    return LieCheck(kind="lie", lies=lies, judge=JUDGE, caught=caught)
+
+
+CHECK = lie(FLIP, Caught(case="ADD()", says="^other bits", finding=FindingKind.CASE_FAILED))
+
+
+def result(case: str, outcome: Outcome, message: str = "") -> CaseResult:
+    return CaseResult(case, case.partition("(")[0], "", outcome, message)
+
+
+def seen(
+    *, add: Outcome = Outcome.FAIL, message: str = "other bits", mul: Outcome = Outcome.PASS, said: tuple[str, ...] = SAID
+) -> Seen:
+    results = {"ADD()": result("ADD()", add, message), "MUL()": result("MUL()", mul)}
+    finding = Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, f"ADD(): {message}", "ADD()")
+    return Seen(results, (finding,), said)
+
+
+def wrong(check: LieCheck, evidence: Seen) -> list[str]:
+    return [point.name for point in judged(check, evidence) if not point.ok]
+
+
+def test_lie_that_is_reported_as_it_should_is_caught() -> None:
+    assert wrong(CHECK, seen()) == []
+
+
+@pytest.mark.parametrize(
+    ("evidence", "names"),
+    [
+        (seen(add=Outcome.PASS, message=""), ["ADD()", "what is said of ADD()"]),
+        (seen(add=Outcome.UNSUPPORTED), ["ADD()"]),
+        (seen(add=Outcome.HANG), ["ADD()"]),
+        (seen(message="golden: NMSE 2"), ["what is said of ADD()"]),
+        (replace(seen(), findings=()), ["finding on ADD()"]),
+        (seen(mul=Outcome.FAIL), ["all other cases"]),
+        (seen(said=()), [f"lie {FLIP}"]),
+        (seen(said=("ggml-liar: lies about ADD 'node_0': flip:op=ADD,bit=1",)), [f"lie {FLIP}"]),
+        (
+            replace(seen(), findings=(*seen().findings, Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, "another library"))),
+            ["findings on anything else"],
+        ),
+        (replace(seen(), results={}), ["ADD()", "what is said of ADD()"]),
+    ],
+    ids=("believed", "unsupported", "another class", "another oracle", "no finding", "beside it", "not told", "another lie",
+         "another finding", "no result"),
+)  # fmt: skip
+def test_anything_else_is_not(evidence: Seen, names: list[str]) -> None:
+    assert wrong(CHECK, evidence) == names
+
+
+def test_honest_liar_must_be_believed_and_say_nothing() -> None:
+    right = Seen({"ADD()": result("ADD()", Outcome.PASS)}, (), ())
+    assert wrong(lie("honest"), right) == []
+    assert wrong(lie("honest"), replace(right, said=SAID)) == ["lies told"]
+    assert wrong(lie("honest"), replace(right, results={})) == ["all other cases"]
+    assert wrong(lie("honest"), seen(said=())) == ["all other cases", "findings on anything else"]
+
+
+def test_every_one_of_several_lies_has_to_be_told() -> None:
+    assert wrong(lie(f"{FLIP}; deny:op=ROPE", *CHECK.caught), seen()) == ["lie deny:op=ROPE"]
+
+
+def written(tmp_path: Path, evidence: Seen) -> Any:
+    with new_bundle(tmp_path, "lies") as bundle:
+        bundle.describe(RunRecord(run=bundle.run, name="lies", status=Status.PASSED, started=""))
+        writer, witness = CheckWriter(bundle, "lies", "default", "lie"), Witness(bundle, "lies", "default", "lie")
+        for one in evidence.results.values():
+            witness.case(one)
+        witness.finding(evidence.findings[0])
+        witness.support("ADD()", "ADD", Supported.YES, Supported.NO)
+        assert witness.results == list(evidence.results.values())
+        tell(CHECK, tuple(judged(CHECK, evidence)), writer)
+        return read_bundle(bundle.folder)
+
+
+def test_what_the_tried_check_says_is_no_result_of_the_run(tmp_path: Path) -> None:
+    bundle = written(tmp_path, seen())
+    assert [(row.case, row.outcome) for row in bundle.cases] == [(f"LIE({FLIP})", "pass")]
+    assert bundle.findings == ()
+
+
+def test_lie_that_is_believed_is_the_labs_error(tmp_path: Path) -> None:
+    bundle = written(tmp_path, seen(add=Outcome.PASS))
+    assert [(row.case, row.outcome) for row in bundle.cases] == [(f"LIE({FLIP})", "lab error")]
+    assert {(row.finding, row.blame) for row in bundle.findings} == {("lie believed", "lab")}
+
+
+def test_file_is_honest_but_for_the_time_of_a_lie(tmp_path: Path) -> None:
+    lies = LiesFile(tmp_path / "lies")
+    assert lies.variables == {"GGML_LIAR": f"@{tmp_path / 'lies'}"}
+    with laid_lies(lies):
+        assert lies.path.read_text() == "honest\n"
+        with lies.told(FLIP):
+            assert lies.path.read_text() == f"{FLIP}\n"
+        assert lies.path.read_text() == "honest\n"
+    assert list(tmp_path.iterdir()) == []
+    with laid_lies(None):
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_qemu_is_told_of_liar_and_wrapped_library(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    scenario = load(path)
+    assert lies_are_told(scenario)
+    shipped = replace(SHIPMENT, wrapped_library=payload("wrapped ggml library", "/usr/lib/libggml-cpu-fake.so"))
+    variables = host_environment(scenario, shipped, Path("/logs"), advertise=False, software_vulkan=False)
+    assert variables["GGML_LIAR"] == "honest"
+    assert variables["GGML_LIAR_LIBRARY"] == "/usr/lib/libggml-cpu-fake.so"
+    assert [one.role for one in shipped.of_worker] == ["worker", "host library", "ggml library", "wrapped ggml library"]
+    assert shipped.payloads[-1].role == "wrapped ggml library"
+
+
+def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = loaded(tmp_path, "liar")
+    monkeypatch.setattr(shipments, "require_registration", lambda *_: None)
+    monkeypatch.setattr(shipments, "has_apir", lambda _: False)
+    monkeypatch.setattr(shipments, "best_cpu_library", lambda *_: tmp_path / "usr/lib/best.so")
+    monkeypatch.setattr(Payload, "of", lambda role, at, inside=None: Payload(role, at, inside or str(at), "0", "id"))
+    names = ("guest_library", "host_library", "component", "worker", "liar")
+    native = SimpleNamespace(**{name: Path("/native") / name for name in names})
+    shipped = shipments.shipment(scenario, SimpleNamespace(path=tmp_path), native, None)  # type: ignore[arg-type]
+    assert shipped.ggml_library.path == Path("/native/liar")
+    assert shipped.wrapped_library is not None
+    assert (shipped.wrapped_library.role, shipped.wrapped_library.inside) == ("wrapped ggml library", "/usr/lib/best.so")
+
+
+def test_lie_needs_the_liar(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"host\.ggml_library: a lie needs the liar"):
+        shipments.shipment(loaded(tmp_path, "cpu"), None, None, None)  # type: ignore[arg-type]
+
+
+def loaded(tmp_path: Path, library: str) -> Any:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO.replace('"liar"', f'"{library}"'))
+    return load(path)
+
+
+class Alone:
+    """A program that is told how much its worker has behind each run, and how long each takes."""
+
+    workers = frozenset({1})
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kib: tuple[int, ...], ms: tuple[int, ...], ended: bool = True) -> None:
+        samples = iter(kib)
+        monkeypatch.setattr(catalog_cost, "private_kib", lambda _pid: next(samples))
+        self.ms, self.ended = ms, ended
+
+    def alone(self, cases: Any, on_row: Any) -> AgentStream:
+        for case, ms in zip(cases, self.ms, strict=False):
+            on_row(AgentRow(case, COMPUTED, "d", ms * 1_000_000))
+        return AgentStream(ended=self.ended, remarks=["gone"])
+
+
+def costs(program: Alone) -> list[tuple[FindingKind, str | None]]:
+    rows = {case: AgentRow(case, COMPUTED, "d", 1_000_000) for case in ("ADD()", "MUL()")}
+    reference: Any = SimpleNamespace(rows=rows)
+    nobody: Any = None
+    run = CatalogRun(JUDGE, ("ADD()", "MUL()"), "remote", nobody, reference)
+    run.results |= {"ADD()": result("ADD()", Outcome.PASS), "MUL()": result("MUL()", Outcome.FAIL)}
+    return [(one.kind, one.case) for one in cost_findings(run, Cost(runs=3, or_ms=50, times_native=20), program)]
+
+
+def test_costs_of_right_results_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert costs(Alone(monkeypatch, kib=(10, 60, 130), ms=(900, 40, 900))) == []
+    assert costs(Alone(monkeypatch, kib=(10, 90, 180), ms=(40, 40, 40))) == [(FindingKind.MEMORY_GROWTH, "ADD()")]
+    assert costs(Alone(monkeypatch, kib=(10, 10, 10), ms=(51, 60, 70))) == [(FindingKind.TOO_SLOW, "ADD()")]
+
+
+def test_measurement_that_did_not_come_about_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert costs(Alone(monkeypatch, kib=(10,), ms=(40,), ended=False)) == [(FindingKind.INTERRUPTED, None)]
+    assert costs(Alone(monkeypatch, kib=(), ms=())) == [(FindingKind.INTERRUPTED, "ADD()")]
+    program = Alone(monkeypatch, kib=(), ms=(40, 40, 40))
+    program.workers = frozenset()
+    assert costs(program) == [(FindingKind.INTERRUPTED, None)]
