@@ -166,7 +166,7 @@ class Starts:
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """Watch a start: no sign of life for a case's time ends it."""
-        self._stream, self._lost, self._workers = AgentStream(), None, frozenset()
+        self._stream, self._lost, self._workers, self._held = AgentStream(), None, frozenset(), False
         self._before = frozenset(self.stage.guest.worker_pids())
         with watched(self.checked.check.case_deadline_s, self._kill) as self._watch:
             yield
