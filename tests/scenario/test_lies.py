@@ -24,10 +24,14 @@ from lab.scenario.checks.lie import Seen, Witness, judged, tell
 from lab.scenario.environment import host_environment
 from lab.scenario.file import load
 from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
+from lab.scenario.listener import SilentListener
 from lab.scenario.model_catalog import CatalogCheck, Cost
 from lab.scenario.model_checks import Caught, LieCheck
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import run
 from lab.scenario.shipment import Payload
-from tests.scenario.fakes import SHIPMENT, payload
+from tests.scenario.fakes import SHIPMENT, FakePlatform, FakeShell, Script, payload
+from tests.scenario.test_catalog_check import WRONG, FakeHost, agent, said
 
 FLIP = "flip:op=ADD,bit=0"
 SCENARIO = f"""\
@@ -220,3 +224,54 @@ def test_measurement_that_did_not_come_about_is_a_finding(monkeypatch: pytest.Mo
     program = Alone(monkeypatch, kib=(), ms=(40, 40, 40))
     program.workers = frozenset()
     assert costs(program) == [(FindingKind.INTERRUPTED, None)]
+
+
+def ran(tmp_path: Path, *, tells: bool, digest: str = "another", text: str = SCENARIO) -> Any:
+    """A run of the small scenario in a fake guest, in which the liar may say that it lies about ADD, and may do so."""
+    honest = agent(lambda case: said(case, digest=digest) if case == "ADD()" and digest else said(case))
+
+    def steps(cases: Any, command: str) -> Any:
+        (logs,) = (tmp_path / "runs").glob("*/logs/default")
+        if tells and (logs / "lies").read_text() == f"{FLIP}\n":
+            with open(logs / "component.log", "a", encoding="utf-8") as log:
+                log.write(f"{SAID[0]}\n")
+        return honest(cases, command)
+
+    path = tmp_path / "small.toml"
+    path.write_text(text)
+    host = FakeHost(fetched=WRONG)
+    fake = FakePlatform(Script(agent=steps, host=host), tmp_path)
+    return read_bundle(run(planned([path], Choice()), Choice(), tmp_path / "runs", SilentListener(), fake.platform()).folder)
+
+
+def test_whole_way_of_a_lie_that_is_caught(tmp_path: Path) -> None:
+    bundle = ran(tmp_path, tells=True)
+    assert bundle.run.exit == 0, bundle.findings
+    assert [(row.case, row.outcome) for row in bundle.cases] == [(f"LIE({FLIP})", "pass")]
+    assert bundle.support == ()
+    assert dict(bundle.run.boots[0].environment)["GGML_LIAR"].startswith("@")
+    assert not list(bundle.folder.rglob("lies"))
+
+
+@pytest.mark.parametrize(
+    ("tells", "digest", "wrong"),
+    [(False, "another", f"lie {FLIP}: expected was told"), (True, "", "ADD(): expected fail, seen pass")],
+)
+def test_whole_way_of_a_lie_that_is_not(tmp_path: Path, *, tells: bool, digest: str, wrong: str) -> None:
+    bundle = ran(tmp_path, tells=tells, digest=digest)
+    assert bundle.run.exit == 2
+    assert any(wrong in row.text for row in bundle.findings)
+    assert [row.outcome for row in bundle.cases] == ["lab error"]
+
+
+def test_program_that_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute, looks = FakeShell.execute, []
+
+    def gone_later(self: FakeShell, command: str, deadline: Any) -> tuple[int, str]:
+        looks.extend(["look"] if "elf.py" in command else [])
+        return (1, "no such process") if "elf.py" in command and len(looks) > 1 else execute(self, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "execute", gone_later)
+    bundle = ran(tmp_path, tells=True)
+    assert bundle.run.exit == 2
+    assert any("no start of the program lived long enough to prove" in row.text for row in bundle.findings)
