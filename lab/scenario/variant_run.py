@@ -30,6 +30,7 @@ from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.listener import RunListener
+from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import Check, FaultCheck, LieCheck, OpsCheck, StateCheck
