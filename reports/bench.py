@@ -34,6 +34,7 @@ RATES = {
     "graphs_per_s": "graphs per second, nodes",
     "calls_per_s": "calls per second, threads",
 }
+LATENCY_FLOORS = {"floor_us": "the floor: a word polled in a blob", "ioctl_us": "the floor: the submission ioctl alone"}
 FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_s"}
 
 
@@ -92,15 +93,20 @@ def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
 
 
 def _latencies(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
-    floor = f"{_latency(answer.get('floor_us'))} word, {_latency(answer.get('ioctl_us'))} ioctl"
-    return tuple(
-        (name, tuple(_latency(answer[way].get(key)) for way in ways), floor if key == "empty_call_us" else "")
-        for key, name in LATENCIES.items()
-    )  # fmt: skip
+    """A row per call, then the floors, which are measured in the guest."""
+    calls = [(name, tuple(_latency(answer[way].get(key)) for way in ways)) for key, name in LATENCIES.items()]
+    for key, name in LATENCY_FLOORS.items():
+        if key in answer:
+            calls.append((name, tuple(_latency(answer[key]) if way == "vm" else "" for way in ways)))
+    return tuple((name, cells, "") for name, cells in calls)
 
 
 def _latency(figures: Mapping[str, Any] | None) -> str:
-    return f"{figures['p50']:.3g} / {figures['p99']:.3g}" if figures else DASH
+    return f"{_us(figures['p50'])} / {_us(figures['p99'])}" if figures else DASH
+
+
+def _us(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"  # noqa: PLR2004 - no exponents
 
 
 def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
