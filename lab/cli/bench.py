@@ -79,16 +79,16 @@ def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
 
 
 def chosen(check: BenchCheck, options: BenchOptions) -> BenchCheck:
-    """The check with the options laid over it."""
-    update: dict[str, Any] = {"enforce": options.enforce or check.enforce}
-    if options.quick:
-        update["effort"] = Thoroughness.QUICK
+    """The check with the options laid over it; all parts with full effort unless they say otherwise."""
+    update: dict[str, Any] = {
+        "enforce": options.enforce or check.enforce,
+        "effort": Thoroughness.QUICK if options.quick else Thoroughness.FULL,
+        "parts": tuple(Part(part) for part in options.parts) or tuple(Part),
+    }
     if options.idle_s is not None:
         update["idle_s"] = options.idle_s
     if options.place is not None:
         update["places"] = (Place(options.place),)
-    if options.parts:
-        update["parts"] = tuple(Part(part) for part in options.parts)
     for key in ("guest_library", "host_library"):
         if getattr(options, key) is not None:
             update[key] = str(getattr(options, key).resolve())

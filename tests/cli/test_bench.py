@@ -29,9 +29,9 @@ def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
     assert (check.guest_library, check.host_library) == (str(library), None)
 
 
-def test_bench_check_stays_as_it_is_without_options() -> None:
-    check = BenchCheck(kind="bench")
-    assert chosen(check, BenchOptions()) == check
+def test_without_options_everything_is_measured_with_full_effort() -> None:
+    check = chosen(BenchCheck(kind="bench", effort=Thoroughness.QUICK, parts=(Part.CALLS,)), BenchOptions())
+    assert check == BenchCheck(kind="bench", effort=Thoroughness.FULL, parts=tuple(Part))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from lab.bench.targets import judged
 from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
-from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told
+from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
 from tests.bench.realistic import ANSWER, token
 
@@ -54,6 +54,15 @@ def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: 
 def test_program_that_fails_is_a_finding(tmp_path: Path, subject: str, blame: Blame) -> None:
     rows = [{"phase": "calls", "subject": subject, "name": "empty", "error": "it hung"}]
     assert findings(tmp_path, record_of(), rows) == [(FindingKind.PROGRAM_FAILED, blame, f"{subject} empty: it hung")]
+
+
+def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
+    assert list(untravelled(ANSWER)) == []
+    way = {key: value for key, value in ANSWER["vm"].items() if key != "empty_call_us"}
+    way["sent"] = {"copied": {"set_4b": {"commands": 2}, "get_4b": {"commands": 1}}}
+    found = findings(tmp_path, BenchRecord(answer={"vm": way}))
+    assert [(kind, blame) for kind, blame, _ in found] == [(FindingKind.NO_CALLS, Blame.LAB)] * 2
+    assert [text for _, _, text in found][1] == "vm: set_4b sends 2 commands"
 
 
 def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:

@@ -185,17 +185,14 @@ class Bench:
             load_after=os.getloadavg()[0],
             cores=os.cpu_count() or 1,
             wall_s=round(time.time() - self.started, 1),
-            warnings=tuple(self.warnings(answer)),
+            warnings=tuple(self.warnings()),
         )
 
-    def warnings(self, answer: Answer) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What a reader of the figures must know."""
         cores = os.cpu_count() or 1
         if self.load_before / cores > BUSY_LOAD:
             yield f"the machine was busy: load {self.load_before:.1f} on {cores} cores before anything was measured"
-        for way in (*standard.WAYS, standard.LOOPBACK):
-            if way in answer and "empty_call_us" not in answer[way]:
-                yield f"{way}: no public call was seen to send exactly one command"
         yield from Rows(self.rows).failures
 
 
@@ -230,12 +227,26 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
     for failure in Rows(bench.rows).failures:
         blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
+    for text in untravelled(record.answer):
+        writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for path in standard.PATHS:
         digests = {one["digest"] for one in record.tokens if one["path"] == path}
         if len(digests) > 1:
             text = f"the model-like graph says different things with different extensions ({path}): {', '.join(sorted(digests))}"
             writer.finding(Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, text))
     return facts
+
+
+def untravelled(answer: Answer) -> Iterator[str]:
+    """What was timed and, by the call records, is not what its name says: the figures would be of something else."""
+    for way in standard.WAYS:
+        figures = answer.get(way, {})
+        if figures and "empty_call_us" not in figures and "set_4b_us" in figures:
+            yield f"{way}: no call of those that were timed as empty ones sends exactly one command"
+        sent = figures.get("sent", {}).get("copied", {})
+        for name in ("set_4b", "get_4b", "graph_1"):
+            if name in sent and sent[name]["commands"] > 1:
+                yield f"{way}: {name} sends {sent[name]['commands']:g} commands"
 
 
 def target_record(verdict: Verdict) -> TargetRecord:
