@@ -5,47 +5,123 @@
 namespace apir::host {
 namespace {
 
-// Elements of a row lie side by side.
+// What a kernel takes of the strides of one of its tensors.
+enum class Layout {
+    array, // as one array, whatever the stride of a row's only element
+    contiguous, // the same, and that stride is an element's as well
+    padded_rows, // rows may be apart, but evenly over all dimensions
+    dense_rows, // elements of a row lie side by side; the rest is free
+    any,
+};
+
+constexpr int result = -1; // stands for the op's own tensor; from 0: a source
+
+// Seen by laying out each tensor of every op in each way and computing it, and from the assertions that this reaches. What was not
+// seen to be followed is not taken: it would be read as if it were contiguous, or assert.
+Layout taken(ggml_op op, int position) {
+    switch (op) {
+    case GGML_OP_CPY:
+    case GGML_OP_DUP:
+    case GGML_OP_CONT:
+    case GGML_OP_CONV_2D_DW: return Layout::any;
+    case GGML_OP_ADD:
+    case GGML_OP_SUB:
+    case GGML_OP_MUL:
+    case GGML_OP_DIV:
+    case GGML_OP_OUT_PROD: return position == 1 ? Layout::any : Layout::dense_rows;
+    case GGML_OP_CONV_2D: return position == 0 ? Layout::array : position == 1 ? Layout::any : Layout::dense_rows;
+    case GGML_OP_NORM:
+    case GGML_OP_L2_NORM:
+    case GGML_OP_SUM:
+    case GGML_OP_UPSCALE: return position == 0 ? Layout::any : Layout::dense_rows;
+    case GGML_OP_PAD: return position == 0 ? Layout::any : Layout::contiguous;
+    case GGML_OP_GLU:
+    case GGML_OP_LEAKY_RELU:
+    case GGML_OP_SILU_BACK: return Layout::padded_rows;
+    case GGML_OP_FLASH_ATTN_EXT:
+    case GGML_OP_MUL_MAT:
+    case GGML_OP_MUL_MAT_ID: return position == result ? Layout::contiguous : Layout::dense_rows;
+    case GGML_OP_TRI:
+    case GGML_OP_SSM_CONV:
+    case GGML_OP_CONV_3D: return position == 0 ? Layout::contiguous : Layout::dense_rows;
+    case GGML_OP_GATED_DELTA_NET: return position >= 3 ? Layout::contiguous : Layout::dense_rows;
+    case GGML_OP_ARANGE:
+    case GGML_OP_ARGMAX:
+    case GGML_OP_ARGSORT:
+    case GGML_OP_COL2IM_1D:
+    case GGML_OP_COUNT_EQUAL:
+    case GGML_OP_CROSS_ENTROPY_LOSS:
+    case GGML_OP_CROSS_ENTROPY_LOSS_BACK:
+    case GGML_OP_DIAG:
+    case GGML_OP_GET_ROWS_BACK:
+    case GGML_OP_OPT_STEP_ADAMW:
+    case GGML_OP_OPT_STEP_SGD:
+    case GGML_OP_POOL_1D:
+    case GGML_OP_POOL_2D:
+    case GGML_OP_SCALE:
+    case GGML_OP_SOFT_MAX_BACK:
+    case GGML_OP_TIMESTEP_EMBEDDING:
+    case GGML_OP_TOP_K: return Layout::contiguous;
+    default: return Layout::dense_rows;
+    }
+}
+
 bool dense_rows(const ggml_tensor &tensor) { return tensor.nb[0] == ggml_type_size(tensor.type); }
+
+bool is_laid_out(const ggml_tensor &tensor, Layout layout) {
+    switch (layout) {
+    case Layout::array: return ggml_is_contiguous(&tensor);
+    case Layout::contiguous: return dense_rows(tensor) && ggml_is_contiguous(&tensor);
+    case Layout::padded_rows: return dense_rows(tensor) && ggml_is_contiguous_1(&tensor);
+    case Layout::dense_rows: return dense_rows(tensor);
+    // Blocks of quantised numbers have no elements that could lie apart.
+    case Layout::any: return !ggml_is_quantized(tensor.type) || dense_rows(tensor);
+    }
+    return false;
+}
 
 bool ordered(const ggml_tensor &tensor) {
     return tensor.nb[0] <= tensor.nb[1] && tensor.nb[1] <= tensor.nb[2] && tensor.nb[2] <= tensor.nb[3];
 }
 
-// Ops whose kernels follow all strides of the result, of source 0, of source 1. Seen in test-backend-ops; all others assert.
-bool any_result(ggml_op op) { return op == GGML_OP_CPY || op == GGML_OP_DUP || op == GGML_OP_CONT || op == GGML_OP_CONV_2D_DW; }
-
 bool wants_order(ggml_op op) {
     return op == GGML_OP_MUL_MAT || op == GGML_OP_MUL_MAT_ID || op == GGML_OP_OUT_PROD || op == GGML_OP_FLASH_ATTN_EXT;
-}
-
-bool any_source(ggml_op op, int source) {
-    switch (op) {
-    case GGML_OP_CPY:
-    case GGML_OP_CONV_2D:
-    case GGML_OP_CONV_2D_DW: return source < 2;
-    case GGML_OP_ADD:
-    case GGML_OP_SUB:
-    case GGML_OP_MUL:
-    case GGML_OP_DIV:
-    case GGML_OP_OUT_PROD: return source == 1;
-    case GGML_OP_CONT:
-    case GGML_OP_DUP:
-    case GGML_OP_NORM:
-    case GGML_OP_L2_NORM:
-    case GGML_OP_PAD:
-    case GGML_OP_SUM:
-    case GGML_OP_UPSCALE: return source == 0;
-    default: return false;
-    }
 }
 
 // The kernel of RWKV_WKV7 steps through a head by whole vectors, 64 numbers with AVX-512, and writes behind a head that is no
 // multiple of that: seen to corrupt the heap with a head of 32.
 constexpr int64_t wkv7_step = 64;
 
-bool whole_steps(const ggml_tensor &tensor) {
-    return tensor.op != GGML_OP_RWKV_WKV7 || (tensor.src[0] != nullptr && tensor.src[0]->ne[0] % wkv7_step == 0);
+// All tensors of a depthwise convolution as one array, or all with the channels innermost.
+bool depthwise(const ggml_tensor &tensor) {
+    const ggml_tensor &kernel = *tensor.src[0];
+    const ggml_tensor &image = *tensor.src[1];
+    if (ggml_is_contiguous(&image)) return ggml_is_contiguous(&kernel) && ggml_is_contiguous(&tensor);
+    bool innermost = kernel.nb[0] >= kernel.nb[2] && kernel.nb[1] >= kernel.nb[0] && kernel.nb[3] == ggml_type_size(kernel.type);
+    return ggml_is_contiguous_channels(&image) && ggml_is_contiguous_channels(&tensor) && innermost;
+}
+
+// Between blocks and numbers whole blocks are converted, row by row; the kernel goes by the strides of source 1, and writes to the result.
+bool copies(const ggml_tensor &tensor) {
+    const ggml_tensor &from = *tensor.src[0];
+    const ggml_tensor *to = tensor.src[1];
+    if (tensor.op == GGML_OP_CPY && (to->type != tensor.type || std::memcmp(to->nb, tensor.nb, sizeof tensor.nb) != 0)) return false;
+    bool blocks = ggml_is_quantized(from.type) || ggml_is_quantized(tensor.type);
+    if (!blocks) return true;
+    bool whole = from.ne[0] % ggml_blck_size(tensor.type) == 0 && tensor.ne[0] % ggml_blck_size(from.type) == 0;
+    if (from.type == tensor.type) return from.ne[0] == tensor.ne[0] || ggml_is_contiguous(&tensor);
+    return whole && dense_rows(from) && ggml_is_contiguous(&tensor);
+}
+
+bool fits_kernel(const ggml_tensor &tensor) {
+    switch (tensor.op) {
+    case GGML_OP_RWKV_WKV7: return tensor.src[0]->ne[0] % wkv7_step == 0;
+    case GGML_OP_CONV_2D_DW: return depthwise(tensor);
+    case GGML_OP_CPY:
+    case GGML_OP_DUP:
+    case GGML_OP_CONT: return copies(tensor);
+    default: return true;
+    }
 }
 
 } // namespace
@@ -55,12 +131,11 @@ bool has_cpu_kernels(ggml_backend_dev_t device) {
 }
 
 bool has_cpu_layout(const ggml_tensor &tensor) {
-    if (!any_result(tensor.op) && !dense_rows(tensor)) return false;
+    if (!is_laid_out(tensor, taken(tensor.op, result))) return false;
     if (wants_order(tensor.op) && !ordered(tensor)) return false;
-    if (!whole_steps(tensor)) return false;
     for (int i = 0; i < GGML_MAX_SRC; ++i)
-        if (tensor.src[i] != nullptr && !any_source(tensor.op, i) && !dense_rows(*tensor.src[i])) return false;
-    return true;
+        if (tensor.src[i] != nullptr && !is_laid_out(*tensor.src[i], taken(tensor.op, i))) return false;
+    return fits_kernel(tensor);
 }
 
 } // namespace apir::host

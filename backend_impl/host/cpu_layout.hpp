@@ -1,4 +1,4 @@
-// What ggml-cpu's kernels assert of strides, and its supports_op does not say.
+// What ggml-cpu's kernels assert of strides and types, and its supports_op does not say.
 #pragma once
 
 #include <ggml-backend.h>
@@ -8,7 +8,11 @@ namespace apir::host {
 // Whether the device is ggml-cpu's: others bring kernels, and limits, of their own.
 bool has_cpu_kernels(ggml_backend_dev_t device);
 
-// Whether ggml-cpu can be handed the op without reaching an assertion about the stride of a row's elements.
+// Whether ggml-cpu can be handed the op, all of whose required sources are there, without reaching an assertion about strides, and
+// without a kernel that leaves a tensor because it takes it for contiguous.
 bool has_cpu_layout(const ggml_tensor &tensor);
+
+// Whether ggml-cpu has a kernel of the op for these types: an op with others asserts. (cpu_types.cpp)
+bool has_cpu_types(const ggml_tensor &tensor);
 
 } // namespace apir::host

@@ -1,0 +1,48 @@
+// Runs work that may kill its process in children, one after the other: a death or a hang costs one item, is told, and the rest goes on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace apir::fuzz {
+
+// What a child tells its supervisor, in memory that both see.
+struct Progress {
+    std::atomic<uint64_t> number{0}; // of the item under way
+    std::atomic<uint64_t> done{0};
+    std::atomic<uint64_t> refused{0};
+};
+
+enum class Ending { finished, killed, hung, wrong };
+
+struct Ended {
+    Ending ending = Ending::finished;
+    uint64_t number = 0; // of the item that did it
+    int signal = 0; // that killed
+};
+
+// The status with which a child ends that has seen a wrong result.
+inline constexpr int wrong_status = 42;
+
+class Supervisor {
+  public:
+    // A child that stays at one item for longer hangs.
+    explicit Supervisor(double hang_s);
+    ~Supervisor();
+    Supervisor(const Supervisor &) = delete;
+    Supervisor &operator=(const Supervisor &) = delete;
+
+    // Runs `work` in a child, whose standard error goes to `log` unless that is empty.
+    Ended run(const std::function<void(Progress &)> &work, const std::string &log = "");
+    const Progress &progress() const { return *progress_; }
+
+  private:
+    double hang_s_;
+    Progress *progress_;
+};
+
+const char *name_of(Ending ending);
+
+} // namespace apir::fuzz

@@ -1,0 +1,132 @@
+#include "cpu_layout.hpp"
+
+#include <initializer_list>
+
+namespace apir::host {
+namespace {
+
+using T = const ggml_tensor &;
+
+T a(T t) { return *t.src[0]; }
+T b(T t) { return *t.src[1]; }
+
+bool is(T t, std::initializer_list<ggml_type> types) {
+    for (ggml_type type : types)
+        if (t.type == type) return true;
+    return false;
+}
+
+bool is_f32(T t) { return t.type == GGML_TYPE_F32; }
+bool is_float(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}); }
+bool is_half_or_full(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16}); }
+bool is_weight(T t) { return is_float(t) || ggml_is_quantized(t.type); }
+
+bool all_like(T t, ggml_type type) {
+    for (const ggml_tensor *source : t.src)
+        if (source != nullptr && source->type != type) return false;
+    return t.type == type;
+}
+
+// Elementwise with two operands; the second one may be of full precision.
+bool binary(T t) {
+    if (!is_float(t) || !is_float(a(t))) return false;
+    if (all_like(t, t.type)) return true;
+    return is_f32(b(t)) && (t.type == a(t).type || is_f32(t));
+}
+
+bool convolution(T t) { return is_f32(t) && is_half_or_full(a(t)) && is_f32(b(t)); }
+
+bool mul_mat(T t) {
+    return is_f32(t) && is_weight(a(t)) && (is_f32(b(t)) || (is_float(a(t)) && is_float(b(t))));
+}
+
+bool get_rows(T t) {
+    if (b(t).type != GGML_TYPE_I32) return false;
+    return (is_f32(t) && is_weight(a(t))) || (t.type == GGML_TYPE_I32 && a(t).type == GGML_TYPE_I32);
+}
+
+bool set_rows(T t) {
+    if (t.src[2] != nullptr && t.src[2]->type != t.type) return false;
+    return is_half_or_full(a(t)) && is_weight(t);
+}
+
+bool flash_attention(T t) {
+    return is_f32(t) && is_f32(a(t)) && is_weight(b(t)) && is_weight(*t.src[2]);
+}
+
+// Between numbers and blocks, or as it is.
+bool copy(T t) {
+    ggml_type from = a(t).type;
+    if (from == t.type) return true;
+    bool integers = from == GGML_TYPE_I32 || t.type == GGML_TYPE_I32;
+    if (integers) return is_f32(t) || from == GGML_TYPE_F32;
+    if (is_float(t)) return is_float(a(t)) || (is_f32(t) && ggml_is_quantized(from));
+    return ggml_is_quantized(t.type) && is_float(a(t));
+}
+
+bool soft_max(T t) {
+    bool mask = t.src[1] == nullptr || is_half_or_full(b(t));
+    return is_f32(t) && is_f32(a(t)) && mask;
+}
+
+bool has_types(T t) {
+    switch (t.op) {
+    case GGML_OP_ADD:
+    case GGML_OP_SUB:
+    case GGML_OP_MUL:
+    case GGML_OP_DIV: return binary(t);
+    case GGML_OP_ADD1: return is_half_or_full(t) && t.type == a(t).type && is_f32(b(t));
+    case GGML_OP_UNARY:
+    case GGML_OP_GLU:
+    case GGML_OP_SQR:
+    case GGML_OP_SQRT:
+    case GGML_OP_LOG:
+    case GGML_OP_SIN:
+    case GGML_OP_COS:
+    case GGML_OP_COL2IM_1D: return is_float(t) && all_like(t, t.type);
+    case GGML_OP_SUM: return is_float(t) && t.type == a(t).type;
+    case GGML_OP_LEAKY_RELU:
+    case GGML_OP_CLAMP:
+    case GGML_OP_FILL: return is_half_or_full(t) && all_like(t, t.type);
+    case GGML_OP_SCALE: return is_float(t) && all_like(t, t.type);
+    case GGML_OP_CONCAT: return all_like(t, t.type);
+    case GGML_OP_REPEAT: return t.type == a(t).type && is(t, {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_I32, GGML_TYPE_I16});
+    case GGML_OP_SET: return is(t, {GGML_TYPE_F32, GGML_TYPE_I32}) && all_like(t, t.type);
+    case GGML_OP_DUP:
+    case GGML_OP_CONT:
+    case GGML_OP_CPY: return copy(t);
+    case GGML_OP_COUNT_EQUAL: return t.type == GGML_TYPE_I64 && a(t).type == GGML_TYPE_I32 && b(t).type == GGML_TYPE_I32;
+    case GGML_OP_ARGMAX:
+    case GGML_OP_ARGSORT:
+    case GGML_OP_TOP_K: return t.type == GGML_TYPE_I32 && is_f32(a(t));
+    case GGML_OP_ADD_ID: return is_f32(t) && is_f32(a(t)) && is_f32(b(t)) && t.src[2]->type == GGML_TYPE_I32;
+    case GGML_OP_GET_ROWS: return get_rows(t);
+    case GGML_OP_GET_ROWS_BACK: return is_f32(t) && is_half_or_full(a(t)) && b(t).type == GGML_TYPE_I32;
+    case GGML_OP_SET_ROWS: return set_rows(t);
+    case GGML_OP_MUL_MAT: return mul_mat(t);
+    case GGML_OP_MUL_MAT_ID: return is_f32(t) && is_weight(a(t)) && is_f32(b(t)) && t.src[2]->type == GGML_TYPE_I32;
+    case GGML_OP_OUT_PROD: return is_f32(t) && (is_half_or_full(a(t)) || ggml_is_quantized(a(t).type)) && is_f32(b(t));
+    case GGML_OP_CONV_2D:
+    case GGML_OP_CONV_3D:
+    case GGML_OP_CONV_2D_DW:
+    case GGML_OP_CONV_TRANSPOSE_1D:
+    case GGML_OP_CONV_TRANSPOSE_2D: return convolution(t);
+    case GGML_OP_IM2COL:
+    case GGML_OP_IM2COL_3D: return is_half_or_full(t) && is_half_or_full(a(t)) && is_f32(b(t));
+    case GGML_OP_FLASH_ATTN_EXT: return flash_attention(t);
+    case GGML_OP_ROPE:
+    case GGML_OP_ROPE_BACK: return is_half_or_full(t) && t.type == a(t).type && b(t).type == GGML_TYPE_I32;
+    case GGML_OP_SOFT_MAX: return soft_max(t);
+    // Their rules say all of their types: see sequence_shapes.cpp and volume_shapes.cpp.
+    case GGML_OP_SSM_SCAN:
+    case GGML_OP_LIGHTNING_INDEXER:
+    case GGML_OP_GET_REL_POS: return true;
+    default: return all_like(t, GGML_TYPE_F32);
+    }
+}
+
+} // namespace
+
+bool has_cpu_types(const ggml_tensor &tensor) { return has_types(tensor); }
+
+} // namespace apir::host
