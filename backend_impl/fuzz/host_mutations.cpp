@@ -30,7 +30,7 @@ constexpr uint64_t renew_every = 256;
 
 struct Options {
     std::string host_library, ggml_library, seeds, traces, family, out = ".", replay, show, minimise;
-    std::map<std::string, std::string> config{{"ggml.threads", "1"}};
+    std::map<std::string, std::string> config{{"ggml.threads", "1"}, {"ggml.graph_work", "3e8"}};
     uint64_t count = 10000, first = 0, seed = 1, most_findings = 100;
     double hang_s = 10;
 };

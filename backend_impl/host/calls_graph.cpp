@@ -15,7 +15,8 @@ SharedRange Session::graph_data(uint32_t resource, uint64_t size) {
 int32_t Session::compute(ggml_cgraph *graph) {
     if (graph == nullptr) return static_cast<int32_t>(GraphStatus::ok);
     if (op_note_ != nullptr) std::snprintf(op_note_, op_note_size_, "%s", ggml_op_desc(ggml_graph_node(graph, -1)));
-    return static_cast<int32_t>(ggml_backend_graph_compute(device().backend.get(), graph));
+    library_.start_graph();
+    return static_cast<int32_t>(guarded_.compute(device().backend.get(), device().in_host_memory, graph));
 }
 
 BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {

@@ -141,6 +141,12 @@ void GraphBuilder::check_memory(const ggml_tensor &tensor, ggml_backend_dev_t de
     user_ = device;
 }
 
+void GraphBuilder::check_packed(const ggml_tensor &tensor) {
+    const Links &record = links_[static_cast<size_t>(&tensor - tensors_.data())];
+    uint64_t size = ggml_backend_buffer_get_size(tensor.buffer);
+    if (!within(record.data, extent_of(tensor).packed, size)) refuse("tensor '%s' leaves its buffer", tensor.name);
+}
+
 void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     const ggml_tensor &node = tensors_[index];
     check_op(node, device);
@@ -148,10 +154,10 @@ void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     check_memory(node, device);
     for (const ggml_tensor *source : node.src)
         if (source != nullptr) check_memory(*source, device);
-    // Kernels write some results as if they were contiguous, whatever the strides are.
-    const Links &record = links_[index];
-    uint64_t size = ggml_backend_buffer_get_size(node.buffer);
-    if (!within(record.data, extent_of(node).packed, size)) refuse("node '%s' leaves its buffer", node.name);
+    // Kernels write some results, and read some sources, as if they were contiguous, whatever the strides are.
+    check_packed(node);
+    for (const ggml_tensor *source : node.src)
+        if (source != nullptr) check_packed(*source);
     if (!ggml_backend_dev_supports_op(device, &node))
         refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
 }

@@ -88,7 +88,7 @@ bool has_types(T t) {
     case GGML_OP_LEAKY_RELU:
     case GGML_OP_CLAMP:
     case GGML_OP_FILL: return is_half_or_full(t) && all_like(t, t.type);
-    case GGML_OP_SCALE: return is_float(t) && all_like(t, t.type);
+    case GGML_OP_SCALE: return is(t, {GGML_TYPE_F32, GGML_TYPE_BF16}) && all_like(t, t.type);
     case GGML_OP_CONCAT: return all_like(t, t.type);
     case GGML_OP_REPEAT: return t.type == a(t).type && is(t, {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_I32, GGML_TYPE_I16});
     case GGML_OP_SET: return is(t, {GGML_TYPE_F32, GGML_TYPE_I32}) && all_like(t, t.type);

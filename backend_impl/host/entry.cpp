@@ -103,6 +103,12 @@ APIR_EXPORT void apir_backend_note_op(uint32_t context, char *note, size_t size)
     if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->note_ops_at(note, size);
 }
 
+// Beyond the documented interface: ends the graph that another thread computes for the context, after the node it is at; that call is
+// answered "aborted". Calls to come are carried out.
+APIR_EXPORT void apir_backend_cancel(uint32_t context) {
+    if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->cancel();
+}
+
 APIR_EXPORT void apir_backend_deinit(uint32_t context) {
     try {
         std::shared_ptr<apir::host::Session> session;

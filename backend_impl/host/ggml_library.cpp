@@ -55,11 +55,21 @@ int wished_threads(const char *text) {
     return static_cast<int>(wish);
 }
 
+std::chrono::milliseconds graph_time(const char *text) {
+    if (text == nullptr || *text == '\0') return std::chrono::milliseconds(graph_wait_ms);
+    char *end = nullptr;
+    long long wish = std::strtoll(text, &end, 10);
+    constexpr long long most_ms = 1000LL * 60 * 60 * 24 * 365;
+    if (*end == '\0' && wish > 0 && wish <= most_ms) return std::chrono::milliseconds(wish);
+    log(Level::warn, "ggml.graph_time_ms is '%s', which is not a number of milliseconds: graphs have %u", text, graph_wait_ms);
+    return std::chrono::milliseconds(graph_wait_ms);
+}
+
 } // namespace
 
 GgmlLibrary::GgmlLibrary(const GgmlOptions &options)
     : registry_(registered(options)), threads_(options.threads == nullptr ? "" : options.threads),
-      devices_(std::min<size_t>(ggml_backend_reg_dev_count(registry_), max_devices)) {
+      devices_(std::min<size_t>(ggml_backend_reg_dev_count(registry_), max_devices)), graph_time_(graph_time(options.graph_time_ms)) {
     if (device_count() == 0)
         throw InitFailure{InitCode::no_device, std::string("the GGML library '") + options.path + "' offers no device"};
     device(0);
@@ -82,6 +92,8 @@ void GgmlLibrary::open(HostDevice &device, size_t index) {
         throw InitFailure{InitCode::backend_init_failed,
                           std::string("device '") + ggml_backend_dev_name(device.ggml) + "' cannot be initialised"};
     ggml_backend_dev_get_props(device.ggml, &device.props);
+    ggml_backend_buffer_type_t memory = ggml_backend_dev_buffer_type(device.ggml);
+    device.in_host_memory = memory != nullptr && ggml_backend_buft_is_host(memory);
     watch(device.backend.get());
     int threads = set_threads(device.backend.get());
     log(Level::info, "ggml-virtgpu-backend: device %zu is %s (%s), %d threads", index, ggml_backend_dev_name(device.ggml),
@@ -98,18 +110,22 @@ int GgmlLibrary::set_threads(ggml_backend_t backend) const {
     return threads;
 }
 
-// The callback asks whether to abort, after each node: that somebody asks is what we want to know.
+// The callback asks whether to abort, after each node.
 void GgmlLibrary::watch(ggml_backend_t backend) {
     auto set = reinterpret_cast<ggml_backend_set_abort_callback_t>(
         ggml_backend_reg_get_proc_address(registry_, "ggml_backend_set_abort_callback"));
-    if (set == nullptr) return;
-    set(
-        backend,
-        [](void *library) {
-            if (auto *beats = static_cast<GgmlLibrary *>(library)->beats_) beats->fetch_add(1, std::memory_order_relaxed);
-            return false;
-        },
-        this);
+    if (set != nullptr) set(backend, [](void *library) { return static_cast<GgmlLibrary *>(library)->is_to_end(); }, this);
+}
+
+bool GgmlLibrary::is_to_end() {
+    // That somebody asks is what a component wants to know that watches over us.
+    if (beats_ != nullptr) beats_->fetch_add(1, std::memory_order_relaxed);
+    return cancelled_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() > graph_end_;
+}
+
+void GgmlLibrary::start_graph() {
+    cancelled_.store(false, std::memory_order_relaxed);
+    graph_end_ = std::chrono::steady_clock::now() + graph_time_;
 }
 
 } // namespace apir::host

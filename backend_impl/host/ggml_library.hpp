@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ struct GgmlOptions {
     const char *path; // key ggml.library.path; NULL: not configured
     const char *registration; // key ggml.library.reg; NULL: ggml_backend_init
     const char *threads; // key ggml.threads; NULL: as many as the process may use cores
+    const char *graph_time_ms; // key ggml.graph_time_ms; NULL: graph_wait_ms of the protocol
 };
 
 // A device of the library with the one backend that computes on it.
@@ -35,6 +37,7 @@ struct HostDevice {
     ggml_backend_dev_t ggml = nullptr;
     ggml_backend_dev_props props{};
     std::unique_ptr<ggml_backend, FreeBackend> backend;
+    bool in_host_memory = false; // its kernels run in this process's memory
     uint64_t buffer_type = 0; // handle of its default buffer type, once it was asked for
 };
 
@@ -49,15 +52,24 @@ class GgmlLibrary {
     // From now on raised after each node that is computed, where the backend can tell.
     void beat(std::atomic<uint64_t> *beats) { beats_ = beats; }
 
+    // A graph begins: from now on it has its time.
+    void start_graph();
+    // Ends the graph under way after the node that it is at, where the backend can; from any thread.
+    void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
   private:
     void open(HostDevice &device, size_t index);
     int set_threads(ggml_backend_t backend) const;
     void watch(ggml_backend_t backend);
+    bool is_to_end();
 
     ggml_backend_reg_t registry_ = nullptr;
     std::string threads_;
     std::vector<HostDevice> devices_;
     std::atomic<uint64_t> *beats_ = nullptr;
+    std::chrono::milliseconds graph_time_;
+    std::chrono::steady_clock::time_point graph_end_;
+    std::atomic<bool> cancelled_{false};
 };
 
 } // namespace apir::host

@@ -1,6 +1,8 @@
 #include "op_shapes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "shape_rules.hpp"
 #include "shape_terms.hpp"
@@ -96,12 +98,20 @@ bool soft_max(T t) {
     return like_source(t) && (sinks == nullptr || (sinks->ne[0] == a(t).ne[2] && sinks->type == GGML_TYPE_F32));
 }
 
+bool is_rope_mode(int32_t mode) {
+    for (int32_t known : {0, GGML_ROPE_TYPE_NEOX, GGML_ROPE_TYPE_MROPE, GGML_ROPE_TYPE_VISION, GGML_ROPE_TYPE_IMROPE})
+        if (mode == known) return true;
+    return false;
+}
+
 bool rope(T t) {
     int32_t dimensions = t.op_params[1];
     int32_t mode = t.op_params[2];
+    if (!is_rope_mode(mode)) return false;
     bool sections = (mode & GGML_ROPE_TYPE_MROPE) != 0;
     if (!like_source(t) || b(t).type != GGML_TYPE_I32 || b(t).ne[0] != a(t).ne[2] * (sections ? 4 : 1)) return false;
-    if (dimensions <= 0 || dimensions % 2 != 0 || dimensions > a(t).ne[0]) return false;
+    int64_t before = t.op_params[15]; // what of a row comes before what is turned
+    if (dimensions <= 0 || dimensions % 2 != 0 || before < 0 || before + dimensions > a(t).ne[0]) return false;
     if (t.src[2] != nullptr && (c(t).type != GGML_TYPE_F32 || c(t).ne[0] < dimensions / 2)) return false;
     if (!sections) return true;
     int64_t sum_of_sections = 0;
@@ -109,7 +119,7 @@ bool rope(T t) {
         if (t.op_params[i] < 0) return false;
         sum_of_sections += t.op_params[i];
     }
-    return sum_of_sections > 0 && (mode != GGML_ROPE_TYPE_VISION || dimensions == a(t).ne[0] / 2);
+    return sum_of_sections > 0 && sum_of_sections <= a(t).ne[0] && (mode != GGML_ROPE_TYPE_VISION || dimensions == a(t).ne[0] / 2);
 }
 
 bool flash_attention(T t) {
@@ -120,7 +130,8 @@ bool flash_attention(T t) {
     bool masked = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->ne[0] >= k.ne[1] && mask->ne[1] >= q.ne[1] &&
                                       divides(mask->ne[2], q.ne[2]) && divides(mask->ne[3], q.ne[3]));
     bool sunk = sinks == nullptr || (sinks->type == GGML_TYPE_F32 && sinks->ne[0] == q.ne[2]);
-    return heads && masked && sunk && q.ne[0] == k.ne[0] && k.ne[1] == v.ne[1] && is_shape(t, v.ne[0], q.ne[2], q.ne[1], q.ne[3]);
+    bool precision = t.op_params[3] == GGML_PREC_DEFAULT || t.op_params[3] == GGML_PREC_F32;
+    return precision && heads && masked && sunk && q.ne[0] == k.ne[0] && k.ne[1] == v.ne[1] && is_shape(t, v.ne[0], q.ne[2], q.ne[1], q.ne[3]);
 }
 
 bool gated(T t) {
@@ -190,6 +201,15 @@ bool pad_reflect(T t) {
            is_shape(t, a(t).ne[0] + before + after, a(t).ne[1], a(t).ne[2], a(t).ne[3]);
 }
 
+// Each shift is wrapped around once.
+bool roll(T t) {
+    for (int i = 0; i < GGML_MAX_DIMS; ++i)
+        if (std::abs(int64_t{t.op_params[i]}) >= std::max<int64_t>(t.ne[i], 1)) return false;
+    return like_source(t);
+}
+
+bool triangle(T t) { return like_source(t) && t.op_params[0] >= GGML_TRI_TYPE_UPPER_DIAG && t.op_params[0] <= GGML_TRI_TYPE_LOWER; }
+
 bool upscale(T t) { return (t.op_params[0] & 0xff) < GGML_SCALE_MODE_COUNT; }
 bool timestep(T t) { return t.op_params[0] > 0 && is_shape(t, t.op_params[0], a(t).ne[0], 1, 1); }
 bool arg_sort(T t) {
@@ -211,7 +231,7 @@ bool ssm_conv(T t) { return a(t).ne[1] == b(t).ne[1] && is_shape(t, a(t).ne[1], 
 constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     std::array<Rule, GGML_OP_COUNT> all{};
     for (ggml_op op : {GGML_OP_SQR, GGML_OP_SQRT, GGML_OP_LOG, GGML_OP_SIN, GGML_OP_COS, GGML_OP_CUMSUM, GGML_OP_SCALE,
-                       GGML_OP_CLAMP, GGML_OP_ROLL, GGML_OP_LEAKY_RELU, GGML_OP_TRI, GGML_OP_FILL, GGML_OP_UNARY})
+                       GGML_OP_CLAMP, GGML_OP_LEAKY_RELU, GGML_OP_FILL, GGML_OP_UNARY})
         all[op] = like_source;
     for (ggml_op op : {GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV}) all[op] = broadcast;
     for (ggml_op op : {GGML_OP_NORM, GGML_OP_RMS_NORM, GGML_OP_L2_NORM}) all[op] = norm;
@@ -250,6 +270,8 @@ constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     all[GGML_OP_POOL_2D] = pool_2d;
     all[GGML_OP_PAD] = pad;
     all[GGML_OP_PAD_REFLECT_1D] = pad_reflect;
+    all[GGML_OP_ROLL] = roll;
+    all[GGML_OP_TRI] = triangle;
     all[GGML_OP_UPSCALE] = upscale;
     all[GGML_OP_TIMESTEP_EMBEDDING] = timestep;
     all[GGML_OP_ARGSORT] = arg_sort;

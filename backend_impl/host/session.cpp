@@ -1,6 +1,8 @@
 #include "session.hpp"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdlib>
 
 #include "refusal.hpp"
 
@@ -14,7 +16,18 @@ constexpr uint64_t first_base = uint64_t{1} << 40;
 
 GgmlOptions options_of(uint32_t context, const apir_callbacks &callbacks) {
     auto config = [&](const char *key) { return callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context, key); };
-    return {config("ggml.library.path"), config("ggml.library.reg"), config("ggml.threads")};
+    return {config("ggml.library.path"), config("ggml.library.reg"), config("ggml.threads"), config("ggml.graph_time_ms")};
+}
+
+ComputeLimits limits_of(uint32_t context, const apir_callbacks &callbacks) {
+    ComputeLimits limits;
+    const char *text = callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context, "ggml.graph_work");
+    if (text == nullptr || *text == '\0') return limits;
+    char *end = nullptr;
+    double wish = std::strtod(text, &end);
+    if (*end == '\0' && wish > 0) limits.graph_work = wish, limits.node_work = std::min(limits.node_work, wish);
+    else log(Level::warn, "ggml.graph_work is '%s', which is not a number above 0: graphs have %.3g steps", text, limits.graph_work);
+    return limits;
 }
 
 bool appends_to_log(uint32_t context, const apir_callbacks &callbacks) {
@@ -33,7 +46,8 @@ void answer(Session &session, Answer (Session::*act)(const Question &), Reader &
 } // namespace
 
 Session::Session(uint32_t context, const apir_callbacks &callbacks)
-    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base) {
+    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base),
+      guarded_(limits_of(context, callbacks)) {
 }
 
 ggml_backend_buffer_type_t Session::buffer_type(uint64_t handle) {

@@ -16,6 +16,7 @@
 #include "callbacks.hpp"
 #include "compute_graph.hpp"
 #include "ggml_library.hpp"
+#include "guarded_compute.hpp"
 #include "handles.hpp"
 #include "kept_graphs.hpp"
 #include "log.hpp"
@@ -38,6 +39,8 @@ class Session {
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
 
     void beat(std::atomic<uint64_t> *beats) { library_.beat(beats); }
+    // Ends the graph under way, from any thread; its call is answered "aborted".
+    void cancel() { library_.cancel(); }
     // Where the name of the op that a graph ends with is written before it is computed; `size` bytes with the NUL.
     void note_ops_at(char *note, size_t size) { op_note_ = note, op_note_size_ = size; }
 
@@ -125,6 +128,7 @@ class Session {
     size_t op_note_size_ = 0;
     GraphBuilder graphs_; // of graphs that are not kept
     KeptGraphs kept_graphs_;
+    GuardedCompute guarded_;
 };
 
 } // namespace apir::host

@@ -1,0 +1,25 @@
+#include "data_use.hpp"
+
+namespace apir::host {
+
+DataUse data_use(const ggml_tensor &node) {
+    using Kind = DataUse::Kind;
+    switch (node.op) {
+    case GGML_OP_GET_ROWS: return {Kind::indices, 1, node.src[0]->ne[1]};
+    case GGML_OP_GET_ROWS_BACK:
+    case GGML_OP_SET_ROWS: return {Kind::indices, 1, node.ne[1]};
+    case GGML_OP_ADD_ID: return {Kind::indices, 2, node.src[1]->ne[1]};
+    case GGML_OP_MUL_MAT_ID: return {Kind::indices, 2, node.src[0]->ne[2]};
+    case GGML_OP_SSM_SCAN: return {Kind::indices, 6, node.src[0]->ne[3]};
+    case GGML_OP_ARGSORT:
+    case GGML_OP_TOP_K: return {Kind::sorted, 0, 0};
+    case GGML_OP_ROPE:
+    case GGML_OP_ROPE_BACK:
+        // Frequencies are looked up for the whole row, also for what is not turned.
+        if (node.src[2] == nullptr || node.src[2]->ne[0] >= node.ne[0] / 2) return {};
+        return {Kind::padded, 2, node.ne[0] / 2};
+    default: return {};
+    }
+}
+
+} // namespace apir::host

@@ -1,0 +1,69 @@
+#include "graph_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apir::host {
+namespace {
+
+double elements(const ggml_tensor &tensor) {
+    double count = 1;
+    for (int64_t n : tensor.ne) count *= static_cast<double>(n);
+    return count;
+}
+
+// Numbers of the largest tensor: a source may have more than there is memory, by strides of 0.
+double largest(const ggml_tensor &node) {
+    double most = elements(node);
+    for (const ggml_tensor *source : node.src)
+        if (source != nullptr) most = std::max(most, elements(*source));
+    return most;
+}
+
+double ne(const ggml_tensor *tensor, int axis) { return static_cast<double>(tensor->ne[axis]); }
+
+// How many source numbers a result's number is made of.
+double factor(const ggml_tensor &node) {
+    const ggml_tensor *a = node.src[0];
+    const ggml_tensor *b = node.src[1];
+    const int32_t *p = node.op_params;
+    switch (node.op) {
+    case GGML_OP_MUL_MAT:
+    case GGML_OP_MUL_MAT_ID: return ne(a, 0);
+    case GGML_OP_OUT_PROD: return ne(a, 1);
+    case GGML_OP_SOLVE_TRI: return ne(a, 0);
+    case GGML_OP_CONV_2D:
+    case GGML_OP_CONV_2D_DW:
+    case GGML_OP_CONV_3D: return ne(a, 0) * ne(a, 1) * ne(a, 2);
+    case GGML_OP_CONV_TRANSPOSE_1D: return ne(a, 0) * ne(a, 2);
+    case GGML_OP_CONV_TRANSPOSE_2D: return ne(a, 0) * ne(a, 1) * ne(a, 3);
+    case GGML_OP_COL2IM_1D: return ne(a, 0) / std::max(1.0, static_cast<double>(p[1]));
+    case GGML_OP_IM2COL_BACK: return ne(b, 0) * ne(b, 1);
+    case GGML_OP_POOL_1D: return p[1];
+    case GGML_OP_POOL_2D:
+    case GGML_OP_POOL_2D_BACK: return static_cast<double>(p[1]) * p[2];
+    case GGML_OP_UPSCALE: // with antialiasing each number is made of all that fall on it
+        return std::max(4.0, 4 * largest(node) / std::max(1.0, elements(node)));
+    case GGML_OP_FLASH_ATTN_EXT: return ne(b, 1) * 2;
+    case GGML_OP_LIGHTNING_INDEXER: return ne(a, 0) * ne(a, 1);
+    case GGML_OP_SSM_SCAN: return ne(a, 0);
+    case GGML_OP_RWKV_WKV6:
+    case GGML_OP_RWKV_WKV7:
+    case GGML_OP_GATED_LINEAR_ATTN: return ne(a, 0);
+    case GGML_OP_GATED_DELTA_NET: return 4 * ne(a, 0);
+    case GGML_OP_DSV4_HC_COMB: return 4 * (1 + static_cast<double>(p[1]));
+    case GGML_OP_ARGSORT:
+    case GGML_OP_TOP_K: return 2 + std::log2(1 + ne(a, 0));
+    case GGML_OP_SSM_CONV: return ne(b, 0);
+    default: return 1;
+    }
+}
+
+} // namespace
+
+double work_of(const ggml_tensor &node) {
+    double groups = node.op == GGML_OP_GROUP_NORM ? static_cast<double>(node.op_params[0]) : 0;
+    return largest(node) * std::max(1.0, factor(node)) + groups;
+}
+
+} // namespace apir::host
