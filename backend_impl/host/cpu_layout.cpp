@@ -113,10 +113,25 @@ bool copies(const ggml_tensor &tensor) {
     return whole && dense_rows(from) && ggml_is_contiguous(&tensor);
 }
 
+// Blocks and numbers are added row by row, without broadcasting.
+bool adds(const ggml_tensor &tensor) {
+    if (!ggml_is_quantized(tensor.type)) return true;
+    const ggml_tensor &numbers = *tensor.src[1];
+    return ggml_are_same_shape(&tensor, &numbers) && ggml_is_contiguous(&tensor) && ggml_is_contiguous(tensor.src[0]) && ggml_is_contiguous(&numbers);
+}
+
+// The one function of a number with parameters of its own is not made for rows that lie anyhow.
+bool maps(const ggml_tensor &tensor) {
+    bool follows = tensor.op_params[0] != GGML_UNARY_OP_XIELU;
+    return follows || (is_laid_out(tensor, Layout::padded_rows) && is_laid_out(*tensor.src[0], Layout::padded_rows));
+}
+
 bool fits_kernel(const ggml_tensor &tensor) {
     switch (tensor.op) {
+    case GGML_OP_UNARY: return maps(tensor);
     case GGML_OP_RWKV_WKV7: return tensor.src[0]->ne[0] % wkv7_step == 0;
     case GGML_OP_CONV_2D_DW: return depthwise(tensor);
+    case GGML_OP_ADD: return adds(tensor);
     case GGML_OP_CPY:
     case GGML_OP_DUP:
     case GGML_OP_CONT: return copies(tensor);

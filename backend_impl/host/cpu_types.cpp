@@ -27,8 +27,15 @@ bool all_like(T t, ggml_type type) {
     return t.type == type;
 }
 
+// Blocks that numbers can be made into while a graph is computed.
+bool is_made(T t) {
+    bool never = is(t, {GGML_TYPE_IQ2_XXS, GGML_TYPE_IQ2_XS, GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_XXS, GGML_TYPE_IQ3_S, GGML_TYPE_IQ1_S, GGML_TYPE_IQ1_M});
+    return ggml_is_quantized(t.type) && !never;
+}
+
 // Elementwise with two operands; the second one may be of full precision.
 bool binary(T t) {
+    if (t.op == GGML_OP_ADD && is_made(t)) return t.type == a(t).type && is_f32(b(t));
     if (!is_float(t) || !is_float(a(t))) return false;
     if (all_like(t, t.type)) return true;
     return is_f32(b(t)) && (t.type == a(t).type || is_f32(t));
@@ -47,7 +54,7 @@ bool get_rows(T t) {
 
 bool set_rows(T t) {
     if (t.src[2] != nullptr && t.src[2]->type != t.type) return false;
-    return is_half_or_full(a(t)) && is_weight(t);
+    return is_half_or_full(a(t)) && (is_float(t) || is_made(t));
 }
 
 bool flash_attention(T t) {
@@ -61,7 +68,12 @@ bool copy(T t) {
     bool integers = from == GGML_TYPE_I32 || t.type == GGML_TYPE_I32;
     if (integers) return is_f32(t) || from == GGML_TYPE_F32;
     if (is_float(t)) return is_float(a(t)) || (is_f32(t) && ggml_is_quantized(from));
-    return ggml_is_quantized(t.type) && is_float(a(t));
+    return is_made(t) && is_float(a(t));
+}
+
+bool gated(T t) {
+    bool limited = t.op_params[0] == GGML_GLU_OP_SWIGLU_OAI || t.op_params[0] == GGML_GLU_OP_SWIGLU_CLAMP;
+    return limited ? is_half_or_full(t) : is_float(t);
 }
 
 bool soft_max(T t) {
@@ -76,8 +88,8 @@ bool has_types(T t) {
     case GGML_OP_MUL:
     case GGML_OP_DIV: return binary(t);
     case GGML_OP_ADD1: return is_half_or_full(t) && t.type == a(t).type && is_f32(b(t));
+    case GGML_OP_GLU: return gated(t) && all_like(t, t.type);
     case GGML_OP_UNARY:
-    case GGML_OP_GLU:
     case GGML_OP_SQR:
     case GGML_OP_SQRT:
     case GGML_OP_LOG:
@@ -86,6 +98,7 @@ bool has_types(T t) {
     case GGML_OP_COL2IM_1D: return is_float(t) && all_like(t, t.type);
     case GGML_OP_SUM: return is_float(t) && t.type == a(t).type;
     case GGML_OP_LEAKY_RELU:
+    case GGML_OP_SILU_BACK:
     case GGML_OP_CLAMP:
     case GGML_OP_FILL: return is_half_or_full(t) && all_like(t, t.type);
     case GGML_OP_SCALE: return is(t, {GGML_TYPE_F32, GGML_TYPE_BF16}) && all_like(t, t.type);

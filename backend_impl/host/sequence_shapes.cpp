@@ -76,7 +76,7 @@ bool hyper_connection_combine(T t) {
     constexpr int32_t most_iterations = 1000; // it is normalised that often
     int64_t streams = t.ne[0];
     int64_t mixed = (2 + streams) * streams;
-    return all_f32(t, 3) && t.op_params[1] >= 0 && t.op_params[1] <= most_iterations && is_shape(t, streams, streams, t.ne[2], 1) &&
+    return all_f32(t, 3) && t.op_params[1] > 0 && t.op_params[1] <= most_iterations && is_shape(t, streams, streams, t.ne[2], 1) &&
            is_shape(s(t, 0), mixed, t.ne[2], 1, 1) && is_shape(s(t, 1), 3, 1, 1, 1) && is_shape(s(t, 2), mixed, 1, 1, 1);
 }
 
