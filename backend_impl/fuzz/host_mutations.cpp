@@ -185,7 +185,7 @@ int Driver::run() {
                 static_cast<unsigned long long>(run), static_cast<unsigned long long>(progress.done), static_cast<unsigned long long>(progress.refused),
                 static_cast<unsigned long long>(counts[Ending::killed]), static_cast<unsigned long long>(counts[Ending::hung]),
                 static_cast<unsigned long long>(counts[Ending::wrong]), seconds);
-    return counts.empty() ? 0 : 1;
+    return counts[Ending::killed] + counts[Ending::hung] + counts[Ending::wrong] == 0 ? 0 : 1;
 }
 
 int Driver::replay(const std::string &path) {
@@ -216,8 +216,12 @@ int Driver::minimise(const std::string &path) {
         if (dies(fewer)) messages = fewer;
         else ++i;
     }
-    for (Message &message : messages)
+    for (Message &message : messages) {
         for (Bytes *part : {&message.memory, &message.data, &message.payload}) zeroed(*part);
+        // Memory ends where the buffer does, and is zero in a fresh world: what is zero at its beginning is not needed.
+        auto used = std::find_if(message.memory.begin(), message.memory.end(), [](uint8_t byte) { return byte != 0; });
+        message.memory.erase(message.memory.begin(), used);
+    }
     save(path + ".min", encoded(messages));
     std::printf("%s.min\n", path.c_str());
     return 0;
