@@ -18,7 +18,7 @@ from lab.ops.agent_rows import AgentRow, AgentStream
 from lab.ops.engine import COMPUTED
 from lab.scenario import shipment as shipments
 from lab.scenario.checks import catalog_cost
-from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.catalog import CatalogRun, wished_reference
 from lab.scenario.checks.catalog_cost import cost_findings
 from lab.scenario.checks.lie import Seen, Witness, judged, tell
 from lab.scenario.environment import host_environment
@@ -262,6 +262,15 @@ def test_whole_way_of_a_lie_that_is_not(tmp_path: Path, *, tells: bool, digest: 
     assert bundle.run.exit == 2
     assert any(wrong in row.text for row in bundle.findings)
     assert [row.outcome for row in bundle.cases] == ["lab error"]
+
+
+@pytest.mark.parametrize(("reference", "told"), [("own", {"GGML_LIAR", "GGML_LIAR_LIBRARY"}), ("cpu", set())])
+def test_liar_lies_natively_only_when_it_is_its_own_reference(reference: str, told: set[str]) -> None:
+    variables = {"GGML_LIAR": "wrong:op=ADD", "GGML_LIAR_LIBRARY": "/l.so", "GGML_BACKEND_PATH": "/g.so"}
+    scenario = SimpleNamespace(host=SimpleNamespace(ggml_library="liar", environment={}))
+    stage: Any = SimpleNamespace(variant=SimpleNamespace(scenario=scenario), host_variables=variables)
+    wish = wished_reference(stage, CatalogCheck(kind="catalog", reference=reference))
+    assert set(dict(wish.environment)) == told
 
 
 def test_program_that_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from lab.ops.session import Fetched, Reference, evidence
 from lab.ops.upstream import op_of, refused_devices, remote_device
 from lab.ops.verdict import findings, result_of, settled, truth_table
 from lab.scenario.checks.ops import explained
-from lab.scenario.environment import GGML_THREADS, LAVAPIPE
+from lab.scenario.environment import GGML_THREADS, LAVAPIPE, LIAR_LIBRARY, LIES
 from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.model_catalog import OWN, CatalogCheck
 from lab.scenario.platform import ReferenceWish
@@ -147,6 +147,7 @@ def wished_reference(stage: Stage, check: CatalogCheck) -> ReferenceWish:
     library = scenario.host.ggml_library if own else check.reference
     environment = {name: variables[name] for name in LAVAPIPE if name in variables}
     if own:
+        environment |= {name: variables[name] for name in (LIES, LIAR_LIBRARY) if name in variables}
         environment |= {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
     threads = int(variables.get(GGML_THREADS) or processor_count())
     return ReferenceWish(library, own, check.seed, threads, tuple(sorted(environment.items())))
