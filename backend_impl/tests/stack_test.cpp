@@ -3,9 +3,12 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <sys/stat.h>
 #include <thread>
 
+#include "call_log.hpp"
 #include "guest_fake.hpp"
 #include "host_expect.hpp"
 #include "stack_device.hpp"
@@ -73,6 +76,63 @@ void conversation() {
         if (first.empty()) first = ordinary;
         expect(!ordinary.empty() && ordinary == first, "the same bits on each device");
         expect(compute(backend.get(), beyond_32_bits) == first, "the same bits with strides beyond 32 bits");
+    }
+}
+
+// The same results bit for bit, whichever way commands go; from one thread and from four at once.
+void ring_on_and_off() {
+    StackHost host(GGML_CPU_LIBRARY);
+    std::vector<float> first;
+    for (const char *way : {"auto", "off"}) {
+        Variable ring("GGML_VIRTGPU_RING", way);
+        std::unique_ptr<guest::Registry> registry = set_up();
+        expect(registry->session->has(Extension::ring) == (std::string(way) == "auto"), std::string("the way of commands: ") + way);
+        auto one = [&] {
+            Backend backend = backend_of(*registry, 0);
+            return compute(backend.get(), 1024);
+        };
+        if (first.empty()) first = one();
+        expect(!first.empty(), "a result");
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&] {
+                for (int round = 0; round < 20; ++round)
+                    if (one() != first) return expect(false, "another result in one of four threads");
+            });
+        for (std::thread &thread : threads) thread.join();
+    }
+}
+
+// What both sides' record files tell of one context, by whichever way its commands went.
+void call_records() {
+    for (const char *way : {"auto", "off"}) {
+        char folder[] = "stack-test-XXXXXX";
+        expect(mkdtemp(folder) != nullptr, "a folder");
+        Variable ring("GGML_VIRTGPU_RING", way);
+        Variable guest_log("GGML_VIRTGPU_CALL_LOG", folder);
+        Variable host_log("VIRGL_APIR_CALL_LOG", folder);
+        {
+            StackHost host(GGML_CPU_LIBRARY);
+            std::unique_ptr<guest::Registry> registry = set_up();
+            Backend backend = backend_of(*registry, 0);
+            for (int round = 0; round < 10; ++round) compute(backend.get(), 1024);
+        }
+        uint64_t counted[2] = {0, 0};
+        for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            CallLogHeader header{};
+            file.read(reinterpret_cast<char *>(&header), sizeof header);
+            counted[header.side & 1] = header.counted;
+            expect_equal(header.written, header.counted, "records of side " + std::to_string(header.side));
+            std::vector<CallRecord> records(header.written);
+            file.read(reinterpret_cast<char *>(records.data()), static_cast<std::streamsize>(records.size() * sizeof(CallRecord)));
+            for (const CallRecord &record : records)
+                expect(record.start_ns != 0 && record.status >= 0 && record.reply_resource != 0 && record.queue_ns < 1'000'000'000,
+                       "a record of call " + std::to_string(record.call));
+        }
+        std::filesystem::remove_all(folder);
+        expect(counted[0] > 50, "calls are recorded");
+        expect_equal(counted[1], counted[0], std::string("both sides count the same calls, ring ") + way);
     }
 }
 
@@ -181,6 +241,8 @@ void soak_copied() { soak("copied", soak_rounds); }
 
 int main(int count, char **values) {
     return run_cases({{"conversation", conversation},
+                      {"ring_on_and_off", ring_on_and_off},
+                      {"call_records", call_records},
                       {"worker_killed_in_a_graph", worker_killed_in_a_graph},
                       {"long_graph", long_graph},
                       {"soak_shared", soak_shared},
