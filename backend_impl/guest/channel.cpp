@@ -159,10 +159,7 @@ bool Channel::Exchange::awaited() {
 
 uint32_t Channel::Exchange::await_reply() {
     Pace &pace = traits_.patience == Patience::graph ? channel_.graph_pace_ : channel_.ordinary_pace_;
-    if (uint32_t notify = watch_word(notify_of(*slot_), first_looks)) {
-        pace.learn(Clock::duration::zero());
-        return notify;
-    }
+    if (uint32_t notify = look_for_quick_reply(notify_of(*slot_), pace)) return notify;
     Clock::time_point until = until_.moment();
     bool shortened = false;
     for (;;) {

@@ -15,18 +15,27 @@ using namespace std::chrono_literals;
 
 constexpr Clock::duration least_spin = 20us;
 constexpr Clock::duration longest_spin = 200us;
+constexpr Clock::duration shortest_yield = 250us; // a worker that has to be woken first is there by then
 constexpr Clock::duration longest_yield = 1ms;
 constexpr Clock::duration shortest_sleep = 20us;
 constexpr Clock::duration longest_sleep = 2ms;
 constexpr Clock::duration longest_counted = 100ms;
+constexpr int most_growth = 8; // of what is expected, that one wait counts with: an exception is no rule
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
+constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
+// A thread that did not sleep for so long, counted in quick replies, lets others have its turn; one for which it had to spin counts as several.
+constexpr int turn = 512;
+constexpr int spun_reply = 16;
+constexpr Clock::duration nap = 50us;
 constexpr int yields_at_once = 8;
 
 // Threads that spin or yield at this moment. More of them than cores but one would keep the host's worker from running where
 // the guest's cores are the host's: the others sleep, so that a virtual processor falls idle and the worker gets a real one.
 // They lose little by it: whoever wakes up finds its reply, and the next ones too while the worker is awake.
 std::atomic<int> spinners{0};
+std::atomic<int> sleepers{0};
+thread_local int awake_for = 0;
 
 int spinner_limit() {
     static const int limit = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -44,6 +53,14 @@ bool pause_is_dear() {
 }
 #endif
 
+// A reply came to a thread that did not sleep for it.
+void stay_awake(int share) {
+    awake_for = sleepers.load(std::memory_order_relaxed) == 0 ? 0 : awake_for + share;
+    if (awake_for < turn) return;
+    awake_for = 0;
+    std::this_thread::sleep_for(nap);
+}
+
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
     static const bool dear = pause_is_dear();
@@ -59,7 +76,8 @@ void relax() {
 // Threads may overwrite each other's share: an average that misses one wait is as good.
 void Pace::learn(Clock::duration took) {
     Clock::rep expected = expected_.load(std::memory_order_relaxed);
-    expected_.store((expected * 7 + std::min(took, longest_counted).count()) / 8, std::memory_order_relaxed);
+    const Clock::rep counted = std::min({took.count(), longest_counted.count(), expected * most_growth + Clock::duration(1us).count()});
+    expected_.store((expected * 7 + counted) / 8, std::memory_order_relaxed);
 }
 
 // What is expected within a longest spin is spun for, with a margin. What takes longer is not worth a core from its first
@@ -68,14 +86,23 @@ ReplyWait::ReplyWait(Pace &pace)
     : pace_(pace), start_(Clock::now()), seen_(start_), looks_(first_looks), spinning_(spinners.fetch_add(1) < spinner_limit()) {
     if (!spinning_) spinners.fetch_sub(1);
     Clock::duration expected = pace.expected();
-    if (!spinning_) return; // asleep at once: see spinners
+    if (!spinning_) { // asleep at once: see spinners
+        sleepers.fetch_add(1);
+        crowded_out_ = true;
+        awake_for = 0;
+        return;
+    }
     spin_until_ = start_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
-    yield_until_ = start_ + (expected > longest_yield ? longest_spin : longest_yield);
+    // What is much later than expected waits for somebody who has no processor: better asleep than in the way.
+    yield_until_ = start_ + (expected > longest_yield ? longest_spin : std::clamp(expected * 10, shortest_yield, longest_yield));
 }
 
 ReplyWait::~ReplyWait() {
+    const bool spun = spinning_;
     stop_spinning();
+    if (crowded_out_) sleepers.fetch_sub(1);
     pace_.learn(seen_ - start_);
+    if (spun) stay_awake(spun_reply);
 }
 
 void ReplyWait::stop_spinning() {
@@ -101,6 +128,14 @@ Clock::time_point ReplyWait::pause(const std::atomic<uint32_t> &word) {
 Clock::time_point ReplyWait::pause() {
     static const std::atomic<uint32_t> nothing{0};
     return pause(nothing);
+}
+
+uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace) {
+    uint32_t value = watch_word(word, first_looks);
+    if (value == 0) return 0;
+    pace.learn(Clock::duration::zero());
+    stay_awake(1);
+    return value;
 }
 
 uint32_t watch_word(const std::atomic<uint32_t> &word, int looks) {

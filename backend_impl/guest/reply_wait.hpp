@@ -66,13 +66,15 @@ class ReplyWait {
     Clock::time_point seen_; // by the last pause
     int looks_; // of the next spin, between two looks at the clock
     bool spinning_;
+    bool crowded_out_ = false;
 };
 
 // Looks at the word until it is not 0, for at most `looks` times: what it was last, with acquire order.
 uint32_t watch_word(const std::atomic<uint32_t> &word, int looks);
 
-// So often a reply is looked for before anything else is done about waiting: longer than a quick call takes.
-inline constexpr int first_looks = 512;
+// The first thing to do about waiting: looks at the word for a little longer than a quick call takes, without a clock. What it
+// was last. A thread that is lucky again and again while others sleep takes a nap, so that they have their turn.
+uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace);
 
 // The word once it is not 0, read with acquire order; 0 when `until` passed before, or when `hopeless()`, asked at each step of
 // waiting, says that nothing will come.

@@ -38,7 +38,7 @@ struct CallRecord {
     uint64_t seq = 0; // order in the file; set by add()
     uint64_t start_ns = 0; // CLOCK_MONOTONIC
     uint64_t duration_ns = 0; // guest: encoding begun to reply decoded; host: dispatch
-    uint64_t queue_ns = 0; // guest: the encoding part; host: submitted to picked up
+    uint64_t queue_ns = 0; // guest: the encoding part; host: submitted to picked up, for a command of the ring: first seen to picked up
     uint32_t type = 0; // CommandType
     uint32_t call = 0; // Call, for Forward
     uint32_t reply_resource = 0;

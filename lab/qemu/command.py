@@ -24,6 +24,9 @@ KERNEL_ARGUMENTS = (
     # none of these matters to what is tested; each costs an emulated guest time
     "mitigations=off", "nokaslr", "no_timer_check", "cryptomgr.notests", "random.trust_cpu=on", "rcupdate.rcu_expedited=1",
     "i8042.noaux", "i8042.nokbd",
+    # The emulated time stamp counter is sound, but the kernel's watchdog compares it with ticks that a busy host loses, and throws
+    # it away: then every look at the clock, several to a remote call, is an exit of the virtual machine of a microsecond and more.
+    "tsc=reliable",
 )  # fmt: skip
 
 

@@ -51,11 +51,21 @@ bool Service::serve_ring() {
 }
 
 void Service::rest() {
-    switch (wakefulness_.after(monotonic_ns() - idle_since_ns_)) {
+    const uint64_t now = monotonic_ns();
+    Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_);
+    // A command of the queue comes by QEMU's main thread: that one has to run for it.
+    if (step == Wakefulness::Step::spin && !ring_.is_open()) step = Wakefulness::Step::yield;
+    if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
+    switch (step) {
     case Wakefulness::Step::spin:
         for (int i = 0; i < looks_at_once && !queue_.available() && !ring_.available(); ++i) relax();
         return;
-    case Wakefulness::Step::yield: sched_yield(); return;
+    case Wakefulness::Step::yield: {
+        sched_yield();
+        const uint64_t after = monotonic_ns();
+        wakefulness_.yielded(after, after - now);
+        return;
+    }
     case Wakefulness::Step::sleep:
         ring_.announce_sleep();
         queue_.sleep([this] { return ring_.may_sleep(); });

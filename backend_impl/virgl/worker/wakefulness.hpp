@@ -24,8 +24,16 @@ class Wakefulness {
         return idle_ns < awake_ns() ? Step::yield : Step::sleep;
     }
 
-    // A command came `gap_ns` after the one before it had ended.
-    void learn(uint64_t gap_ns) { gap_ns_ = (gap_ns_ * 7 + std::min(gap_ns, most_counted_ns)) / 8; }
+    // A command came `gap_ns` after the one before it had ended. One exception is no rule: it counts as a multiple of what was
+    // expected at most.
+    void learn(uint64_t gap_ns) { gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8; }
+
+    // A yield came back so late. On a crowded host who yields is last in the row and who sleeps is first when it is woken: then
+    // it is better to sleep, for a while.
+    void yielded(uint64_t now_ns, uint64_t took_ns) {
+        if (took_ns > late_yield_ns) crowded_until_ns_ = now_ns + crowded_for_ns;
+    }
+    bool crowded(uint64_t now_ns) const { return now_ns < crowded_until_ns_; }
 
     uint64_t spin_ns() const { return gap_ns_ > longest_spin_ns ? 0 : std::min(gap_ns_ * 4 + 2'000, longest_spin_ns); }
     uint64_t awake_ns() const {
@@ -35,7 +43,11 @@ class Wakefulness {
 
   private:
     static constexpr uint64_t most_counted_ns = 20'000'000;
+    static constexpr uint64_t most_growth = 8;
+    static constexpr uint64_t late_yield_ns = 200'000;
+    static constexpr uint64_t crowded_for_ns = 50'000'000;
     uint64_t gap_ns_ = 500'000;
+    uint64_t crowded_until_ns_ = 0;
 };
 
 } // namespace apir::virgl
