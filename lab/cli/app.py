@@ -166,6 +166,7 @@ def run_command(
         Path | None, typer.Option("--resume", metavar="BUNDLE", help="Go on with a run that was cut off.", show_default=False)
     ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
+    jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, max=64, help="Boots at the same time.")] = 1,
     json: Json = False,
 ) -> None:
     """Run scenarios. Exit status: 0 all as expected, 1 the product failed, 2 the lab failed, 3 nothing could run here."""
@@ -176,8 +177,8 @@ def run_command(
             tell_dry_run(dry_run(plan, out), as_json=json)
             return
         earlier = earlier_run(resume, plan) if resume else None
-        with progress_display() as progress:
-            outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier)
+        with progress_display(in_lines=jobs > 1) as progress:
+            outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier, jobs=jobs)
             with progress.step("writing the report"):
                 page = rendered_report(outcome.folder)
     _answer_run(outcome, page, as_json=json)

@@ -18,9 +18,9 @@ REFRESH_PER_S = 8
 
 
 @contextlib.contextmanager
-def progress_display() -> Iterator[RunListener]:
-    """The listener that suits where standard error goes."""
-    if not sys.stderr.isatty():
+def progress_display(*, in_lines: bool = False) -> Iterator[RunListener]:
+    """The listener that suits where standard error goes; ``in_lines`` for several threads, whose steps overlap."""
+    if in_lines or not sys.stderr.isatty():
         yield LineListener()
         return
     console = Console(stderr=True)

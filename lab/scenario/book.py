@@ -7,6 +7,7 @@ import os
 import platform as host_platform
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -48,12 +49,13 @@ EXIT_STATUS = {Status.PASSED: 0, Status.FAILED: 1, Status.ERROR: 2, Status.INTER
 
 
 class RunBook:
-    """Everything ``run.json`` says, replaced on disk at every change. Holds no resource."""
+    """Everything ``run.json`` says, replaced on disk at every change, from whichever thread. Holds no resource."""
 
     def __init__(
         self, bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice, resumed: tuple[ResumedRecord, ...] = ()
     ) -> None:
         self._bundle = bundle
+        self._lock = threading.RLock()
         self._started = time.monotonic()
         self._boots: list[BootRecord] = []
         self._variants: dict[tuple[str, str], VariantRecord] = {}
@@ -68,27 +70,32 @@ class RunBook:
 
     def know_capabilities(self, capabilities: Sequence[CapabilityRecord]) -> None:
         """The host was probed."""
-        self._record = self._record.model_copy(update={"capabilities": tuple(capabilities)})
-        self._write()
+        with self._lock:
+            self._record = self._record.model_copy(update={"capabilities": tuple(capabilities)})
+            self._write()
 
     def built(self, packages: PackagesRecord) -> None:
         """A host root or guest image is used."""
-        self._built[packages.role, packages.key] = packages
-        self._write()
+        with self._lock:
+            self._built[packages.role, packages.key] = packages
+            self._write()
 
     def boot(self, record: BootRecord, number: int | None = None) -> int:
         """A machine is started, or more is known of number ``number``. Returns its number."""
-        if number is None:
-            self._boots.append(record)
-        else:
-            self._boots[number] = record
-        self._write()
-        return len(self._boots) - 1 if number is None else number
+        with self._lock:
+            if number is None:
+                self._boots.append(record)
+                number = len(self._boots) - 1
+            else:
+                self._boots[number] = record
+            self._write()
+            return number
 
     def variant(self, record: VariantRecord) -> None:
         """A variant stands like this now."""
-        self._variants[record.name, record.variant] = record
-        self._write()
+        with self._lock:
+            self._variants[record.name, record.variant] = record
+            self._write()
 
     def interrupt(self, variants: Sequence[Variant]) -> None:
         """The run ends here: what was not begun is told so."""

@@ -6,9 +6,10 @@ A boot that ends before all of its variants were served (a crash) is followed by
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.bundle.expected import counted
@@ -18,8 +19,10 @@ from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, HostError, LabError, LaunchError
 from lab.scenario.book import RunBook, ended_record
+from lab.scenario.boots_at_once import RunningGuests, at_once
 from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
+from lab.scenario.ended import status_of
 from lab.scenario.environment import host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
@@ -35,7 +38,7 @@ from lab.scenario.requirements import Decision, HostAbilities, decided
 from lab.scenario.resume import EarlierRun
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.switches import Switches, laid, switched
-from lab.scenario.variant_run import BootedVariant, VariantRun, status_of
+from lab.scenario.variant_run import BootedVariant, VariantRun
 
 SETUP_S = 3600.0
 SHIP_S = 60.0
@@ -57,8 +60,11 @@ def run(
     platform: Platform,
     *,
     earlier: EarlierRun | None = None,
+    jobs: int = 1,
 ) -> RunOutcome:
     """Run everything planned and leave a bundle below ``out``, whatever happens. With ``earlier`` go on with that run.
+
+    ``jobs`` boots run at the same time, each with logs of its own; the listener must bear to be told by several threads then.
 
     An interruption (Ctrl-C, SIGTERM) ends the run in order: what was started is torn down, the bundle is closed with the
     results so far, and the outcome's status says ``interrupted``.
@@ -68,7 +74,7 @@ def run(
         book = RunBook(bundle, plan, choice, earlier.history if earlier else ())
         interrupted = False
         try:
-            Runner(bundle, book, listener, platform, alone=len(plan) == 1, earlier=earlier).run(plan)
+            Runner(bundle, book, listener, platform, alone=len(plan) == 1, earlier=earlier, jobs=jobs).run(plan)
         except KeyboardInterrupt:
             interrupted = True
             for entry in plan:
@@ -89,32 +95,40 @@ class Runner:
     alone: bool
     host: HostAbilities | None = None
     earlier: EarlierRun | None = None
+    jobs: int = 1
+    guests: RunningGuests = field(default_factory=RunningGuests)
+    setting_up: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
-        """Run all scenarios, one boot after the other."""
-        for entry in plan:
-            for group in entry.boots:
-                self.group(group)
+        """Run all scenarios, one boot after the other or as many at once as there are jobs."""
+        groups = [group for entry in plan for group in entry.boots]
+        if self.jobs > 1:
+            at_once(groups, self.jobs, self.group, self.guests)
+            return
+        for group in groups:
+            self.group(group)
 
     def group(self, variants: Sequence[Variant]) -> None:
         """Run the variants that one boot can serve."""
         scenario = variants[0].scenario
         try:
-            with self.listener.step(f"setting up {scenario.name}"):
+            with self.setting_up, self.listener.step(f"setting up {scenario.name}"):
+                if self.guests.stopping:
+                    return
                 ingredients = self.platform.prepare(scenario, self.listener, Deadline.after(SETUP_S))
+                self.know_built(ingredients)
+                decision = decided(scenario, self.abilities(ingredients))
         except HostError as error:
             self.skip(variants, str(error))
             return
         except LabError as error:
             self.give_up(variants, error)
             return
-        self.know_built(ingredients)
-        decision = decided(scenario, self.abilities(ingredients))
         if decision.unmet:
             self.skip(variants, decision.unmet)
             return
         left = self.resumed(variants, ingredients)
-        while left:
+        while left and not self.guests.stopping:
             left = self.boot(left, ingredients, decision)
 
     def resumed(self, variants: Sequence[Variant], ingredients: Ingredients) -> tuple[Variant, ...]:
@@ -164,6 +178,7 @@ class Runner:
                 stack.enter_context(laid_lies(plan.lies))
                 with self.listener.step(f"booting a guest for {', '.join(one.id for one in variants)}"):
                     guest = stack.enter_context(self.platform.boot(plan))
+                    stack.enter_context(self.guests.holding(guest))
                     self.book.boot(booted_record(boot_record(variants, plan), guest), number)
                     ship(guest, ingredients, plan.deadline)
                 for variant in variants:
@@ -173,6 +188,8 @@ class Runner:
                     if not guest.alive():
                         break
         except LabError as error:
+            if self.guests.stopping:
+                return ()
             if not served and isinstance(error, LaunchError) and all(map(must_not_start, variants)):
                 self.refused(variants, error)
             else:
@@ -214,7 +231,7 @@ class Runner:
         first = plan.logs == self.logs(variant)
         return BootedVariant(
             variant, guest, plan, self.platform, self.bundle, self.listener, self.logs(variant), number,
-            guest.boot_s if first else 0.0, begun, self.earlier,
+            guest.boot_s if first else 0.0, begun, self.earlier, self.guests,
         )  # fmt: skip
 
     def logs(self, variant: Variant) -> Path:

@@ -17,14 +17,15 @@ from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
 from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
-from lab.errors import CommandFailed, GuestError, GuestLost, LabError, WaitTimeout
+from lab.errors import CommandFailed, GuestError, LabError, WaitTimeout
 from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
+from lab.scenario.boots_at_once import RunningGuests
 from lab.scenario.calls import CallCollector
 from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, ops, speed, state, upstream, way
+from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
-from lab.scenario.evidence import crash_blame
 from lab.scenario.expand import Variant
 from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import ends_of, findings_of, run_again
@@ -63,6 +64,7 @@ class BootedVariant:
     boot_s: float
     started: float
     earlier: EarlierRun | None = None
+    guests: RunningGuests | None = None
 
     @property
     def place(self) -> tuple[str, str]:
@@ -254,6 +256,7 @@ class VariantRun:
 
     def _conclude(self, collector: CallCollector) -> None:
         """Calls of both sides, the case that was running when it all ended, and what is wrong with each check."""
+        self.interrupted = self.interrupted or (self.here.guests is not None and self.here.guests.stopping)
         alive = self.here.guest.alive()
         if alive:
             with contextlib.suppress(GuestError):
@@ -379,25 +382,3 @@ class VariantRun:
         """How many cases there must be."""
         once = sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1)
         return once + sum(len(run.cases) for run in self.catalog_runs) + sum(len(run.wanted) for run in self.upstream_runs)
-
-
-class ListingFailed(LabError):
-    """The guest's program that lists ggml's devices, with the library under test loaded, did not do it."""
-
-
-def status_of(findings: list[Finding]) -> Status:
-    """The verdict that findings make."""
-    if any(finding.blame is Blame.PRODUCT for finding in findings):
-        return Status.FAILED
-    return Status.ERROR if findings else Status.PASSED
-
-
-def finding_of(error: LabError) -> Finding:
-    """An error that ended a variant's checks, as a finding."""
-    match error:
-        case ListingFailed():
-            return Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, f"listing ggml's devices in the guest failed: {error}")
-        case GuestLost():
-            return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
-        case _:
-            return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))

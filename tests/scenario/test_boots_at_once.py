@@ -1,0 +1,106 @@
+"""``lab run -j``: boots at the same time over fake guests, and an interruption that ends all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from lab.bundle import Bundle, read_bundle
+from lab.bundle.schema import Status
+from lab.deadline import Deadline, poll
+from lab.errors import GuestLost
+from lab.scenario.boots_at_once import RunningGuests, at_once
+from lab.scenario.listener import SilentListener
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import run
+from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, FakeGuest, FakePlatform, Script, row
+
+TWO_BOOTS = SCENARIO.replace('capset = ["venus", "apir"]', "cpus = [1, 2]").replace('[[checks]]\nkind = "state"\n', "")
+WAIT_S = 20
+
+
+class KillableGuest(FakeGuest):
+    """A guest whose QEMU can be killed."""
+
+    def kill(self, pid: int) -> None:
+        assert pid == self.qemu_pid
+        self.script.alive = False
+
+
+def ran(script: Script, folder: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> Bundle:
+    monkeypatch.setattr("tests.scenario.fakes.FakeGuest", KillableGuest)
+    path = folder / "small.toml"
+    path.write_text(TWO_BOOTS)
+    platform = FakePlatform(script, folder).platform()
+    outcome = run(planned([path], Choice()), Choice(), folder / "runs", SilentListener(), platform, jobs=jobs)
+    return read_bundle(outcome.folder)
+
+
+def test_two_boots_run_at_the_same_time_and_leave_what_one_after_the_other_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(2)
+    script = Script(ops=(HEADER_LINE, lambda: together.wait(WAIT_S) and None, *(row(text) for text in TEXTS)))
+    bundle = ran(script, tmp_path, 2, monkeypatch)
+    assert [one.text for one in bundle.findings] == []
+    assert {one.variant: one.cases.ok for one in bundle.run.variants} == {"cpus-1": 3, "cpus-2": 3}
+    assert (script.boots, script.torn_down) == (2, 2)
+    assert sorted(one.variants for one in bundle.run.boots) == [("cpus-1",), ("cpus-2",)]
+    assert all((bundle.folder / "logs" / name / "serial.log").exists() for name in ("cpus-1", "cpus-2"))
+
+
+def test_one_job_is_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside: list[int] = []
+
+    def alone() -> None:
+        inside.append(1)
+        assert len(inside) == 1
+        inside.pop()
+
+    script = Script(ops=(HEADER_LINE, alone, *(row(text) for text in TEXTS)))
+    assert ran(script, tmp_path, 1, monkeypatch).run.exit == 0
+
+
+def test_interruption_ends_every_guest_and_the_bundle_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(2)
+    script = Script()
+
+    def wait_for_the_end() -> None:
+        if together.wait(WAIT_S) == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        poll("the end of the guest", lambda: not script.alive, Deadline.after(WAIT_S))
+        raise GuestLost("QEMU ended with exit status 137")
+
+    script.ops = (HEADER_LINE, row(TEXTS[0]), wait_for_the_end)
+    bundle = ran(script, tmp_path, 2, monkeypatch)
+    assert bundle.run.status is Status.INTERRUPTED
+    assert {one.status for one in bundle.run.variants} == {Status.INTERRUPTED}
+    assert script.torn_down == 2
+    assert len(bundle.cases) >= 2, "what had a result keeps it"
+
+
+def test_guest_that_answers_after_the_interruption_is_not_used() -> None:
+    guests = RunningGuests()
+    guests.stop()
+    with pytest.raises(GuestLost, match="interrupted while it booted"), guests.holding(None):  # type: ignore[arg-type]
+        pytest.fail("entered")
+
+
+def test_error_of_one_ends_the_others() -> None:
+    guests, began = RunningGuests(), threading.Barrier(2)
+
+    def work(number: int) -> None:
+        if number > 1:
+            pytest.fail("begun after the error")
+        began.wait(WAIT_S)
+        if number == 0:
+            raise KeyError(number)
+        poll("the stop", lambda: guests.stopping, Deadline.after(WAIT_S))
+
+    with pytest.raises(KeyError):
+        at_once([0, 1], 2, work, guests)
+    assert guests.stopping
