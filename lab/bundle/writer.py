@@ -139,6 +139,10 @@ class BundleWriter:
                 file.flush()
 
 
+FAILED_CASES = frozenset({FindingKind.CASE_FAILED, FindingKind.FAULT_MISHANDLED})
+"""Findings that say what the result of their case says already."""
+
+
 class CheckWriter:
     """Rows of one check of one variant: knows where they belong and keeps the findings and results for the verdict.
 
@@ -231,7 +235,7 @@ class CheckWriter:
 
     def finding(self, finding: Finding) -> None:
         """Something is wrong, unless it is the failure of a case that was expected."""
-        if finding.kind is FindingKind.CASE_FAILED and finding.case is not None and self.expected_of(finding.case) is not None:
+        if finding.kind in FAILED_CASES and finding.case is not None and self.expected_of(finding.case) is not None:
             return
         self.add(finding)
 

@@ -8,8 +8,9 @@ import pytest
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.expected import Expected, ExpectedEnd, column_of
-from lab.bundle.outcome import Outcome
+from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.bundle.schema import Status
+from lab.bundle.writer import CheckWriter, new_bundle
 from lab.errors import ConfigError
 from lab.scenario.expectations import Situation, When, expectations_path, load_expectations, version_of
 from lab.scenario.listener import SilentListener
@@ -323,6 +324,18 @@ def test_versions_are_read_from_package_versions() -> None:
 def test_each_case_is_counted_once(outcomes: tuple[Outcome, ...], end: ExpectedEnd | None, column: str) -> None:
     expected = None if end is None else Expected(0, end, "", "", "", lambda _check, _case: True)
     assert column_of(outcomes, expected) == column
+
+
+@pytest.mark.parametrize(
+    ("kind", "covered"), [(FindingKind.CASE_FAILED, True), (FindingKind.FAULT_MISHANDLED, True), (FindingKind.INTERRUPTED, False)]
+)
+def test_only_the_failure_of_its_case_is_what_an_entry_expects(tmp_path: Path, kind: FindingKind, covered: bool) -> None:
+    entry = Expected(0, ExpectedEnd.FAIL, "known", "l", "A", lambda check, case: (check, case) == ("fault", "A"))
+    with new_bundle(tmp_path, "x") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "fault", (entry,))
+        writer.finding(Finding(kind, Blame.PRODUCT, "wrong", "A"))
+        writer.finding(Finding(kind, Blame.PRODUCT, "wrong", "B"))
+    assert [one.case for one in writer.findings] == (["B"] if covered else ["A", "B"])
 
 
 def test_report_shows_what_was_expected(running: Running) -> None:
