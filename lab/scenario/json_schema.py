@@ -19,11 +19,12 @@ def scenario_schema() -> str:
     for kind, model in CHECK_KINDS.items():
         of_kind = definitions[model.__name__]
         parameters = {key: value for key, value in of_kind["properties"].items() if key != "kind"}
+        # [defaults], or a file that is extended, may say what otherwise must be said
+        of_kind["required"] = ["kind"]
         definitions["Defaults"]["properties"]["checks"].setdefault("properties", {})[kind] = {
             "type": "object", "properties": parameters, "additionalProperties": False,
         }  # fmt: skip
     definitions["Defaults"]["properties"]["checks"]["additionalProperties"] = False
-    # a file that extends another one may leave to it what otherwise must be said
     schema["required"] = ["name"]
     return _text("A scenario of virtgpu-lab", schema)
 

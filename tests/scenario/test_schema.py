@@ -36,7 +36,7 @@ def test_every_key_is_in_the_schema_with_its_description() -> None:
 
 
 def unknown_keys(value: Any, schema: dict[str, Any], whole: dict[str, Any], path: str = "") -> Iterator[str]:  # noqa: C901
-    """Keys of a document that its schema does not have: as much of JSON Schema as our own uses."""
+    """Keys that a document has and its schema has not, or the other way round: as much of JSON Schema as our own uses."""
     if "$ref" in schema:
         schema = whole["$defs"][schema["$ref"].rpartition("/")[2]]
     for choices in ("anyOf", "oneOf"):
@@ -46,6 +46,7 @@ def unknown_keys(value: Any, schema: dict[str, Any], whole: dict[str, Any], path
                 yield from min(found, key=len)
             return
     if isinstance(value, dict):
+        yield from (f"{path}.{key} is missing" for key in schema.get("required", ()) if key not in value)
         known = schema.get("properties", {})
         for key, inner in value.items():
             extra = schema.get("additionalProperties", True)
@@ -64,8 +65,13 @@ def test_the_projects_scenarios_fit_the_schema_and_a_wrong_key_does_not() -> Non
     assert files
     for path in files:
         assert list(unknown_keys(tomllib.loads(path.read_text()), schema, schema)) == [], path
-    wrong = {"name": "x", "guest": {"cpsu": 1}, "defaults": {"checks": {"ops": {"min_case": 1}}}, "variants": [{"hots": {}}]}
-    assert list(unknown_keys(wrong, schema, schema)) == [".guest.cpsu", ".defaults.checks.ops.min_case", ".variants[0].hots"]
+    wrong = {"guest": {"cpsu": 1}, "defaults": {"checks": {"ops": {"min_case": 1}}}, "variants": [{"name": "v", "hots": {}}]}
+    assert list(unknown_keys(wrong, schema, schema)) == [
+        ".name is missing",
+        ".guest.cpsu",
+        ".defaults.checks.ops.min_case",
+        ".variants[0].hots",
+    ]
 
 
 def test_schema_and_reference_are_printed() -> None:
