@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +15,10 @@ from lab.bench.targets import judged
 from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
+from lab.deadline import Deadline
 from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
+from lab.scenario.switches import Switches, laid
 from tests.bench.realistic import ANSWER, token
 
 
@@ -77,3 +82,56 @@ def test_processor_time_is_of_the_whole_process() -> None:
     while processor_ns(os.getpid()) <= before:
         sum(range(10_000))
     assert processor_ns(2**22 - 1) == 0
+
+
+class Shell:
+    """A guest's shell that notes what it is told to run."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
+        assert not deadline.expired
+        self.ran.append(command)
+        return 0, ""
+
+
+def staged(tmp_path: Path, shell: Shell) -> Any:
+    tools = tmp_path / "tools"
+    shipped = SimpleNamespace(host_library=SimpleNamespace(inside="/ours.so"))
+    guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: ())
+    return SimpleNamespace(
+        guest=guest,
+        logs=tmp_path,
+        switches=Switches(tmp_path / "switches", {"host": "/ours.so"}),
+        ingredients=SimpleNamespace(tools=tools, shipment=shipped),
+    )
+
+
+def test_contexts_get_the_host_library_that_the_driver_asks_for(tmp_path: Path) -> None:
+    shell = Shell()
+    stage = staged(tmp_path, shell)
+    theirs = tmp_path / "theirs.so"
+    bench = Bench(stage, BenchCheck(kind="bench").model_copy(update={"host_library": str(theirs)}))
+    link = tmp_path / "switches" / "host"
+    led_to = []
+    with laid(stage.switches), ExitStack() as libraries:
+        for host in ("echo", "ours", "theirs"):
+            bench.on_line(json.dumps({"event": "gate", "host": host, "subject": "s"}), libraries)
+            led_to.append(link.readlink())
+        libraries.close()
+        assert link.readlink() == Path("/ours.so")
+    assert led_to == [tmp_path / "tools" / "libapir-bench-host.so", Path("/ours.so"), theirs]
+    assert len(shell.ran) == 3
+
+
+def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path) -> None:
+    bench = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"))
+    with ExitStack() as libraries:
+        bench.on_line(json.dumps({"event": "begins", "name": "idle", "pid": 1}), libraries)
+        bench.on_line("ggml says something", libraries)
+        bench.on_line(json.dumps({"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2}), libraries)
+    (row,) = read_rows(tmp_path / "bench.jsonl")
+    assert row["worker_cpu_ns"] == 0
+    assert row["qemu_cpu_ns"] >= 0
+    assert bench.said == ["ggml says something"]
