@@ -55,9 +55,12 @@ def listed_devices(ggml: Ggml) -> tuple[OpenDevice, ...]:
     return tuple(devices)
 
 
-def device_named(ggml: Ggml, name: str) -> OpenDevice:
-    """The first device of that name, after every backend that ggml finds has been loaded."""
-    ggml.call("ggml_backend_load_all")
+def device_named(ggml: Ggml, name: str, library: str | None = None) -> OpenDevice:
+    """The first device of that name: of a backend library, which is the only one loaded then, or of every one that ggml finds."""
+    if library is None:
+        ggml.call("ggml_backend_load_all")
+    elif not ggml.call("ggml_backend_load", os.fsencode(library)):
+        raise GgmlError("ggml_backend_load", f"{library} is no backend library")
     devices = listed_devices(ggml)
     for device in devices:
         if device.facts.name == name:

@@ -105,7 +105,7 @@ def bf16_values(bits: Array) -> Array:
 
 def encoded(kind: Type, values: Array) -> Array:
     """Values as a type that is not quantised stores them."""
-    return bf16_bits(values) if kind is Type.BF16 else values.astype(PLAIN[kind])
+    return bf16_bits(values) if kind is Type.BF16 else np.ascontiguousarray(values, PLAIN[kind])
 
 
 def decoded(kind: Type, stored: Array) -> Array:

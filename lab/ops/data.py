@@ -1,7 +1,8 @@
 """The numbers that cases compute with: the same on every machine, from a case's id, the seed and the round alone.
 
-Only ``PCG64``'s raw 64-bit words are taken from numpy, whose stream is a promise of numpy's; what they become is decided here,
-in exact integer and f32 arithmetic. Quantised data are made of random bytes with scales put where the block has them, so no
+The words are SplitMix64's (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014), whole arrays of them at
+a time in numpy's 64-bit integers; what they become is exact integer and f32 arithmetic. numpy's own generators are not used:
+loading them is a part of the start. Quantised data are made of random bytes with scales put where the block has them, so no
 quantiser runs (those of the IQ types take milliseconds a row) and no machine's rounding shows.
 """
 
@@ -10,14 +11,17 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from lab.ggml.types import Array, Block, Bytes, Type, encoded
 
 WORD = 8
-PERIOD = 250007
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+MIXING = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+STEPS = np.arange(1 << 12, dtype=np.uint64) * GAMMA
+"""What is added to a source's state for its first words."""
+PERIOD = 65521
 """Longer tensors repeat their numbers: a prime, so that no misplaced page or power of two looks right."""
 
 
@@ -60,29 +64,23 @@ def between(low: float, high: float) -> Fill:
 
 
 class Source:
-    """The random words of one case, seed and round, in the order in which they are asked for.
-
-    All sources share one generator, whose state is set: making one costs more than most cases' data.
-    """
+    """The random words of one case, seed and round, in the order in which they are asked for: SplitMix64 from a hashed start."""
 
     def __init__(self, case_id: str, seed: int, number: int = 0) -> None:
-        text = f"{case_id}\0{seed}\0{number}".encode()
-        digest = hashlib.blake2b(text, digest_size=32).digest()
-        start, increment = int.from_bytes(digest[:16], "little"), int.from_bytes(digest[16:], "little") | 1
-        self._state: Any = {
-            "bit_generator": "PCG64",
-            "state": {"state": start, "inc": increment},
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
+        digest = hashlib.blake2b(f"{case_id}\0{seed}\0{number}".encode(), digest_size=WORD).digest()
+        self._state = int.from_bytes(digest, "little")
 
     def bytes(self, count: int) -> Bytes:
         """Random bytes."""
-        if SHARED.owner is not self:
-            if SHARED.owner is not None:
-                SHARED.owner._state = SHARED.words.state  # noqa: SLF001 - another source's, to go on with later
-            SHARED.words.state, SHARED.owner = self._state, self
-        return SHARED.words.random_raw(-(-count // WORD)).astype("<u8", copy=False).view(np.uint8)[:count]
+        words = -(-count // WORD)
+        mixed = STEPS[1 : words + 1] if words < STEPS.size else np.arange(1, words + 1, dtype=np.uint64) * GAMMA
+        mixed = mixed + np.uint64(self._state)
+        self._state = (self._state + words * int(GAMMA)) % (1 << 64)
+        for shift, factor in MIXING:
+            mixed ^= mixed >> shift
+            mixed *= factor
+        mixed ^= mixed >> np.uint64(31)
+        return mixed.astype("<u8", copy=False).view(np.uint8)[:count]
 
     def whole(self, count: int) -> Array:
         """Random numbers of 32 bits."""
@@ -90,18 +88,9 @@ class Source:
 
     def unit(self, count: int) -> Array:
         """f32 numbers in [0, 1), multiples of 2^-24."""
-        return (self.whole(count) >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
-
-
-@dataclass(slots=True)
-class Shared:
-    """The generator of all sources, and whose state it has."""
-
-    words: np.random.PCG64
-    owner: Source | None = None
-
-
-SHARED = Shared(np.random.PCG64(0))
+        drawn = (self.whole(count) >> np.uint32(8)).astype(np.float32)
+        drawn *= np.float32(2.0**-24)
+        return drawn
 
 
 def filled(source: Source, kind: Type, ne: tuple[int, ...], block: Block, fill: Fill) -> Bytes:
@@ -116,11 +105,15 @@ def numbers(source: Source, fill: Fill, count: int, row: int) -> Array:
     """``count`` numbers in rows of ``row``."""
     match fill.kind:
         case "uniform":
-            drawn = source.unit(min(count, PERIOD)) * np.float32(fill.high - fill.low) + np.float32(fill.low)
+            drawn = source.unit(min(count, PERIOD))
+            drawn *= np.float32(fill.high - fill.low)
+            drawn += np.float32(fill.low)
             values: Array = np.resize(drawn, count) if count > PERIOD else drawn
         case "integers":
             span = np.uint64(int(fill.high) - int(fill.low))
-            values = ((source.whole(count).astype(np.uint64) * span) >> np.uint64(32)).astype(np.int64) + int(fill.low)
+            wide = source.whole(min(count, PERIOD)).astype(np.uint64)
+            whole = ((wide * span) >> np.uint64(32)).astype(np.int64) + int(fill.low)
+            values = np.resize(whole, count) if count > PERIOD else whole
         case "distinct":
             order = _shuffled(source, count, row, row).astype(np.float32)
             values = order * np.float32((fill.high - fill.low) / max(row, 1)) + np.float32(fill.low)

@@ -30,7 +30,7 @@ from lab.ops.data import Source, filled
 CONTEXT_BYTES = 8 << 20
 CASE_BYTES = 2 << 20
 """Room that one case's tensors may take in a context: a batch ends when less is left."""
-BATCH_BYTES = 2 << 20
+BATCH_BYTES = 8 << 20
 GRAPH_MARGIN = 4096
 BATCH_CASES = 128
 UNWRITTEN = 0xA5
@@ -227,7 +227,12 @@ class Engine:
     batches: int = 0
 
     def run(self, cases: Iterable[Case]) -> Iterator[Result]:
-        """Results in the order of the cases; those of a batch come together.
+        """Results in the order of the cases. Raises what ``run_batches`` does."""
+        for done in self.run_batches(cases):
+            yield from done
+
+    def run_batches(self, cases: Iterable[Case]) -> Iterator[list[Result]]:
+        """Results in the order of the cases, those of a batch together.
 
         Raises:
             DeviceLost: nothing is computed any more; the results of the batch in which it happened do not come.
@@ -239,7 +244,7 @@ class Engine:
                 if any(result.outcome != COMPUTED for result in done):
                     self.require_life()
                 del pending[: len(done)]
-                yield from done
+                yield done
 
     def require_life(self) -> None:
         """Compute the smallest case, asking nobody whether it is supported. Raises ``DeviceLost`` when that fails."""
@@ -318,6 +323,30 @@ class Engine:
         return {name: Result(name, COMPUTED, tuple(got), duration_ns=share, batch=self.batches) for name, got in collected.items()}
 
 
+class Image:
+    """What a buffer is to hold: data at their places, and bytes that no case has everywhere else."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = np.empty(size, np.uint8)
+        self._end = 0
+
+    def put(self, start: int, data: Bytes) -> None:
+        """Data at a place, which is mostly behind that of the data before."""
+        if start < self._end:
+            self._bytes[self._end :] = UNWRITTEN
+            self._end = self._bytes.size
+        else:
+            self._bytes[self._end : start] = UNWRITTEN
+            self._end = start + data.nbytes
+        self._bytes[start : start + data.nbytes] = data
+
+    def whole(self) -> Bytes:
+        """All of it."""
+        self._bytes[self._end :] = UNWRITTEN
+        self._end = self._bytes.size
+        return self._bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Cases whose tensors lie in the device's memory, and the graph that computes them all."""
@@ -332,16 +361,16 @@ class Batch:
     def fill(self, number: int) -> None:
         """Write a round's data; results are made unlike any."""
         buffers, ggml = self.buffers, self.backend.device.ggml
-        images = {id(buffer): np.full(buffer.size, UNWRITTEN, np.uint8) for buffer in (buffers.leaves, buffers.targets)}
+        leaves, targets = Image(buffers.leaves.size), Image(buffers.targets.size)
         for one in self.built:
             for leaf, data in leaf_data(ggml, one, self.seed, number):
-                home = buffers.targets if leaf.written else buffers.leaves
-                start = home.offset_of(leaf.tensor)
-                images[id(home)][start : start + data.nbytes] = data
+                home, image = (buffers.targets, targets) if leaf.written else (buffers.leaves, leaves)
+                image.put(home.offset_of(leaf.tensor), data)
         buffers.nodes.clear(UNWRITTEN)
-        for buffer in (buffers.leaves, buffers.targets):
+        for buffer, image in ((buffers.leaves, leaves), (buffers.targets, targets)):
+            whole = image.whole()
             for start, end in pieces(buffer.size, self.transfer):
-                buffer.write(images[id(buffer)][start:end], start)
+                buffer.write(whole[start:end], start)
 
     def compute(self) -> int:
         """Compute the graph; returns the nanoseconds it took."""

@@ -1,12 +1,18 @@
 """The guest's program in one file: ``python3 ops.pyz --device NAME …`` is ``lab.guest.agent.ops``.
 
-A zip of exactly the modules that it imports, which the guest's python3 runs as it is. Its bytes depend on the modules alone.
+A zip of exactly the modules that it imports, which the guest's python3 runs as it is. Its bytes depend on the modules alone, and
+on the Python that packs it: beside each module lies what this Python compiles it to. A guest with the same Python starts a third
+sooner by it (an emulated one: a second), one with another Python passes over it. So it is best packed by the host root's Python,
+``python3 -m lab.ops.parcel FILE``.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 import io
+import marshal
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +22,8 @@ from lab.paths import PROJECT
 PROGRAM = "lab.guest.agent.ops"
 MAIN = f"import sys\n\nfrom {PROGRAM} import main\n\nsys.exit(main())\n"
 OLDEST = (1980, 1, 1, 0, 0, 0)
+UNCHECKED = 0b01
+"""PEP 552's flags of a file that belongs to its source by hash, and is not compared with it."""
 
 
 def agent_parcel() -> bytes:
@@ -24,8 +32,16 @@ def agent_parcel() -> bytes:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_entry("__main__.py"), MAIN)
         for path in sorted(needed_modules(PROGRAM)):
-            archive.writestr(_entry(str(path.relative_to(PROJECT))), path.read_bytes())
+            name, source = str(path.relative_to(PROJECT)), path.read_bytes()
+            archive.writestr(_entry(name), source)
+            archive.writestr(_entry(f"{name}c"), compiled(source, name))
     return packed.getvalue()
+
+
+def compiled(source: bytes, name: str) -> bytes:
+    """The bytes of a ``.pyc`` file that is used without a look at its source (PEP 552)."""
+    code = compile(source, name, "exec", dont_inherit=True, optimize=0)
+    return importlib.util.MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + importlib.util.source_hash(source) + marshal.dumps(code)
 
 
 def needed_modules(program: str) -> set[Path]:
@@ -71,3 +87,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, OLDEST)
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(agent_parcel())

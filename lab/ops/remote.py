@@ -15,7 +15,12 @@ from lab.ops.native import ROW_START, Files
 from lab.ops.parcel import agent_parcel
 from lab.ops.upstream import guest_command
 
+BACKEND_PATH = "GGML_BACKEND_PATH"
+"""Variable that names a backend library to ggml: the one with the device, where it is set."""
 PARCEL, CASES, VALUES = "ops.pyz", "cases", "values"
+STDIN, END = "/dev/stdin", "END_OF_CASES"
+INLINE_BYTES = 64 << 10
+"""So many bytes of ids go with the command (a shell takes 128 KiB); more are copied as a file, a second of an emulated guest."""
 
 
 class Shell(Protocol):
@@ -53,9 +58,9 @@ class GuestAgent:
     on_row: Callable[[AgentRow], None] = lambda _row: None
     on_line: Callable[[str, AgentStream], None] = lambda _line, _stream: None
 
-    def ship(self, deadline: Deadline) -> None:
-        """Put the program into the guest."""
-        self._put(agent_parcel(), PARCEL, deadline)
+    def ship(self, deadline: Deadline, parcel: bytes | None = None) -> None:
+        """Put the program into the guest; ``parcel`` is it, packed already."""
+        self._put(parcel or agent_parcel(), PARCEL, deadline)
 
     def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline, *, hold: bool = False) -> AgentStream:
         """Run cases, so many together at most; what ends the program is no error here, what ends the guest is.
@@ -86,7 +91,10 @@ class GuestAgent:
         on_row: Callable[[AgentRow], None],
         lines: list[str] | None = None,
     ) -> AgentStream:
-        self._put("\n".join(cases).encode(), CASES, deadline)
+        text = "\n".join(cases)
+        inline = len(text) <= INLINE_BYTES
+        if not inline:
+            self._put(text.encode(), CASES, deadline)
         stream = AgentStream()
 
         def on_line(line: str) -> None:
@@ -98,9 +106,12 @@ class GuestAgent:
             for row in stream.rows[before:]:
                 on_row(row)
 
-        program = ("python3", f"{self.folder}/{PARCEL}", "--device", self.device, "--seed", str(self.seed))
-        command = guest_command((*program, "--cases", f"{self.folder}/{CASES}", *words), self.variables)
-        stream.exit_status = self.shell.stream(f"cd {self.folder} && {command}", on_line, deadline)
+        library = self.variables.get(BACKEND_PATH)
+        of = ("--of", library) if library else ()
+        program = ("python3", f"{self.folder}/{PARCEL}", "--device", self.device, *of, "--seed", str(self.seed))
+        command = guest_command((*program, "--cases", STDIN if inline else f"{self.folder}/{CASES}", *words), self.variables)
+        given = f"({command}) <<'{END}'\n{text}\n{END}" if inline else command
+        stream.exit_status = self.shell.stream(f"cd {self.folder} || exit\n{given}", on_line, deadline)
         return stream
 
     def _put(self, content: bytes, name: str, deadline: Deadline) -> None:

@@ -12,8 +12,9 @@ from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.agent_rows import AgentRow
-from lab.ops.native import Enter, Files, Judged, NativeRun, rows_of
+from lab.ops.native import PYTHON, PYTHON_WORDS, Enter, Files, Judged, NativeRun, rows_of
 from lab.ops.verdict import Evidence, to_fetch
+from lab.process import finish
 
 MAX_FETCHED = 64
 """Results that are fetched whole at most: of a library that computes everything wrong, so many tell enough."""
@@ -52,6 +53,9 @@ class Host(Protocol):
 
     def judge(self, fetched: Files, cases: Sequence[str], deadline: Deadline) -> Mapping[str, Judged]:
         """What the oracles say of results, whose files lie in a folder of their own."""
+
+    def parcel(self, deadline: Deadline) -> bytes:
+        """The guest's program, packed by a Python that is likely the guest's."""
 
 
 @dataclass(slots=True)
@@ -93,6 +97,16 @@ class NativeHost:
         run = NativeRun(self.enter, fetched.rows.parent, self.seed, self.environment)
         other = run.compute(self.other, cases, "other", deadline, threads=OTHER_THREADS)
         return run.judge(fetched, deadline, other.files)
+
+    def parcel(self, deadline: Deadline) -> bytes:
+        """The guest's program, packed by the host root's Python. Raises ``LabError`` when it is not."""
+        with tempfile.TemporaryDirectory(prefix="lab-parcel-") as folder:
+            file = Path(folder) / "ops.pyz"
+            argv = self.enter((PYTHON, "-m", "lab.ops.parcel", str(file)), file.parent, PYTHON_WORDS)
+            done = finish(argv, deadline=deadline)
+            if done.exit_status:
+                raise LabError(f"packing the guest's program ended with status {done.exit_status}: {done.output[-2000:]}")
+            return file.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.ggml.registry import Device
+from lab.guest.agent.ops import BadOption, Options, options_of
 from lab.ops.agent_rows import LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
 from lab.ops.catalog import all_cases
 from lab.ops.parcel import agent_parcel, imported, needed_modules
@@ -77,6 +78,21 @@ def test_parcel_has_all_that_it_imports_and_runs_on_its_own(tmp_path: Path) -> N
     parcel.write_bytes(agent_parcel())
     done = subprocess.run((sys.executable, "-I", parcel, "--help"), capture_output=True, text=True, check=False)
     assert (done.returncode, "--device" in done.stdout) == (0, True)
+
+
+def test_the_agents_options_are_read_or_refused() -> None:
+    words = ("--device", "[virtgpu] CPU", "--seed", "3", "--cases", "/dev/stdin", "--batch", "1", "--hold")
+    assert options_of(words) == Options(seed=3, cases="/dev/stdin", device="[virtgpu] CPU", batch=1, hold=True)
+    for wrong in (
+        (*words, "--seeds", "1"),
+        (*words, "--values"),
+        words[2:],
+        (*words, "--library", "x"),
+        (*words, "--seed", "x"),
+        ("cases",),
+    ):
+        with pytest.raises(BadOption):
+            options_of(wrong)
 
 
 def test_parcel_is_the_same_each_time_and_imports_numpy_and_the_standard_library_only() -> None:

@@ -14,7 +14,17 @@ F32 = Block(1, 4)
 
 def test_data_are_the_same_on_every_machine() -> None:
     data = filled(Source("ADD()", 1), Type.F32, (64,), F32, UNIFORM)
-    assert hashlib.sha256(data.tobytes()).hexdigest()[:16] == "a53ffe26d67244b9"
+    assert hashlib.sha256(data.tobytes()).hexdigest()[:16] == "8e3f836086d2fa6d"
+
+
+def test_words_are_splitmix64s_however_many_are_asked_for_at_once() -> None:
+    source = Source("ADD()", 1)
+    source._state = 0
+    known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
+    assert source.bytes(32).view("<u8").tolist() == known
+    one, other = Source("ADD()", 1), Source("ADD()", 1)
+    parts = np.concatenate([other.bytes(8 * 3000), other.bytes(8 * 3000)])
+    assert (one.bytes(8 * 6000) == parts).all()
 
 
 def test_another_case_seed_or_round_has_other_data() -> None:

@@ -78,6 +78,13 @@ def test_every_case_that_is_computed_has_the_same_bits(
     assert claimed == []
 
 
+def test_two_runs_of_a_seed_have_the_same_digests(root: HostRoot, payloads: NativePayloads) -> None:
+    some = CASES[::40]
+    first, second = (through(root, payloads, some) for _ in range(2))
+    assert {case: row.digest for case, row in first.items()} == {case: row.digest for case, row in second.items()}
+    assert sum(bool(row.digest) for row in first.values()) >= 100
+
+
 def test_other_data_have_other_bits(root: HostRoot, payloads: NativePayloads, native: Mapping[str, AgentRow]) -> None:
     some = [case for case in CASES if case.startswith("ADD(")]
     remote = through(root, payloads, some, seed=2)

@@ -29,7 +29,7 @@ from lab.ops.upstream_cases import Listed, ListedCase
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
-from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY, Payload, Shipment
+from lab.scenario.shipment import GUEST_LIBRARY, Payload, Shipment
 
 KERNEL = "6.12.0-fake"
 SHA = "ab" * 32
@@ -164,7 +164,8 @@ class FakeShell:
             again = len(self.script.commands) > 1 and bool(self.script.later)
             return self.script.later.pop(0) if again else self.script.ops
         assert self.script.agent is not None, "this script has no agent"
-        return self.script.agent(self.contents[f"{GUEST_FOLDER}/cases"].decode().split("\n"), command)
+        _, _, given = command.partition("<<'END_OF_CASES'\n")
+        return self.script.agent(given.removesuffix("\nEND_OF_CASES").split("\n"), command)
 
     def _calls(self, folder: Path, capset: int) -> None:
         """The records that both sides would have written."""

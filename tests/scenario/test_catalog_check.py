@@ -63,6 +63,10 @@ class FakeHost:
         self.asked.append(tuple(cases))
         return dict.fromkeys(cases, self.fetched)
 
+    def parcel(self, deadline: Deadline) -> bytes:
+        assert not deadline.expired
+        return b"a program"
+
 
 def native_row(case: str, *, supported: bool = True) -> AgentRow:
     return AgentRow(case, "computed", f"digest of {case}") if supported else AgentRow(case, "unsupported")

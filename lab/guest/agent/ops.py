@@ -1,7 +1,8 @@
 """Computes cases on one device in one process and tells a JSON line a case.
 
-``python3 -m lab.guest.agent.ops --device NAME --seed N --cases FILE``, in the guest on the remote device, or with ``--library
-PATH --threads N`` on the host on a backend library itself. Lines, in this order:
+``python3 -m lab.guest.agent.ops --device NAME --of PATH --seed N --cases FILE``, in the guest on the remote device, or with
+``--library PATH --threads N`` on the host on a backend library itself. No other backend library is loaded: ggml's own search opens
+all of its CPU builds, which takes an emulated guest a second, and here nothing of them is wanted. Lines, in this order:
 
 * ``{"device": {…}, "pid": n, "others": […]}``: what computes, in which process, and the registry it was found in.
 * ``{"case", "outcome", "digest", "ns", "batch"}``, in the order of the cases as ``engine.ordered`` puts them; with ``text``
@@ -15,7 +16,6 @@ PATH --threads N`` on the host on a backend library itself. Lines, in this order
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,15 +33,69 @@ from lab.ggml.library import Ggml, loaded_ggml
 from lab.ops.catalog import case_named
 from lab.ops.engine import BATCH_CASES, DeviceLost, Engine, Result, ordered
 
+USAGE = """\
+--device NAME    the device that computes, or
+--library PATH   the first device of this library
+--of PATH        the library of the device; if not given, every one that ggml finds
+--symbol NAME    by which the library registers itself; as ggml's own libraries do if not given
+--threads N      for a library that computes on threads; others pass over it
+--seed N         of the data
+--cases FILE     ids, one a line
+--values FILE    gets the results
+--batch N        so many cases travel together at most
+--hold           stay at the end until SIGTERM"""
+"""Read here by hand: argparse would be a twentieth of an emulated guest's time for a few hundred cases."""
 STATUS_REFUSED = 2
 STATUS_LOST = 3
 STAYS_S = 3.0
 HOLDS_S = 60.0
 
 
-def tell(line: dict[str, Any]) -> None:
-    """One line of output, at once."""
-    sys.stdout.write(json.dumps(line) + "\n")
+class BadOption(LabError):
+    """The command line is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line; see ``USAGE``."""
+
+    seed: int
+    cases: str
+    device: str = ""
+    library: str = ""
+    of: str | None = None
+    symbol: str | None = None
+    threads: int | None = None
+    values: str | None = None
+    batch: int = BATCH_CASES
+    hold: bool = False
+
+
+NUMBERS = frozenset({"seed", "threads", "batch"})
+
+
+def options_of(words: Sequence[str]) -> Options:
+    """The options in the words. Raises ``BadOption``."""
+    known = {field.name for field in fields(Options)}
+    chosen: dict[str, Any] = {}
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        name = word.removeprefix("--")
+        if name not in known or name == word or (name != "hold" and not left):
+            raise BadOption(f"{word} is no option, or lacks its value; they are\n{USAGE}")
+        value = name == "hold" or left.pop(0)
+        if name in NUMBERS and not str(value).isdecimal():
+            raise BadOption(f"--{name} takes a number, not {value}")
+        chosen[name] = int(value) if name in NUMBERS else value
+    if not {"seed", "cases"} <= set(chosen) or ("device" in chosen) == ("library" in chosen):
+        raise BadOption(f"--seed, --cases and either --device or --library are needed; options are\n{USAGE}")
+    return Options(**chosen)
+
+
+def tell(*lines: dict[str, Any]) -> None:
+    """Lines of output, at once: each write is a message of its own to whoever listens far away."""
+    sys.stdout.write("".join(json.dumps(line) + "\n" for line in lines))
     sys.stdout.flush()
 
 
@@ -64,14 +118,14 @@ def row_of(result: Result, values: BinaryIO | None) -> dict[str, Any]:
     return row
 
 
-def chosen_device(ggml: Ggml, arguments: argparse.Namespace) -> OpenDevice:
+def chosen_device(ggml: Ggml, arguments: Options) -> OpenDevice:
     """The device that is to compute."""
     if arguments.library:
         return device_of_library(ggml, arguments.library, arguments.symbol)
-    return device_named(ggml, arguments.device)
+    return device_named(ggml, arguments.device, arguments.of)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: Options) -> int:
     """Compute the cases of the file."""
     started = time.monotonic()
     if arguments.hold:
@@ -88,8 +142,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         engine = Engine(backend, arguments.seed, batch_cases=arguments.batch)
         count = 0
-        for count, result in enumerate(engine.run(cases), 1):  # noqa: B007 - counted for the last line
-            tell(row_of(result, values))
+        for results in engine.run_batches(cases):
+            count += len(results)
+            tell(*(row_of(result, values) for result in results))
         tell({"end": {"cases": count, "batches": engine.batches, "seconds": round(time.monotonic() - started, 3)}})
         if arguments.hold:
             signal.sigtimedwait({signal.SIGTERM}, HOLDS_S)
@@ -98,19 +153,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Parse the command line and run; 2 and a sentence when it cannot."""
-    parser = argparse.ArgumentParser(prog="lab.guest.agent.ops")
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--device")
-    where.add_argument("--library")
-    parser.add_argument("--symbol", help="by which the library registers itself; as ggml's own libraries do if not given")
-    parser.add_argument("--threads", type=int, help="for a library that computes on threads; others pass over it")
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--cases", required=True)
-    parser.add_argument("--values")
-    parser.add_argument("--batch", type=int, default=BATCH_CASES)
-    parser.add_argument("--hold", action="store_true", help="stay at the end until SIGTERM")
     try:
-        return run(parser.parse_args(words))
+        given = sys.argv[1:] if words is None else words
+        if "--help" in given:
+            sys.stdout.write(f"{USAGE}\n")
+            return 0
+        return run(options_of(given))
     except DeviceLost as error:
         tell({"lost": error.message})
         time.sleep(STAYS_S)

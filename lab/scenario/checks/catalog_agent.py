@@ -107,7 +107,7 @@ class Starts:
         run = self.checked
         variables = self.stage.guest_variables
         agent = GuestAgent(self.stage.guest.ssh, GUEST_FOLDER, run.device, run.check.seed, variables, self._row, self._line)
-        agent.ship(self.deadline)
+        agent.ship(self.deadline, host.parcel(self.deadline))
         began = time.monotonic()
         rows = all_rows(run.cases, lambda cases, batch: self._attempt(agent, cases, batch), on_unexplained=self._unexplained)
         run.seconds = time.monotonic() - began
