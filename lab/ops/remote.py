@@ -18,7 +18,7 @@ from lab.ops.upstream import guest_command
 BACKEND_PATH = "GGML_BACKEND_PATH"
 """Variable that names a backend library to ggml: the one with the device, where it is set."""
 PARCEL, CASES, VALUES = "ops.pyz", "cases", "values"
-STDIN, END = "/dev/stdin", "END_OF_CASES"
+STDIN, END = "-", "END_OF_CASES"
 INLINE_BYTES = 64 << 10
 """So many bytes of ids go with the command (a shell takes 128 KiB); more are copied as a file, a second of an emulated guest."""
 

@@ -81,8 +81,8 @@ def test_parcel_has_all_that_it_imports_and_runs_on_its_own(tmp_path: Path) -> N
 
 
 def test_the_agents_options_are_read_or_refused() -> None:
-    words = ("--device", "[virtgpu] CPU", "--seed", "3", "--cases", "/dev/stdin", "--batch", "1", "--hold")
-    assert options_of(words) == Options(seed=3, cases="/dev/stdin", device="[virtgpu] CPU", batch=1, hold=True)
+    words = ("--device", "[virtgpu] CPU", "--seed", "3", "--cases", "-", "--batch", "1", "--hold")
+    assert options_of(words) == Options(seed=3, cases="-", device="[virtgpu] CPU", batch=1, hold=True)
     for wrong in (
         (*words, "--seeds", "1"),
         (*words, "--values"),

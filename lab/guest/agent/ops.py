@@ -40,7 +40,7 @@ USAGE = """\
 --symbol NAME    by which the library registers itself; as ggml's own libraries do if not given
 --threads N      for a library that computes on threads; others pass over it
 --seed N         of the data
---cases FILE     ids, one a line
+--cases FILE     ids, one a line; - is the standard input
 --values FILE    gets the results
 --batch N        so many cases travel together at most
 --hold           stay at the end until SIGTERM"""
@@ -130,7 +130,8 @@ def run(arguments: Options) -> int:
     started = time.monotonic()
     if arguments.hold:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    ids = Path(arguments.cases).read_text(encoding="utf-8").split("\n")
+    text = sys.stdin.read() if arguments.cases == "-" else Path(arguments.cases).read_text(encoding="utf-8")
+    ids = text.split("\n")
     cases = ordered(case_named(text) for text in ids if text)
     ggml = loaded_ggml()
     device = chosen_device(ggml, arguments)

@@ -1,0 +1,65 @@
+"""The command that starts the guest's program, run by a shell here: the ids arrive, on the standard input or as a file."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.ops.catalog import all_cases
+from lab.ops.remote import CASES, INLINE_BYTES, GuestAgent
+
+PROGRAM = """\
+import json, sys
+given = sys.argv[sys.argv.index("--cases") + 1]
+text = sys.stdin.read() if given == "-" else open(given).read()
+print(json.dumps({"end": {"cases": [given, text.split(chr(10))]}}))
+sys.exit(7)
+"""
+
+
+@dataclass
+class HereShell:
+    """A guest's shell that is this machine's."""
+
+    folder: Path
+    lines: list[str] = field(default_factory=list)
+
+    def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
+        assert deadline is not None
+        shutil.copyfile(local, remote)
+        return ""
+
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+        assert deadline is not None
+        shutil.copyfile(remote, local)
+        return ""
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+        limit = deadline.remaining_s
+        script = f"export MARK=1\n{command}\nexit $?"
+        done = subprocess.run(("sh", "-c", script), capture_output=True, text=True, check=False, timeout=limit)
+        for line in done.stdout.splitlines(keepends=True):
+            on_line(line)
+        return done.returncode
+
+
+@pytest.mark.parametrize("count", [1, 3, 4000])
+def test_the_ids_arrive_and_the_status_comes_back(tmp_path: Path, count: int) -> None:
+    cases = [case.id for case in all_cases()[:count]]
+    told: list[str] = []
+    agent = GuestAgent(HereShell(tmp_path), str(tmp_path), "[virtgpu] CPU", 1, {}, on_line=lambda line, _stream: told.append(line))
+    agent.ship(Deadline.after(10), PROGRAM.encode())
+    stream = agent.attempt(cases, 128, Deadline.after(30))
+    assert stream.ended
+    assert stream.started is not None
+    assert stream.exit_status == 7
+    inline = len("\n".join(cases)) <= INLINE_BYTES
+    assert ('["-", ' in told[-1]) is inline
+    assert (tmp_path / CASES).exists() is not inline
+    assert all(f'"{case}"' in told[-1] for case in cases)
