@@ -49,6 +49,10 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+#if defined(APIR_PLANT_WRONG_BYTE)
+    static int gets = 0;
+    if (++gets % 1000 == 0 && request.size != 0) data.data[0] ^= 1;
+#endif
 }
 
 template <typename Request> bool Session::copy_tensor(const Request &request) {
@@ -94,6 +98,9 @@ BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
 BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferRequest &request) {
     buffer(request.buffer);
     kept_graphs_.on_buffer_freed(request.buffer);
+#if defined(APIR_PLANT_LEAK)
+    (void)buffers_.find(request.buffer)->ggml.release();
+#endif
     buffers_.remove(request.buffer);
     return {};
 }

@@ -134,6 +134,10 @@ APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, apir_callbacks *c
         apir::Writer reply(enc, reply_size);
         code = apir::host::dispatch(context, callbacks, call, request, reply);
         if (code == apir::DispatchCode::ok) written = reply.size();
+#if defined(APIR_PLANT_LOST_REPLY)
+        static int replies = 0;
+        if (++replies % 1000 == 0) written = 0;
+#endif
     } catch (...) {
         code = apir::DispatchCode::failed;
     }
