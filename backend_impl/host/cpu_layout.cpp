@@ -9,6 +9,7 @@ namespace {
 enum class Layout {
     array, // as one array, whatever the stride of a row's only element
     contiguous, // the same, and that stride is an element's as well
+    planes, // the same, and so are all strides, also of a dimension of 1
     padded_rows, // rows may be apart, but evenly over all dimensions
     dense_rows, // elements of a row lie side by side; the rest is free
     any,
@@ -56,22 +57,30 @@ Layout taken(ggml_op op, int position) {
     case GGML_OP_GET_ROWS_BACK:
     case GGML_OP_OPT_STEP_ADAMW:
     case GGML_OP_OPT_STEP_SGD:
-    case GGML_OP_POOL_1D:
-    case GGML_OP_POOL_2D:
     case GGML_OP_SCALE:
     case GGML_OP_SOFT_MAX_BACK:
     case GGML_OP_TIMESTEP_EMBEDDING:
     case GGML_OP_TOP_K: return Layout::contiguous;
+    case GGML_OP_POOL_1D:
+    case GGML_OP_POOL_2D: return Layout::planes;
     default: return Layout::dense_rows;
     }
 }
 
 bool dense_rows(const ggml_tensor &tensor) { return tensor.nb[0] == ggml_type_size(tensor.type); }
 
+bool has_packed_strides(const ggml_tensor &tensor) {
+    size_t stride = ggml_row_size(tensor.type, tensor.ne[0]);
+    for (int i = 1; i < GGML_MAX_DIMS; stride *= static_cast<size_t>(tensor.ne[i]), ++i)
+        if (tensor.nb[i] != stride) return false;
+    return true;
+}
+
 bool is_laid_out(const ggml_tensor &tensor, Layout layout) {
     switch (layout) {
     case Layout::array: return ggml_is_contiguous(&tensor);
     case Layout::contiguous: return dense_rows(tensor) && ggml_is_contiguous(&tensor);
+    case Layout::planes: return dense_rows(tensor) && has_packed_strides(tensor);
     case Layout::padded_rows: return dense_rows(tensor) && ggml_is_contiguous_1(&tensor);
     case Layout::dense_rows: return dense_rows(tensor);
     // Blocks of quantised numbers have no elements that could lie apart.
@@ -101,6 +110,12 @@ bool depthwise(const ggml_tensor &tensor) {
     return ggml_is_contiguous_channels(&image) && ggml_is_contiguous_channels(&tensor) && innermost;
 }
 
+// Into an array from what is none, the kernel takes a block for a number, and copies too much.
+bool copies_blocks(const ggml_tensor &from, const ggml_tensor &to) {
+    if (ggml_are_same_shape(&from, &to)) return true;
+    return ggml_is_contiguous(&to) ? ggml_is_contiguous(&from) : from.ne[0] == to.ne[0];
+}
+
 // Between blocks and numbers whole blocks are converted, row by row; the kernel goes by the strides of source 1, and writes to the result.
 bool copies(const ggml_tensor &tensor) {
     const ggml_tensor &from = *tensor.src[0];
@@ -109,7 +124,7 @@ bool copies(const ggml_tensor &tensor) {
     bool blocks = ggml_is_quantized(from.type) || ggml_is_quantized(tensor.type);
     if (!blocks) return true;
     bool whole = from.ne[0] % ggml_blck_size(tensor.type) == 0 && tensor.ne[0] % ggml_blck_size(from.type) == 0;
-    if (from.type == tensor.type) return from.ne[0] == tensor.ne[0] || ggml_is_contiguous(&tensor);
+    if (from.type == tensor.type) return copies_blocks(from, tensor);
     return whole && dense_rows(from) && ggml_is_contiguous(&tensor);
 }
 
