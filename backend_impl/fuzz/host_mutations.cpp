@@ -169,6 +169,11 @@ int Driver::run() {
     for (uint64_t begin = options_.first; begin < end;) {
         Ended ended = supervisor_.run([&](Progress &progress) { run_numbers(begin, end, progress); }, log);
         if (ended.ending == Ending::finished) break;
+        if (ended.ending == Ending::unable) {
+            Bytes words = load(log);
+            std::cerr << std::string(words.begin(), words.end());
+            return unable_status;
+        }
         ++counts[ended.ending];
         std::string words = last_words(log);
         uint64_t renewed = std::max(begin, ended.number / renew_every * renew_every);

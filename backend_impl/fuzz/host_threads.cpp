@@ -94,12 +94,12 @@ bool round(Caller &caller, uint64_t type, float number) {
 
 void work(const char *host_library, long rounds) {
     void *library = dlopen(host_library, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror()), std::_Exit(2);
+    if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror()), std::_Exit(unable_status);
     auto initialize = reinterpret_cast<uint32_t (*)(uint32_t, apir_callbacks *)>(dlsym(library, "apir_backend_initialize"));
     auto dispatcher = reinterpret_cast<Dispatcher>(dlsym(library, "apir_backend_dispatcher"));
     auto deinit = reinterpret_cast<void (*)(uint32_t)>(dlsym(library, "apir_backend_deinit"));
     apir_callbacks callbacks{get_config, get_shmem_ptr};
-    if (initialize(context, &callbacks) != static_cast<uint32_t>(InitCode::success)) std::_Exit(2);
+    if (initialize(context, &callbacks) != static_cast<uint32_t>(InitCode::success)) std::_Exit(unable_status);
     for (std::vector<uint8_t> &each : data) each.resize(data_bytes);
     DeviceGetBufferTypeReply type;
     Caller{dispatcher, 1}.call(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, type);
@@ -125,6 +125,7 @@ int main(int count, char **values) {
     Supervisor supervisor(hang_s);
     Ended ended = supervisor.run([&](Progress &) { work(values[1], std::atol(values[3])); });
     if (ended.ending == Ending::finished) return std::printf("4 threads, one call after the other\n"), 0;
+    if (ended.ending == Ending::unable) return std::printf("the library cannot be used\n"), unable_status;
     std::printf("%s: not one call after the other\n", name_of(ended.ending));
     return 1;
 }

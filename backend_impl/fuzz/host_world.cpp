@@ -162,7 +162,8 @@ void HostWorld::fill_memory(const Bytes &content) {
 
 Outcome HostWorld::run(const Message &message) {
     fill_memory(message.memory);
-    std::memcpy(resources_.at(data_resource)->data(), message.data.data(), std::min<size_t>(message.data.size(), data_bytes));
+    size_t size = std::min<size_t>(message.data.size(), data_bytes);
+    if (size != 0) std::memcpy(resources_.at(data_resource)->data(), message.data.data(), size);
     if (dispatch(message.call, message.payload) != 0) return Outcome::refused;
     undo(message);
     return Outcome::done;

@@ -17,12 +17,15 @@ namespace {
 
 constexpr time_t look_every_s = 1;
 
+// A sanitizer tells by itself.
+#if !defined(__SANITIZE_ADDRESS__)
 void tell_where(int signal) {
     void *frames[64];
     backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     ::signal(signal, SIG_DFL);
     raise(signal);
 }
+#endif
 
 [[noreturn]] void be_child(const std::function<void(Progress &)> &work, Progress &progress, const std::string &log) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -48,6 +51,7 @@ void tell_where(int signal) {
 Ended ended(int status, uint64_t number) {
     if (WIFSIGNALED(status)) return {Ending::killed, number, WTERMSIG(status)};
     if (WEXITSTATUS(status) == 0) return {Ending::finished, number, 0};
+    if (WEXITSTATUS(status) == unable_status) return {Ending::unable, number, 0};
     return {WEXITSTATUS(status) == wrong_status ? Ending::wrong : Ending::killed, number, 0};
 }
 
@@ -89,7 +93,7 @@ Ended Supervisor::run(const std::function<void(Progress &)> &work, const std::st
 }
 
 const char *name_of(Ending ending) {
-    constexpr const char *names[] = {"finished", "killed", "hung", "wrong"};
+    constexpr const char *names[] = {"finished", "killed", "hung", "wrong", "unable"};
     return names[static_cast<int>(ending)];
 }
 

@@ -15,7 +15,7 @@ struct Progress {
     std::atomic<uint64_t> refused{0};
 };
 
-enum class Ending { finished, killed, hung, wrong };
+enum class Ending { finished, killed, hung, wrong, unable };
 
 struct Ended {
     Ending ending = Ending::finished;
@@ -25,6 +25,8 @@ struct Ended {
 
 // The status with which a child ends that has seen a wrong result.
 inline constexpr int wrong_status = 42;
+// And that of one which could not begin its work: no library, no file.
+inline constexpr int unable_status = 2;
 
 class Supervisor {
   public:
