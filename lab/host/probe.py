@@ -18,6 +18,7 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
+from lab.host.driver import gpu_driver
 from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
 from lab.image import cached_guest_image
@@ -161,7 +162,9 @@ def has_apir(library: Path) -> bool:
 
 
 def vulkan_environment() -> dict[str, str]:
-    """What makes the root's Vulkan loader take lavapipe where there is no GPU."""
+    """What makes the root's Vulkan loader take the host's own driver, or lavapipe where there is no GPU."""
+    if manifest := gpu_driver().manifest:
+        return {"VK_DRIVER_FILES": manifest}
     return {} if usable_render_nodes() else {"VK_DRIVER_FILES": LAVAPIPE}
 
 

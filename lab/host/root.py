@@ -2,7 +2,8 @@
 
 The distribution of the machine is mostly too old (Venus and blobs need QEMU 9.2 with virglrenderer 1.0), so QEMU runs from a
 tree of our own, entered with bwrap: the tree's /usr, /etc and /var read-only, an empty /tmp and /run, the host's /dev, /sys
-and network, and exactly those paths bound that the caller names. Works alike as root and as an ordinary user.
+and network, a GPU driver that must be the host's own (``driver``), and exactly those paths bound that the caller names.
+Works alike as root and as an ordinary user.
 Everything that runs inside shares a process namespace whose first process is bwrap's: when it ends, all of it ends.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from lab import paths
 from lab.deadline import Deadline
 from lab.host.apt import ensure_packages
 from lab.host.debian import bootstrapped, unpacked
+from lab.host.driver import INSIDE as DRIVER_FOLDER
+from lab.host.driver import gpu_driver
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
@@ -30,6 +33,7 @@ BUILD_S = 1200.0
 LAYOUT = 1  # raise it when what this module makes of a recipe changes
 FACTS = "facts.json"
 TREE = "root"
+LIBRARY_PATH = "LD_LIBRARY_PATH"
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -68,12 +72,16 @@ class HostRoot:
         ``env`` is the whole environment but for PATH, which is the root's own unless given. It is set by bwrap for the
         program alone, so that an ``LD_PRELOAD`` in it does not reach bwrap.
         """
+        driver = gpu_driver()
         variables = {"PATH": SEARCH, "LC_ALL": "C.UTF-8", **(env or {})}
+        if driver.files:
+            variables[LIBRARY_PATH] = ":".join(filter(None, (variables.get(LIBRARY_PATH), os.fspath(DRIVER_FOLDER))))
         return (
             "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
             *self._tree_words(),
             "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--ro-bind", "/sys", "/sys",
             "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/run/user",
+            *_bind_words(Bind(path, inside=DRIVER_FOLDER / name) for name, path in driver.files),
             *_bind_words(binds),
             "--clearenv", *(word for name, value in sorted(variables.items()) for word in ("--setenv", name, value)),
             *(() if cwd is None else ("--chdir", os.fspath(cwd))),
@@ -90,7 +98,7 @@ class HostRoot:
         return tuple(words)
 
 
-def _bind_words(binds: Sequence[Bind]) -> tuple[str, ...]:
+def _bind_words(binds: Iterable[Bind]) -> tuple[str, ...]:
     words: list[str] = []
     for bind in binds:
         option = "--bind" if bind.writable else "--ro-bind"

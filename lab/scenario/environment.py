@@ -38,7 +38,8 @@ GUEST_CALL_LOG = "GGML_VIRTGPU_CALL_LOG"
 NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
 """Without these there can be no remote device: a run that lacks one is the configuration's fault."""
 
-LAVAPIPE = {"VK_DRIVER_FILES": "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
+VULKAN_DRIVER = "VK_DRIVER_FILES"
+LAVAPIPE = {VULKAN_DRIVER: "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
 RECORDED_PREFIXES = (
     "VIRGL_",
     "APIR_",
@@ -57,7 +58,7 @@ RECORDED_PREFIXES = (
 
 
 def host_environment(
-    scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool
+    scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool, vulkan_manifest: str = ""
 ) -> dict[str, str]:
     """Variables for QEMU. ``logs`` is a folder that exists and that QEMU may write to."""
     variables = {
@@ -77,6 +78,8 @@ def host_environment(
         variables[TRACE] = str(logs / "traces")
     if scenario.host.ggml_library == "vulkan" and software_vulkan:
         variables |= LAVAPIPE
+    elif scenario.host.ggml_library == "vulkan" and vulkan_manifest:
+        variables[VULKAN_DRIVER] = vulkan_manifest
     return overlaid(variables, scenario.host.environment)
 
 

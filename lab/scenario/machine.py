@@ -14,6 +14,7 @@ from lab.deadline import Deadline
 from lab.elf import process_facts
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.abi import prove_payload
+from lab.host.driver import gpu_driver
 from lab.host.native import native_payloads
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
@@ -174,7 +175,7 @@ def same_ggml(ingredients: Ingredients) -> bool:
 def abilities(root: HostRoot, image: str) -> HostAbilities:
     """What this host can do, and the way to OpenGL that QEMU accepts here."""
     path = gl_path(root, usable_render_nodes())
-    return HostAbilities(capability_records(image), path.display, path.render_node)
+    return HostAbilities(capability_records(image), path.display, path.render_node, gpu_driver().manifest)
 
 
 def capability_records(image: str) -> tuple[CapabilityRecord, ...]:

@@ -22,6 +22,8 @@ class HostAbilities:
     capabilities: tuple[CapabilityRecord, ...] = ()
     display: str = Display.SDL_OFFSCREEN
     render_node: Path | None = None
+    vulkan_manifest: str = ""
+    """Of the host's own driver, as a host root sees it; empty where Mesa's do."""
 
     def able(self, name: str) -> bool:
         """Whether the host has a capability."""
@@ -36,6 +38,7 @@ class Decision:
     display: str
     render_node: Path | None
     software_vulkan: bool
+    vulkan_manifest: str
     missing: tuple[CapabilityRecord, ...] = ()
 
     @property
@@ -57,7 +60,7 @@ def decided(scenario: Scenario, host: HostAbilities) -> Decision:
         CapabilityRecord(name=name, ok=False, probed="was not probed") for name in scenario.requires if name not in known
     )
     node = host.render_node if display == Display.EGL_HEADLESS else None
-    return Decision(accel, display, node, not host.able(RENDER_NODE), missing)
+    return Decision(accel, display, node, not host.able(RENDER_NODE) and not host.vulkan_manifest, host.vulkan_manifest, missing)
 
 
 def needs(scenario: Scenario, accel: str, display: str) -> Iterator[str]:

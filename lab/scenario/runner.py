@@ -261,6 +261,7 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         logs,
         advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
         software_vulkan=decision.software_vulkan,
+        vulkan_manifest=decision.vulkan_manifest,
     )
     switches = Switches.of(variables, logs) if any(switched(variant.scenario) for variant in variants) else None
     variables |= switches.variables if switches else {}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.resume import earlier_run
 from lab.scenario.runner import run
+from reports import rendered_report
 from tests.scenario.fakes import HEADER_LINE, FakePlatform, Script, row
 
 SCENARIO = """\
@@ -257,6 +259,11 @@ def test_a_lab_that_was_killed_leaves_a_bundle_that_can_be_resumed_again_and_aga
     measured_by = Counter(row.run for row in third.cases)
     assert measured_by == {first.run.run: 5, second.run.run: 4, "": 3}
     assert third.run.variants[0].cases.ok == len(CASES)
+    rendered_report(third.folder)
+    for page in ("index.html", "summary.md"):
+        text = (third.folder / page).read_text()
+        assert f"{second.run.run}" in text
+        assert "(4 results kept)" in text
 
 
 def test_a_whole_run_has_nothing_left_to_resume(running: Running) -> None:
@@ -278,11 +285,15 @@ def test_a_lost_case_is_kept_and_one_that_the_lab_lost_is_run_again(running: Run
     assert counted_once(whole)
 
 
+def payload_of(record: dict[str, Any], role: str) -> dict[str, Any]:
+    return next(one for one in record["boots"][0]["payloads"] if one["role"] == role)
+
+
 @pytest.mark.parametrize(
     ("changed", "difference"),
     [
         (
-            lambda record: record["boots"][0]["payloads"][4].update(build_id="0123"),
+            lambda record: payload_of(record, "ggml library").update(build_id="0123"),
             "the ggml library was 0123, here it is id of ggml",
         ),
         (lambda record: record["built"][0].update(key="other"), "the host root was other, here it is rootkey"),
@@ -291,7 +302,7 @@ def test_a_lost_case_is_kept_and_one_that_the_lab_lost_is_run_again(running: Run
     ],
 )
 def test_a_run_made_of_something_else_is_not_gone_on_with(
-    running: Running, changed: Callable[[dict[str, object]], None], difference: str
+    running: Running, changed: Callable[[dict[str, Any]], None], difference: str
 ) -> None:
     cut = killed_lab(running(Program()), 5)
     record = json.loads((cut.folder / "run.json").read_text())
