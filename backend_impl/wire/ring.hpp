@@ -144,6 +144,10 @@ template <typename Memory> class BasicRingConsumer {
     const RingShape &shape() const { return at_.shape(); }
     // Whether take() has something to say.
     bool available() const { return !broken_ && Memory::acquire(at_.turn(head_)) != head_; }
+    // Number of the next command to be taken.
+    uint64_t next() const { return head_; }
+    // Whether the command of that number, next() or one of the lap from there on, stands in the ring already.
+    bool stands(uint64_t ticket) const { return Memory::acquire(at_.turn(ticket)) == ticket + 1; }
     // Copies the next command out and frees its slot; `command` has room for the shape's capacity. Everything is read once,
     // and nothing that the guest wrote is used as it stands but a length that was checked.
     Take take(uint8_t *command, size_t &size) {

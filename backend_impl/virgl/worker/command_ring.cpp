@@ -37,6 +37,8 @@ bool CommandRing::open(const RingCreateRequest &offer) {
     }
     resource_ = offer.resource;
     command_.resize(shape.capacity());
+    seen_ns_.assign(shape.slots, 0);
+    seen_ = 0;
     closed_ = false;
     consumer_.emplace(blob->data, shape);
     consumer_->say(RingState::open);
@@ -51,12 +53,26 @@ void CommandRing::forget(uint32_t resource) {
     queue_.tell_ring(0);
 }
 
+// A command may wait behind others: its time in the queue begins when it is first seen. Only the guest knows better, and is not asked.
+void CommandRing::note_arrivals() {
+    const uint64_t now = monotonic_ns();
+    const uint64_t slots = consumer_->shape().slots;
+    const uint64_t next = consumer_->next();
+    if (seen_ <= next) { // whatever stands there, it is seen now
+        seen_ns_[next % slots] = now;
+        seen_ = next + 1;
+    }
+    for (; seen_ < next + slots && consumer_->stands(seen_); ++seen_) seen_ns_[seen_ % slots] = now;
+}
+
 bool CommandRing::take(Entry &entry) {
-    if (!consumer_ || closed_) return false;
+    if (!consumer_ || closed_ || !consumer_->available()) return false;
+    note_arrivals();
+    const uint64_t seen_ns = seen_ns_[consumer_->next() % seen_ns_.size()];
     size_t size = 0;
     switch (consumer_->take(command_.data(), size)) {
     case Take::empty: return false;
-    case Take::taken: entry = {EntryKind::command, command_.data(), size, monotonic_ns()}; return true;
+    case Take::taken: entry = {EntryKind::command, command_.data(), size, seen_ns}; return true;
     case Take::broken: break;
     }
     closed_ = true;

@@ -41,6 +41,8 @@ class CommandRing {
     void awake();
 
   private:
+    void note_arrivals();
+
     const BlobTable &blobs_;
     QueueConsumer &queue_;
     const bool allowed_;
@@ -48,6 +50,8 @@ class CommandRing {
     uint32_t resource_ = 0;
     std::optional<RingConsumer> consumer_;
     std::vector<uint8_t> command_; // the one under way
+    std::vector<uint64_t> seen_ns_; // by slot: when its command was first seen
+    uint64_t seen_ = 0; // number of the first command that was not
     bool closed_ = false;
     int refusals_ = 0;
 };
