@@ -29,7 +29,7 @@ UNCHECKED = 0b01
 def agent_parcel() -> bytes:
     """The bytes of the program."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_entry("__main__.py"), MAIN)
         for path in sorted(needed_modules(PROGRAM)):
             name, source = str(path.relative_to(PROJECT)), path.read_bytes()
@@ -85,7 +85,7 @@ def _is_package(folder: Path) -> bool:
 
 def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, OLDEST)
-    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.compress_type = zipfile.ZIP_STORED
     return entry
 
 

@@ -204,15 +204,16 @@ class VariantRun:
         """The engine on the cases of the last run of ``test-backend-ops``, and both speeds."""
         upstream = [run for run, _ in self.ops_runs if run.number == 1]
         cases = speed.counterparts(upstream[-1].expected if upstream else ())
-        run = self._catalog(stage, check.catalog(cases), writer, collector) if cases else None
+        run = self._catalog(stage, check.catalog(cases), writer, collector, timed=True) if cases else None
         speed.judge(check, upstream[-1] if upstream else None, self.ops_s, run, writer)
 
     def _catalog(
-        self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector
+        self, stage: Stage, check: CatalogCheck, writer: CheckWriter, collector: CallCollector, *, timed: bool = False
     ) -> catalog.CatalogRun | None:
         run = catalog.prepared(stage, check, writer)
         if run is None:
             return None
+        run.timed = timed
         self.catalog_runs.append(run)
         host = self.here.platform.reference(catalog.wished_reference(stage, check), stage.ingredients, self.here.plan.deadline)
 

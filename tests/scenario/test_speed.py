@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from lab.bundle import read_bundle
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import SPEED
 from lab.bundle.writer import CheckWriter, new_bundle
@@ -13,9 +14,13 @@ from lab.ops.upstream import Ending, ExpectedCases, RowStream
 from lab.scenario.checks.catalog import CatalogRun
 from lab.scenario.checks.ops import OpsRun
 from lab.scenario.checks.speed import counterparts, judge
+from lab.scenario.listener import SilentListener
 from lab.scenario.model_catalog import SpeedCheck
 from lab.scenario.model_checks import OpsCheck
-from tests.scenario.fakes import OURS, row
+from lab.scenario.plan import Choice, planned
+from lab.scenario.runner import run
+from tests.scenario.fakes import HEADER_LINE, OURS, FakePlatform, Script, row
+from tests.scenario.test_catalog_check import FakeHost, Step, agent
 
 TEXTS = tuple(f"SCALE(type=f32,ne=[{size},10,10,10],scale=2.000000,bias=0.000000,inplace=0)" for size in (1, 2, 3))
 CHECK = SpeedCheck(kind="speed", at_least=5.0)
@@ -69,3 +74,25 @@ def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:
     assert len(told(writer)) == 3
     assert "has to stand before this one" in told(writer)[0]
     assert "test-backend-ops has 2 results, the engine 3 of 3 cases" in told(writer)[1]
+
+
+def test_the_engine_is_timed_alone_and_what_it_computes_with_is_proved_afterwards(tmp_path: Path) -> None:
+    starts: list[str] = []
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        starts.append(command)
+        yield from agent()(cases, command)
+
+    text = 'name = "small"\n[[checks]]\nkind = "ops"\nops = ["SCALE"]\n[[checks]]\nkind = "speed"\nat_least = 0.001\n'
+    (tmp_path / "small.toml").write_text(text)
+    lines = (HEADER_LINE, *(row(text) for text in TEXTS))
+    script = Script(ops=lines, expected=TEXTS, agent=steps, host=FakeHost())
+    platform = FakePlatform(script, tmp_path).platform()
+    outcome = run(planned([tmp_path / "small.toml"], Choice()), Choice(), tmp_path / "runs", SilentListener(), platform)
+    bundle = read_bundle(outcome.folder)
+    assert outcome.record.exit == 0, [finding.text for finding in bundle.findings]
+    assert ["--hold" in start for start in starts] == [False, True]
+    assert len((outcome.folder / SPEED).read_text(encoding="utf-8").splitlines()) == 3
+    assert {case.case for case in bundle.cases if case.check == "speed"} == set(counterparts(TEXTS))
+    proved = [fact for fact in bundle.facts if fact.check == "speed" and "mapped in guest program" in fact.name]
+    assert [fact.ok for fact in proved] == [True]

@@ -42,6 +42,7 @@ class CatalogRun:
         device: name of the remote device.
         writer: gets every verdict as soon as it is known.
         seconds: from the program's first start to its last end.
+        timed: that the seconds are what is wanted: what the program computes with is looked at afterwards, in a start of its own.
     """
 
     check: CatalogCheck
@@ -57,6 +58,7 @@ class CatalogRun:
     ending: Cut | None = INTERRUPTED
     blame: Blame | None = None
     seconds: float = 0.0
+    timed: bool = False
 
     def take(self, row: AgentRow) -> None:
         """A row has come. Its verdict is written down, unless its results have to be fetched first."""
