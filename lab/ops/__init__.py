@@ -1,6 +1,8 @@
 """Ops and their judging.
 
-``upstream`` drives the distribution's own ``test-backend-ops`` in a guest and turns what it prints into case results.
+``upstream`` drives the distribution's own ``test-backend-ops`` in a guest and turns what it prints into case results;
+``upstream_cases``, ``upstream_rows``, ``upstream_stream`` and ``upstream_judge`` do so for all of its cases in any mode, in many
+processes.
 
 The rest is our own engine. ``catalog`` (``case``, ``families``) says what is tested; ``build``, ``data`` and ``engine``
 compute it on a device, the same on host and guest; ``judge`` (``golden``, ``compare``) says what it must be; ``native``

@@ -82,6 +82,8 @@ class Script:
     commands: list[str] = field(default_factory=list)
     devices: Sequence[Device] = (REFERENCE, OURS)
     expected: Sequence[str] | None = TEXTS
+    through: bool = False
+    """Whether a process of the guest has ended by the time that it is looked at."""
     listed: tuple[ListedCase, ...] | None = None
     program: Callable[[str, Callable[[str], None]], int] | None = None
     """Plays test-backend-ops in the place of ``ops``: gets the command and where lines go, returns the exit status."""
@@ -131,6 +133,8 @@ class FakeShell:
             raise GuestLost("QEMU ended with exit status -9")
         if command == "uname -r":
             return 0, f"{KERNEL}\n"
+        if "elf.py" in command and self.script.through:
+            return 1, ""
         if "elf.py" in command:
             return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
         if command.startswith("ls "):

@@ -62,6 +62,7 @@ class Program:
         pattern = words[words.index("-p") + 1]
         with self.lock:
             self.processes += 1
+        on_line("pid 7\n")
         on_line(HEADER_LINE)
         for one in LISTED:
             if one.op in ops and re.search(pattern, one.params):
@@ -201,6 +202,19 @@ def test_a_status_that_rows_do_not_explain_is_found(running: Running) -> None:
 
     bundle = running(Liar())
     assert {row.finding for row in bundle.findings} == {FindingKind.PROGRAM_FAILED}
+
+
+def test_processes_that_nobody_could_look_at_prove_nothing(running: Running) -> None:
+    script = Script()
+
+    class Quick(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            script.through = True
+            return super().__call__(command, on_line)
+
+    bundle = running(Quick(), script=script)
+    assert counted_once(bundle)
+    assert {(row.finding, row.blame) for row in bundle.findings} == {(FindingKind.WRONG_LIBRARY, "lab")}
 
 
 def lose_qemu(script: Script, reason: str) -> Callable[[], int]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter, Measure
 from lab.deadline import Deadline
-from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
 from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
@@ -58,6 +58,7 @@ class UpstreamRun:
         listed: every case of the program in that mode.
         wanted: those that the check chose.
         queue: batches that no process has taken yet.
+        proven: how many processes had the libraries of the scenario mapped, or others, which is a finding.
     """
 
     check: UpstreamCheck
@@ -69,6 +70,7 @@ class UpstreamRun:
     queue: deque[Batch] = field(default_factory=deque)
     running: list[BatchStream] = field(default_factory=list)
     processes: int = 0
+    proven: int = 0
     cuts: int = 0
     stillborn: int = 0
     stopped: bool = False
@@ -144,8 +146,20 @@ class UpstreamRun:
         """Whether tensors travel."""
         return self.check.mode is not Mode.SUPPORT
 
+    def prove(self, stage: Stage, onlooker: Onlooker, pid: int) -> None:
+        """Look at what a process has mapped. One that is through with its cases already is not to be seen any more."""
+        try:
+            observed = onlooker.observe(pid)
+        except CommandFailed:
+            return
+        prove_libraries(stage, observed, self.writer)
+        self.proven += 1
+
     def tell_findings(self) -> None:
         """Write down everything wrong with it."""
+        if self.new and not self.proven:
+            text = f"none of {self.processes} processes could be looked at: nobody knows which libraries they had"
+            self.writer.finding(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
         for finding in findings_of(self.sweep, self.wanted, ops=self.check.ops, min_cases=self.check.min_cases):
             self.writer.finding(finding)
 
@@ -277,9 +291,12 @@ def _shard(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadlin
         log = stage.logs / f"test-backend-ops-{run.check.mode}-{number}.log"
         try:
             _process(stage, run, stream, Writing(onlooker, log), deadline)
-        except WaitTimeout:
+        except WaitTimeout as error:
             _kill(stage, stream.pid)
-            run.stop(f"the check's time was over: {run.check.deadline_s:.0f} s, or the scenario's", Blame.LAB)
+            if deadline.expired:
+                run.stop(f"the check's time was over: {run.check.deadline_s:.0f} s, or the scenario's", Blame.LAB)
+            else:
+                run.cut(stream, Cut(None, str(error).splitlines()[0]))
         except GuestLost as lost:
             _lose_guest(run, stream, lost.reason)
         finally:
@@ -312,7 +329,7 @@ def _process(stage: Stage, run: UpstreamRun, stream: BatchStream, writing: Writi
             before, was_started = len(stream.results), stream.started
             stream.feed(line)
             if stream.started and not was_started and stream.pid is not None:
-                prove_libraries(stage, writing.onlooker.observe(stream.pid), run.writer)
+                run.prove(stage, writing.onlooker, stream.pid)
                 watch.sign()
             if len(stream.results) > before:
                 watch.sign()
