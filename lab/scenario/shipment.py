@@ -78,7 +78,7 @@ class Shipment:
     @property
     def payloads(self) -> tuple[Payload, ...]:
         """All of them."""
-        return (self.guest_library, self.host_library, self.component, *self.of_worker)
+        return (self.guest_library, self.component, *self.of_worker)
 
     @property
     def of_worker(self) -> tuple[Payload, ...]:
