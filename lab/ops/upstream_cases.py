@@ -28,6 +28,8 @@ SUPPORTS = "supports: "
 SUPPORTS_NOT = "supports: no"
 SPECIAL = re.compile(r"[\[\](){}.*+?^$|\\]")
 END = "$"
+FEW_NAMES = 8
+"""So many operations are named even where they need not be: matching them costs less than another start of the program."""
 PATTERN_BYTES = 100_000
 """Linux takes 128 KiB in one word of a command line."""
 
@@ -133,10 +135,11 @@ def batches(listed: Sequence[ListedCase], wanted: Collection[str], size: int) ->
         if one.case in wanted:
             wanting[one.params].add(one.op)
     every = frozenset(op for ops in wanting.values() for op in ops)
+    unnamed = every if len(every) <= FEW_NAMES else frozenset[str]()
     groups: dict[frozenset[str], list[str]] = defaultdict(list)
     for params, ops in wanting.items():
         if ops == having[params]:
-            groups[frozenset()].append(params)
+            groups[unnamed].append(params)
         else:
             groups[every if ops == having[params] & every else frozenset(ops)].append(params)
     sizes = Counter(one.params for one in listed if one.op in wanting[one.params])
