@@ -19,11 +19,11 @@ pytestmark = pytest.mark.scenario
 
 SCENARIO = """\
 name = "endings"
-timeout_s = 240
+timeout_s = 600
 
 [[variants]]
 name = "right"
-checks = [{ kind = "catalog", ops = ["ADD", "MUL_MAT", "GET_ROWS"], share = 0.2, min_cases = 50 }]
+checks = [{ kind = "catalog", ops = ["ADD", "MUL_MAT", "GET_ROWS"], share = 0.1, min_cases = 25 }]
 
 # Products of another build have other last bits: what is compared with decides.
 [[variants]]
@@ -51,7 +51,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
             assert child.exit_status() is None, made.log.read_text()
             return any(row["kind"] == "case" and row["variant"] == "killed" for row in results(made.out))
 
-        poll("the first case of the last variant", there, Deadline.after(RUN_S), last_seen=made.log.read_text)
+        poll("the first case of the last variant", there, Deadline.after(2 * RUN_S), last_seen=made.log.read_text)
         for worker in (pid for pid, name in processes_with(str(made.folder)) if name == "apir-worker"):
             os.kill(worker, signal.SIGKILL)
 
@@ -68,7 +68,7 @@ def test_right_results_pass_with_their_digests_and_the_truth_table(lab: Lab) -> 
     bundle = lab.bundle()
     cases = [case for case in bundle.cases if case.variant == "right"]
     assert told(bundle, "right") == []
-    assert len(cases) >= 50
+    assert len(cases) >= 25
     assert {case.outcome for case in cases} == {"pass"}
     assert all(len(case.digest) == 32 for case in cases)
     folder = newest(lab.out)
