@@ -45,6 +45,18 @@ BlobPool::Lease BlobPool::take(const Deadline &until) {
     }
 }
 
+BlobPool::Lease BlobPool::take_beside() {
+    std::lock_guard lock(mutex_);
+    while (free_.size() < 2) {
+        Blob *made = grow();
+        if (made == nullptr) return {};
+        free_.push_back(made);
+    }
+    Blob *blob = free_.back();
+    free_.pop_back();
+    return {*this, blob};
+}
+
 BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
     Lease lease = take(until);
     if (!lease || lease->size >= size) return lease;

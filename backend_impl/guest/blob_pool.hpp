@@ -53,6 +53,8 @@ class BlobPool {
     // A free blob, or a new one, or, when the limit or the window is reached, the next one that is given back before
     // `until`.
     Lease take(const Deadline &until);
+    // One that leaves another free for those who wait: for whoever keeps it longer than a call takes. Empty when there is none.
+    Lease take_beside();
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
     Lease take_sized(size_t size, const Deadline &until);
 

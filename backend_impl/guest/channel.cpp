@@ -57,6 +57,32 @@ Deadline Channel::deadline(Patience patience) const {
     return Deadline(patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
 }
 
+bool Channel::defer_item(const uint8_t *bytes, size_t size) {
+    std::lock_guard lock(deferred_mutex_);
+    if (deferred_.size() + size > deferred_limit) send_deferred();
+    deferred_.insert(deferred_.end(), bytes, bytes + size);
+    ++deferred_count_;
+    return true;
+}
+
+std::unique_lock<std::mutex> Channel::order_of_deferred() {
+    if (deferred_count_.load(std::memory_order_acquire) == 0) return {};
+    return std::unique_lock(deferred_mutex_);
+}
+
+void Channel::forget_deferred() {
+    deferred_.clear();
+    deferred_count_ = 0;
+}
+
+// Calls that wait for the next one, when they cannot wait or do not fit in with it.
+void Channel::send_deferred() {
+    if (deferred_count_ == 0) return;
+    Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), {});
+    exchange.run_deferred().report("calls that were to go along with a later one");
+    forget_deferred();
+}
+
 void Channel::lose(const char *why) {
     if (!lost_.exchange(true, std::memory_order_acq_rel)) {
         log(LogLevel::error, "device lost: %s; every later call fails", why);
@@ -70,6 +96,7 @@ bool Channel::look_for_its_end() {
 }
 
 void Channel::on_timeout() {
+    in_doubt_.store(true, std::memory_order_release);
     if (unanswered_.fetch_add(1) + 1 >= unanswered_limit) lose("the host leaves calls without a reply");
 }
 
@@ -100,7 +127,16 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     slot_ = channel_.reply_slots_.take(until_);
     if (!slot_) return;
     record_.reply_resource = slot_->resource;
-    write(writer_, CommandHeader{channel_.type_offset_ + static_cast<uint32_t>(type), flags, slot_->resource});
+}
+
+void Channel::Exchange::write_header(uint32_t call) {
+    write(writer_, CommandHeader{channel_.type_offset_ + record_.type, call, slot_->resource});
+}
+
+void Channel::Exchange::write_header() {
+    if (traits_.device == 0) return write_header(record_.call);
+    write_header(static_cast<uint32_t>(Call::on_device));
+    write(writer_, OnDeviceRequest{traits_.device, record_.call});
 }
 
 uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
@@ -108,11 +144,22 @@ uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.
 Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
+        channel_.in_doubt_.store(true, std::memory_order_release);
         if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
         slot_.retire();
     }
     record_.duration_ns = time_for_record() - record_.start_ns;
     channel_.call_log_.add(record_);
+}
+
+CallResult Channel::Exchange::run_deferred() {
+    if (!slot_) return result_;
+    write_header(static_cast<uint32_t>(Call::batch));
+    write(writer_, BatchRequest{channel_.deferred_count_});
+    writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
+    send();
+    BatchReply reply;
+    return end(reply);
 }
 
 void Channel::Exchange::send() {
@@ -125,12 +172,8 @@ void Channel::Exchange::send() {
     Status status = channel_.transport_->submit(command_, writer_.size(), until_);
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
-    if (!status.ok()) {
-        log(LogLevel::error, "%s", status.text().c_str());
         if (channel_.look_for_its_end()) result_.outcome = Outcome::lost;
         return;
-    }
     }
     channel_.call_log_.count();
     sent_ = true;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
@@ -50,16 +51,6 @@ struct CallTraits {
     uint32_t device = 0; // addressed; others than the first need the extension devices
 };
 
-// A request for another device than the first, as on_device has it.
-template <typename Request> struct Addressed {
-    OnDeviceRequest address;
-    const Request &request;
-};
-template <typename Request> void write(Writer &writer, const Addressed<Request> &addressed) {
-    write(writer, addressed.address);
-    write(writer, addressed.request);
-}
-
 class Channel {
     class Exchange;
 
@@ -92,13 +83,7 @@ class Channel {
 
     template <typename Request, typename Reply>
     CallResult call(Call number, const Request &request, Reply &reply, const CallTraits &traits = {}) {
-        uint32_t call = static_cast<uint32_t>(number);
-        if (traits.device != 0) {
-            Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::on_device), traits);
-            exchange.record_as(call);
-            return exchange.run(Addressed<Request>{{traits.device, call}, request}, reply);
-        }
-        Exchange exchange(*this, CommandType::forward, call, traits);
+        Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
         return exchange.run(request, reply);
     }
 
@@ -106,14 +91,19 @@ class Channel {
     // name (data resources) has to stay until the reply. A call that could not be sent says so at its end.
     template <typename Reply, typename Request>
     Pending<Reply> begin(Call number, const Request &request, const CallTraits &traits = {}) {
-        uint32_t call = static_cast<uint32_t>(number);
-        bool wrapped = traits.device != 0;
-        auto exchange = std::make_unique<Exchange>(*this, CommandType::forward,
-                                                   wrapped ? static_cast<uint32_t>(Call::on_device) : call, traits);
-        exchange->record_as(call);
-        if (wrapped) exchange->begin(Addressed<Request>{{traits.device, call}, request});
-        else exchange->begin(request);
+        auto exchange = std::make_unique<Exchange>(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
+        exchange->begin(request);
         return Pending<Reply>(std::move(exchange));
+    }
+
+    // Leaves a call whose reply means nothing to go along with the next one that is sent, by any thread, in one command
+    // (extension batch). It is carried out before that one, which fails when this one does. False when the request is too long
+    // for that: then nothing was left.
+    template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
+        uint8_t bytes[deferred_limit];
+        Writer writer(bytes, sizeof bytes);
+        write_item(writer, device, static_cast<uint32_t>(number), request);
+        return !writer.failed() && defer_item(bytes, writer.size());
     }
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
@@ -128,6 +118,8 @@ class Channel {
     // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
     void use(Transport &transport) { transport_ = &transport; }
 
+    // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
+    bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
     bool lost() const { return lost_.load(std::memory_order_acquire); }
     // Ends all calls from now on; says why once.
     void lose(const char *why);
@@ -145,9 +137,6 @@ class Channel {
         Exchange(const Exchange &) = delete;
         Exchange &operator=(const Exchange &) = delete;
 
-        // The call that is meant, where another one carries it.
-        void record_as(uint32_t call) { record_.call = call; }
-
         template <typename Request, typename Reply> CallResult run(const Request &request, Reply &reply) {
             begin(request);
             return end(reply);
@@ -156,9 +145,21 @@ class Channel {
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request) {
             if (!slot_) return;
+            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them.
+            std::unique_lock<std::mutex> order;
+            if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
+            if (order && write_with_deferred(request)) {
+                send();
+                channel_.forget_deferred();
+                return;
+            }
+            write_header();
             write(writer_, request);
             send();
         }
+
+        // Sends the deferred calls by themselves and waits. With their lock held.
+        CallResult run_deferred();
 
         bool answered() const;
 
@@ -171,6 +172,20 @@ class Channel {
         }
 
       private:
+        void write_header();
+        void write_header(uint32_t call);
+        // False when there is nothing to go along any more, or it had to go alone.
+        template <typename Request> bool write_with_deferred(const Request &request) {
+            if (channel_.deferred_count_ == 0) return false;
+            write_header(static_cast<uint32_t>(Call::batch));
+            write(writer_, BatchRequest{channel_.deferred_count_ + 1});
+            writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
+            write_item(writer_, traits_.device, record_.call, request);
+            if (!writer_.failed()) return true;
+            channel_.send_deferred();
+            writer_ = Writer(command_, sizeof command_);
+            return false;
+        }
         void send();
         bool awaited();
         uint32_t await_reply();
@@ -192,11 +207,35 @@ class Channel {
         size_t payload_size_ = 0;
     };
 
+    static constexpr size_t item_head = 12; // bytes of a BatchedCall
+    // Room that deferred calls leave in a command for the one that they go along with.
+    static constexpr size_t deferred_limit = command_buffer_size - 1024;
+
+    // A call as a batch has it.
+    template <typename Request>
+    static void write_item(Writer &writer, uint32_t device, uint32_t call, const Request &request) {
+        size_t begin = writer.size();
+        uint8_t *head = writer.room(item_head);
+        write(writer, request);
+        if (writer.failed()) return;
+        Writer item(head, item_head);
+        write(item, BatchedCall{device, call, static_cast<uint32_t>(writer.size() - begin - item_head)});
+    }
+    bool defer_item(const uint8_t *bytes, size_t size);
+    // Not locked when no call is deferred.
+    std::unique_lock<std::mutex> order_of_deferred();
+    // These with the lock held.
+    void forget_deferred();
+    void send_deferred();
+
     void on_timeout();
     // Whether the transport knows that nothing will be answered any more; then the device is lost.
     bool look_for_its_end();
     bool graph_kept_it(Clock::time_point &until) const;
 
+    std::mutex deferred_mutex_; // held until what went along is handed over
+    std::vector<uint8_t> deferred_; // calls as a batch has them
+    std::atomic<uint32_t> deferred_count_{0};
     Transport *transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;
@@ -205,6 +244,7 @@ class Channel {
     Pace ordinary_pace_;
     Pace graph_pace_;
     std::atomic<bool> lost_{false};
+    std::atomic<bool> in_doubt_{false};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     std::atomic<int> graphs_running_{0};
     std::atomic<Clock::rep> last_graph_end_{0};

@@ -44,6 +44,20 @@ std::optional<std::chrono::milliseconds> deadline(const char *name) {
     return std::chrono::milliseconds(number);
 }
 
+size_t mebibytes(const char *name, size_t otherwise) {
+    constexpr unsigned long limit = 1UL << 20;
+    std::string value = text(name);
+    if (value.empty()) return otherwise;
+    char *end = nullptr;
+    errno = 0;
+    unsigned long number = std::strtoul(value.c_str(), &end, 10);
+    if (errno != 0 || *end != '\0' || value[0] == '-' || number > limit) {
+        log(LogLevel::warn, "%s is '%s'; it takes MiB from 0 to %lu", name, value.c_str(), limit);
+        return otherwise;
+    }
+    return size_t{number} << 20;
+}
+
 // 0 for a name that no extension has.
 uint64_t extension_named(const std::string &name) {
     for (const NamedExtension &each : all_extensions)
@@ -51,21 +65,24 @@ uint64_t extension_named(const std::string &name) {
     return 0;
 }
 
+// Names with commas between them; one with a minus takes the extension away, and of names with a minus only, from all.
 uint64_t extensions(const char *name, uint64_t otherwise) {
     std::string value = text(name);
     if (value.empty() || value == "all") return otherwise;
     if (value == "none") return 0;
-    uint64_t chosen = 0;
+    uint64_t chosen = value[0] == '-' ? otherwise : 0;
     for (size_t at = 0; at <= value.size();) {
         size_t end = std::min(value.find(',', at), value.size());
+        bool without = value[at] == '-';
+        at += without ? 1 : 0;
         uint64_t bit = extension_named(value.substr(at, end - at));
         if (bit == 0) {
             std::string known = "all, none";
             for (const NamedExtension &each : all_extensions) known += std::string(", ") + each.name;
-            log(LogLevel::warn, "%s is '%s'; known are %s", name, value.c_str(), known.c_str());
+            log(LogLevel::warn, "%s is '%s'; known are %s, those with a minus too", name, value.c_str(), known.c_str());
             return otherwise;
         }
-        chosen |= bit;
+        chosen = without ? chosen & ~bit : chosen | bit;
         at = end + 1;
     }
     return chosen;
@@ -90,6 +107,7 @@ Config read_config() {
     config.graph_deadline = deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS");
     config.extensions = extensions("GGML_VIRTGPU_EXTENSIONS", config.extensions);
     config.ring = choice("GGML_VIRTGPU_RING", ring_choices, config.ring);
+    config.buffer_pool_bytes = mebibytes("GGML_VIRTGPU_BUFFER_POOL_MIB", config.buffer_pool_bytes);
     return config;
 }
 

@@ -27,8 +27,11 @@ struct Config {
     // get on is ended after the host's stall limit (VIRGL_APIR_STALL_LIMIT_MS, an hour). Other calls keep their deadline,
     // counted from the end of the graph that they wait behind.
     std::optional<std::chrono::milliseconds> graph_deadline;
-    // GGML_VIRTGPU_EXTENSIONS: all (the default), none, or names as protocol/apir.toml has them, with commas between.
+    // GGML_VIRTGPU_EXTENSIONS: all (the default), none, or names as protocol/apir.toml has them, with commas between; "-name":
+    // all but that one.
     uint64_t extensions = UINT64_MAX;
+    // GGML_VIRTGPU_BUFFER_POOL_MIB: how much of freed buffers is kept on the host for the next ones; 0: nothing.
+    size_t buffer_pool_bytes = size_t{64} << 20;
     // GGML_VIRTGPU_RING: auto (a command ring where the host has it), off.
     bool ring = true;
 };

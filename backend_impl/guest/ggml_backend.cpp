@@ -25,7 +25,82 @@ ggml_status graph_compute(ggml_backend_t backend, ggml_cgraph *graph) {
     return guarded("graph_compute", GGML_STATUS_FAILED, [&] { return stream_of(backend).compute(graph); });
 }
 
+void set_tensor_async(ggml_backend_t backend, ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    guarded("set_tensor_async", 0, [&] {
+        stream_of(backend).set(tensor, data, offset, size);
+        return 0;
+    });
+}
+
+void get_tensor_async(ggml_backend_t backend, const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    guarded("get_tensor_async", 0, [&] {
+        stream_of(backend).get(tensor, data, offset, size);
+        return 0;
+    });
+}
+
+void synchronize(ggml_backend_t backend) {
+    guarded("synchronize", 0, [&] {
+        stream_of(backend).synchronize();
+        return 0;
+    });
+}
+
+// A place in the order of the host's calls: all streams of a session share it.
+struct EventContext {
+    std::mutex mutex;
+    std::shared_ptr<InFlight> in_flight; // of the stream that recorded it last
+    uint64_t place = 0;
+};
+
+EventContext &context_of(ggml_backend_event_t event) { return *static_cast<EventContext *>(event->context); }
+
+void event_record(ggml_backend_t backend, ggml_backend_event_t event) {
+    guarded("event_record", 0, [&] {
+        EventContext &context = context_of(event);
+        std::lock_guard lock(context.mutex);
+        context.in_flight = stream_of(backend).in_flight();
+        context.place = context.in_flight->last();
+        return 0;
+    });
+}
+
+// What is sent from now on is carried out behind all that was sent before, by whatever stream: there is nothing to do for our
+// own events.
+void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
+    if (event->device == nullptr || event->device->reg != backend->device->reg) ggml_backend_event_synchronize(event);
+}
+
 } // namespace
+
+ggml_backend_event_t new_event(ggml_backend_dev_t device) {
+    return guarded("event_new", ggml_backend_event_t{nullptr}, [&] {
+        auto context = std::make_unique<EventContext>();
+        auto *event = new ggml_backend_event{device, context.get()};
+        context.release();
+        return event;
+    });
+}
+
+void free_event(ggml_backend_dev_t, ggml_backend_event_t event) {
+    delete static_cast<EventContext *>(event->context);
+    delete event;
+}
+
+void synchronize_event(ggml_backend_dev_t, ggml_backend_event_t event) {
+    guarded("event_synchronize", 0, [&] {
+        EventContext &context = context_of(event);
+        std::shared_ptr<InFlight> in_flight;
+        uint64_t place = 0;
+        {
+            std::lock_guard lock(context.mutex);
+            in_flight = context.in_flight;
+            place = context.place;
+        }
+        if (in_flight != nullptr) in_flight->await(place);
+        return 0;
+    });
+}
 
 ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote) {
     auto stream = std::make_unique<Stream>(*remote);
@@ -33,11 +108,18 @@ ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote) {
     backend->guid = &guid;
     backend->iface.get_name = get_name;
     backend->iface.free = free_backend;
-    // The asynchronous slots and synchronize stay null: protocol 0.2 has no asynchronous calls, every call has been
-    // carried out when it returns. libggml-base then uses the synchronous ones.
     // The graph plan slots stay null: nothing in ggml uses plans, and the protocol has none.
     backend->iface.graph_compute = graph_compute;
-    // event_record and event_wait stay null, as event_new does: without asynchronous calls there is nothing to wait for.
+    if (remote->asynchronous()) {
+        backend->iface.set_tensor_async = set_tensor_async;
+        backend->iface.get_tensor_async = get_tensor_async;
+        backend->iface.synchronize = synchronize;
+        backend->iface.event_record = event_record;
+        backend->iface.event_wait = event_wait;
+        // cpy_tensor_async and the 2-D slots stay null: libggml-base then copies by way of the others.
+    }
+    // Otherwise these stay null too: protocol 0.2 has no asynchronous calls, every call has been carried out when it returns.
+    // libggml-base then uses the synchronous ones.
     // graph_optimize stays null: the order of nodes is the host backend's concern, which sees each graph whole.
     backend->device = device;
     backend->context = stream.release();

@@ -11,7 +11,8 @@ namespace {
 
 void free_buffer(ggml_backend_buffer_t buffer) {
     guarded("free_buffer", 0, [&] {
-        delete static_cast<RemoteBuffer *>(buffer->context);
+        std::unique_ptr<RemoteBuffer> remote(static_cast<RemoteBuffer *>(buffer->context));
+        static_cast<RemoteDevice *>(buffer->buft->context)->release(std::move(remote));
         return 0;
     });
 }

@@ -34,8 +34,10 @@ void get_props(ggml_backend_dev_t device, ggml_backend_dev_props *props) {
     get_memory(device, &props->memory_free, &props->memory_total);
     props->type = get_type(device);
     // device_id stays null: the host's PCI address means nothing in the guest.
-    // async, events, host_buffer and buffer_from_host_ptr stay false: see the slots. What the host's device can of these
-    // it can for the host library.
+    props->caps.async = remote_of(device).asynchronous();
+    props->caps.events = remote_of(device).asynchronous();
+    // host_buffer and buffer_from_host_ptr stay false: see the slots. What the host's device can of these it can for the host
+    // library.
     props->caps.mmap_support = remote_of(device).mmap_support();
 }
 
@@ -77,7 +79,7 @@ bool offload_op(ggml_backend_dev_t device, const ggml_tensor *op) {
 
 } // namespace
 
-ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context) {
+ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context, bool asynchronous) {
     ggml_backend_device device = {};
     device.iface.get_name = get_name;
     device.iface.get_description = get_description;
@@ -91,7 +93,12 @@ ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context) 
     device.iface.supports_op = supports_op;
     device.iface.supports_buft = supports_buft;
     device.iface.offload_op = offload_op;
-    // event_new, event_free and event_synchronize stay null: no asynchronous calls, so nothing to mark or to wait for.
+    if (asynchronous) {
+        device.iface.event_new = new_event;
+        device.iface.event_free = free_event;
+        device.iface.event_synchronize = synchronize_event;
+    }
+    // Otherwise these stay null: no asynchronous calls, so nothing to mark or to wait for.
     device.reg = reg;
     device.context = context;
     return device;

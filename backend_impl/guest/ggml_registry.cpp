@@ -19,7 +19,7 @@ void offer(Registry &context, std::unique_ptr<RemoteDevice> remote) {
     log(LogLevel::info, "device %s: %s", remote->name().c_str(), remote->description().c_str());
     auto added = std::make_unique<DeviceContext>();
     added->buffer_type = make_buffer_type(&added->device, remote.get());
-    added->device = make_device(&context.reg, added.get());
+    added->device = make_device(&context.reg, added.get(), remote->asynchronous());
     added->remote = std::move(remote);
     context.devices.push_back(std::move(added));
 }

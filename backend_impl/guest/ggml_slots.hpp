@@ -45,9 +45,12 @@ std::unique_ptr<Registry> make_registry(std::unique_ptr<Device> device);
 // The process's registry, set up at the first call; only that call's `make_device` is used. nullptr without memory.
 ggml_backend_reg_t process_registry(std::unique_ptr<Device> (*make_device)());
 
-ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context);
+ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context, bool asynchronous);
 ggml_backend_buffer_type make_buffer_type(ggml_backend_dev_t device, RemoteDevice *remote);
 ggml_backend_buffer_t make_buffer(ggml_backend_buffer_type_t buft, std::unique_ptr<RemoteBuffer> remote);
+ggml_backend_event_t new_event(ggml_backend_dev_t device);
+void free_event(ggml_backend_dev_t device, ggml_backend_event_t event);
+void synchronize_event(ggml_backend_dev_t device, ggml_backend_event_t event);
 ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote);
 
 bool is_own_buffer(ggml_backend_buffer_t buffer);

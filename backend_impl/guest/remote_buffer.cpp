@@ -1,9 +1,9 @@
 #include "remote_buffer.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <type_traits>
 
+#include "bulk_copy.hpp"
+#include "copied_buffer.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -14,22 +14,6 @@ namespace {
 bool report(const char *what, const CallResult &result) {
     result.report(what);
     return result.ok();
-}
-
-// Where `bytes` bytes from `offset` of a tensor on stand in a buffer, counted from its base; false when not within it.
-bool range_in(const RemoteBuffer &buffer, const ggml_tensor *tensor, size_t offset, size_t bytes, size_t &at) {
-    uintptr_t data = reinterpret_cast<uintptr_t>(tensor->data);
-    uintptr_t base = reinterpret_cast<uintptr_t>(buffer.base());
-    size_t room = buffer.size();
-    if (data >= base && data - base <= room) {
-        room -= data - base;
-        if (offset <= room && bytes <= room - offset) {
-            at = data - base + offset;
-            return true;
-        }
-    }
-    log(LogLevel::error, "tensor '%s': %zu bytes at %zu lie outside its buffer", tensor->name, bytes, offset);
-    return false;
 }
 
 class SharedBuffer : public RemoteBuffer {
@@ -44,14 +28,25 @@ class SharedBuffer : public RemoteBuffer {
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) std::memcpy(at, data, size);
+        if (at != nullptr) bulk_copy(at, data, size);
         return at != nullptr;
     }
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         const uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) std::memcpy(data, at, size);
+        if (at != nullptr) bulk_copy(data, at, size);
         return at != nullptr;
+    }
+
+    // The host computes in this memory: nothing of it may be touched before it is done.
+    void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override {
+        in_flight.await_all();
+        set(tensor, data, offset, size);
+    }
+
+    void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
+        in_flight.await_all();
+        if (!get(tensor, data, offset, size)) std::memset(data, 0, size);
     }
 
     bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
@@ -63,113 +58,28 @@ class SharedBuffer : public RemoteBuffer {
   private:
     uint8_t *place(const ggml_tensor *tensor, size_t offset, size_t size) const {
         size_t at = 0;
-        return range_in(*this, tensor, offset, size, at) ? blob_.memory + at : nullptr;
+        return find_range(tensor, offset, size, at) ? blob_.memory + at : nullptr;
     }
 
     const Blob blob_;
 };
 
-class CopiedBuffer : public RemoteBuffer {
-  public:
-    CopiedBuffer(Session &session, uint64_t handle, void *base, size_t size) : RemoteBuffer(session, handle, base, size) {}
-    ~CopiedBuffer() override { free_on_host(); }
-
-    bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
-        const uint8_t *from = static_cast<const uint8_t *>(data);
-        return send(tensor, offset, size, [&](uint8_t *slot, size_t done, size_t n) { std::memcpy(slot, from + done, n); });
-    }
-
-    bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
-        return send(tensor, offset, size, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
-    }
-
-    bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
-        uint8_t *to = static_cast<uint8_t *>(data);
-        return in_pieces(tensor, offset, size, [&](const auto &record, BlobPool::Lease &slot, size_t done, size_t n) {
-            CallTraits traits;
-            traits.data_in = n;
-            CallResult result = exchange<GetCalls>(record, slot->resource, offset + done, n, traits);
-            if (result.ok()) std::memcpy(to + done, slot->memory, n);
-            return settle("get_tensor", result, slot);
-        });
-    }
-
-  private:
-    struct SetCalls {
-        using Request = BufferSetTensorRequest;
-        using Reply = BufferSetTensorReply;
-        using WideRequest = WideSetTensorRequest;
-        using WideReply = WideSetTensorReply;
-        static constexpr Call call = Call::buffer_set_tensor;
-        static constexpr Call wide_call = Call::wide_set_tensor;
-    };
-    struct GetCalls {
-        using Request = BufferGetTensorRequest;
-        using Reply = BufferGetTensorReply;
-        using WideRequest = WideGetTensorRequest;
-        using WideReply = WideGetTensorReply;
-        static constexpr Call call = Call::buffer_get_tensor;
-        static constexpr Call wide_call = Call::wide_get_tensor;
-    };
-
-    template <typename Calls, typename Record>
-    CallResult exchange(const Record &record, uint32_t resource, size_t offset, size_t size, const CallTraits &traits) {
-        if constexpr (std::is_same_v<Record, WideTensorRecord>) {
-            typename Calls::WideReply reply;
-            typename Calls::WideRequest request{handle(), record, resource, offset, size};
-            return session().channel().call(Calls::wide_call, request, reply, traits);
-        } else {
-            typename Calls::Reply reply;
-            typename Calls::Request request{handle(), record, resource, offset, size};
-            return session().channel().call(Calls::call, request, reply, traits);
-        }
-    }
-
-    // Runs `fill_slot(slot memory, bytes done, bytes)` for each piece and sends it.
-    template <typename FillSlot> bool send(const ggml_tensor *tensor, size_t offset, size_t size, FillSlot fill_slot) {
-        return in_pieces(tensor, offset, size, [&](const auto &record, BlobPool::Lease &slot, size_t done, size_t n) {
-            fill_slot(slot->memory, done, n);
-            CallTraits traits;
-            traits.data_out = n;
-            return settle("set_tensor", exchange<SetCalls>(record, slot->resource, offset + done, n, traits), slot);
-        });
-    }
-
-    // Runs `piece(record, slot, bytes done, bytes)` until all is done, with a record that the tensor fits into.
-    template <typename Piece> bool in_pieces(const ggml_tensor *tensor, size_t offset, size_t size, Piece piece) {
-        size_t at = 0;
-        if (!range_in(*this, tensor, offset, size, at)) return false;
-        if (auto record = record_of<TensorRecord>(tensor)) return in_pieces_of(*record, size, piece);
-        if (session().has(Extension::wide_shapes)) {
-            if (auto record = record_of<WideTensorRecord>(tensor)) return in_pieces_of(*record, size, piece);
-        }
-        log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
-        return false;
-    }
-
-    // A data slot is lent per piece: other threads get theirs in between.
-    template <typename Record, typename Piece> bool in_pieces_of(Record &record, size_t size, Piece piece) {
-        record.id = 1; // one tensor in the call: any id that is not 0
-        for (size_t done = 0; done < size;) {
-            BlobPool::Lease slot = session().data_slots().take(session().channel().deadline(Patience::ordinary));
-            if (!slot) {
-                log(LogLevel::error, "tensor '%s': no data slot is free", record.name);
-                return false;
-            }
-            size_t n = std::min(size - done, slot->size);
-            if (!piece(record, slot, done, n)) return false;
-            done += n;
-        }
-        return true;
-    }
-
-    static bool settle(const char *what, const CallResult &result, BlobPool::Lease &slot) {
-        if (result.timed_out()) slot.retire();
-        return report(what, result);
-    }
-};
-
 } // namespace
+
+bool RemoteBuffer::find_range(const ggml_tensor *tensor, size_t offset, size_t bytes, size_t &at) const {
+    uintptr_t data = reinterpret_cast<uintptr_t>(tensor->data);
+    uintptr_t base = reinterpret_cast<uintptr_t>(base_);
+    size_t room = size_;
+    if (data >= base && data - base <= room) {
+        room -= data - base;
+        if (offset <= room && bytes <= room - offset) {
+            at = data - base + offset;
+            return true;
+        }
+    }
+    log(LogLevel::error, "tensor '%s': %zu bytes at %zu lie outside its buffer", tensor->name, bytes, offset);
+    return false;
+}
 
 bool RemoteBuffer::free_on_host() {
     BufferFreeBufferReply reply;

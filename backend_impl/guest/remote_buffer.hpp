@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "abi/backend_interface.hpp"
+#include "in_flight.hpp"
 #include "session.hpp"
 
 namespace apir::guest {
@@ -21,10 +22,17 @@ class RemoteBuffer {
     uint64_t handle() const { return handle_; }
     void *base() const { return base_; }
     size_t size() const { return size_; }
+    // Bytes that the host has for it; at least size().
+    size_t capacity() const { return capacity_; }
+    // A freed one is given anew, with another size of at most its capacity.
+    void lend(size_t size) { size_ = size; }
 
     // Bytes of a tensor in this buffer. False when not all of them got over; the cause has been logged.
     virtual bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) = 0;
     virtual bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) = 0;
+    // The same in order with what is in flight, which they may join. A failure is told at its end; what could not be read is zeros.
+    virtual void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
+    virtual void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
     virtual bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) = 0;
 
     // The whole buffer, on the host.
@@ -34,8 +42,11 @@ class RemoteBuffer {
 
   protected:
     RemoteBuffer(Session &session, uint64_t handle, void *base, size_t size)
-        : session_(session), handle_(handle), base_(base), size_(size) {}
+        : session_(session), handle_(handle), base_(base), capacity_(size), size_(size) {}
 
+    // Where `bytes` bytes from `offset` of a tensor on stand in the buffer, counted from its base; false, and logged, when they do
+    // not lie within it.
+    bool find_range(const ggml_tensor *tensor, size_t offset, size_t bytes, size_t &at) const;
     // Whether the host will not touch the buffer's memory any more.
     bool free_on_host();
 
@@ -46,7 +57,8 @@ class RemoteBuffer {
     Session &session_;
     const uint64_t handle_;
     void *const base_;
-    const size_t size_;
+    const size_t capacity_;
+    size_t size_;
 };
 
 // A buffer of `size` bytes, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no

@@ -71,63 +71,80 @@ size_t RemoteDevice::count(Session &session, std::string &error) {
 
 std::unique_ptr<RemoteDevice> RemoteDevice::ask(Session &session, uint32_t index, std::string &error) {
     std::unique_ptr<RemoteDevice> device(new RemoteDevice(session, index));
-    Status status = device->ask_device();
-    if (status.ok()) status = device->ask_buffer_type();
+    DeviceSummaryReply answer;
+    Status status;
+    if (session.has(Extension::device_summary)) {
+        status = device->ask_for(Call::device_summary, DeviceSummaryRequest{}, answer, 4 * text_reply);
+    } else {
+        status = device->ask_device(answer);
+        if (status.ok()) status = device->ask_buffer_type(answer);
+    }
+    if (status.ok()) status = device->take(answer);
     if (status.ok()) return device;
     error = status.text();
     return nullptr;
 }
 
-Status RemoteDevice::ask_device() {
-    CallTraits text;
-    text.reply_limit = text_reply;
-    DeviceGetNameReply name;
-    CallResult result = call(Call::device_get_name, DeviceGetNameRequest{}, name, text);
-    if (!result.ok()) return failed(Call::device_get_name, result);
-    DeviceGetDescriptionReply description;
-    result = call(Call::device_get_description, DeviceGetDescriptionRequest{}, description, text);
-    if (!result.ok()) return failed(Call::device_get_description, result);
-    DeviceGetTypeReply type;
-    result = call(Call::device_get_type, DeviceGetTypeRequest{}, type);
-    if (!result.ok()) return failed(Call::device_get_type, result);
-    result = call(Call::device_get_props, DeviceGetPropsRequest{}, props_);
-    if (!result.ok()) return failed(Call::device_get_props, result);
-
-    if (session_.config().data_path == DataPath::shared && !props_.buffer_from_host_ptr) {
-        log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
-    }
-    host_type_ = static_cast<DeviceType>(type.type);
-    if (host_type_ == DeviceType::igpu) type_ = GGML_BACKEND_DEVICE_TYPE_IGPU;
-    name_ = name_prefix + printable(name.name);
-    description_ = printable(description.description) + " (" + kind_text(host_type_) + ", over virtio-gpu)";
-    return {};
+template <typename Request, typename Reply>
+Status RemoteDevice::ask_for(Call number, const Request &request, Reply &reply, size_t reply_limit) {
+    CallTraits traits;
+    traits.reply_limit = reply_limit;
+    CallResult result = call(number, request, reply, traits);
+    return result.ok() ? Status() : failed(number, result);
 }
 
-Status RemoteDevice::ask_buffer_type() {
+// One by one, as 0.2 has it.
+Status RemoteDevice::ask_device(DeviceSummaryReply &answer) {
+    DeviceGetNameReply name;
+    Status status = ask_for(Call::device_get_name, DeviceGetNameRequest{}, name, text_reply);
+    DeviceGetDescriptionReply description;
+    if (status.ok()) status = ask_for(Call::device_get_description, DeviceGetDescriptionRequest{}, description, text_reply);
+    DeviceGetTypeReply type;
+    if (status.ok()) status = ask_for(Call::device_get_type, DeviceGetTypeRequest{}, type);
+    DeviceGetPropsReply props;
+    if (status.ok()) status = ask_for(Call::device_get_props, DeviceGetPropsRequest{}, props);
+    answer.name = name.name;
+    answer.description = description.description;
+    answer.type = type.type;
+    answer.buffer_from_host_ptr = props.buffer_from_host_ptr;
+    answer.mmap_support = props.mmap_support;
+    return status;
+}
+
+Status RemoteDevice::ask_buffer_type(DeviceSummaryReply &answer) {
     DeviceGetBufferTypeReply buft;
-    CallResult result = call(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, buft);
-    if (!result.ok()) return failed(Call::device_get_buffer_type, result);
-    buft_ = buft.buft;
-
-    CallTraits text;
-    text.reply_limit = text_reply;
+    Status status = ask_for(Call::device_get_buffer_type, DeviceGetBufferTypeRequest{}, buft);
     BufferTypeGetNameReply name;
-    result = call(Call::buffer_type_get_name, BufferTypeGetNameRequest{buft_}, name, text);
-    if (!result.ok()) return failed(Call::buffer_type_get_name, result);
+    if (status.ok()) status = ask_for(Call::buffer_type_get_name, BufferTypeGetNameRequest{buft.buft}, name, text_reply);
     BufferTypeGetAlignmentReply alignment;
-    result = call(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{buft_}, alignment);
-    if (!result.ok()) return failed(Call::buffer_type_get_alignment, result);
+    if (status.ok()) status = ask_for(Call::buffer_type_get_alignment, BufferTypeGetAlignmentRequest{buft.buft}, alignment);
     BufferTypeGetMaxSizeReply max_size;
-    result = call(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{buft_}, max_size);
-    if (!result.ok()) return failed(Call::buffer_type_get_max_size, result);
+    if (status.ok()) status = ask_for(Call::buffer_type_get_max_size, BufferTypeGetMaxSizeRequest{buft.buft}, max_size);
+    answer.buft = buft.buft;
+    answer.buft_name = name.name;
+    answer.alignment = alignment.alignment;
+    answer.max_size = max_size.max_size;
+    return status;
+}
 
-    uint64_t bytes = alignment.alignment;
+Status RemoteDevice::take(const DeviceSummaryReply &answer) {
+    uint64_t bytes = answer.alignment;
     if (bytes == 0 || (bytes & (bytes - 1)) != 0 || bytes > alignment_limit) {
         return Status::failure("the host's buffer type has an alignment of " + std::to_string(bytes));
     }
+    if (session_.config().data_path == DataPath::shared && !answer.buffer_from_host_ptr) {
+        log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
+    }
+    host_type_ = static_cast<DeviceType>(answer.type);
+    if (host_type_ == DeviceType::igpu) type_ = GGML_BACKEND_DEVICE_TYPE_IGPU;
+    name_ = name_prefix + printable(answer.name);
+    description_ = printable(answer.description) + " (" + kind_text(host_type_) + ", over virtio-gpu)";
+    takes_pointers_ = answer.buffer_from_host_ptr;
+    mmap_support_ = answer.mmap_support;
+    buft_ = answer.buft;
     alignment_ = bytes;
-    max_size_ = max_size.max_size;
-    buffer_type_name_ = name_prefix + printable(name.name);
+    max_size_ = answer.max_size;
+    buffer_type_name_ = name_prefix + printable(answer.buft_name);
     return {};
 }
 
@@ -196,12 +213,25 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
     return std::max<size_t>(size, bytes);
 }
 
-std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
-    if (session_.config().data_path != DataPath::copied && props_.buffer_from_host_ptr) {
+std::unique_ptr<RemoteBuffer> RemoteDevice::allocate_anew(size_t size) {
+    if (session_.config().data_path != DataPath::copied && takes_pointers_) {
         if (auto buffer = allocate_shared(session_, index_, size)) return buffer;
+        // What is kept takes room in the host-visible window.
+        if (reserve_.give_up_all()) {
+            if (auto buffer = allocate_shared(session_, index_, size)) return buffer;
+        }
     }
-    return allocate_copied(session_, buft_, size);
+    auto buffer = allocate_copied(session_, buft_, size);
+    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size);
+    return buffer;
 }
+
+std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
+    auto kept = reserve_.take(size);
+    return kept != nullptr ? std::move(kept) : allocate_anew(size);
+}
+
+void RemoteDevice::release(std::unique_ptr<RemoteBuffer> buffer) { reserve_.give_back(std::move(buffer)); }
 
 void RemoteDevice::drop_graphs(const std::vector<uint64_t> &numbers) {
     std::lock_guard lock(dropped_mutex_);

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "abi/backend_interface.hpp"
-#include "remote_buffer.hpp"
+#include "buffer_reserve.hpp"
 
 namespace apir::guest {
 
@@ -47,7 +47,9 @@ class RemoteDevice {
     // programs would take it for their own.
     enum ggml_backend_dev_type type() const { return type_; }
     bool computes_on_gpu() const { return host_type_ == DeviceType::gpu || host_type_ == DeviceType::igpu; }
-    bool mmap_support() const { return props_.mmap_support; }
+    bool mmap_support() const { return mmap_support_; }
+    // Graphs and transfers may be sent without waiting for them.
+    bool asynchronous() const { return session_.has(Extension::asynchronous); }
     size_t alignment() const { return alignment_; }
     size_t max_size() const { return max_size_; }
 
@@ -56,7 +58,10 @@ class RemoteDevice {
     bool supports_op(const ggml_tensor *op);
     // At least ggml_nbytes; that when the host does not answer.
     size_t alloc_size(const ggml_tensor *tensor);
+    // Its content is undefined: it may have been another buffer of this program's before.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
+    // A buffer that the program has freed: freed on the host, or kept for the next one.
+    void release(std::unique_ptr<RemoteBuffer> buffer);
 
     Session &session() const { return session_; }
     // A call that means this device.
@@ -66,15 +71,27 @@ class RemoteDevice {
         return session_.channel().call(number, request, reply, traits);
     }
 
+    // The same, sent and not awaited.
+    template <typename Reply, typename Request>
+    Channel::Pending<Reply> begin(Call number, const Request &request, CallTraits traits = {}) {
+        traits.device = index_;
+        return session_.channel().begin<Reply>(number, request, traits);
+    }
+
     // Kept graphs that no stream has a use for any more: the host is told with the next graph that it is to keep.
     void drop_graphs(const std::vector<uint64_t> &numbers);
     std::vector<uint64_t> take_dropped_graphs();
 
   private:
-    RemoteDevice(Session &session, uint32_t index) : session_(session), index_(index) {}
+    RemoteDevice(Session &session, uint32_t index)
+        : session_(session), index_(index), reserve_(session.config().buffer_pool_bytes) {}
 
-    Status ask_device();
-    Status ask_buffer_type();
+    Status ask_device(DeviceSummaryReply &answer);
+    Status ask_buffer_type(DeviceSummaryReply &answer);
+    Status take(const DeviceSummaryReply &answer);
+    template <typename Request, typename Reply>
+    Status ask_for(Call number, const Request &request, Reply &reply, size_t reply_limit = CallTraits{}.reply_limit);
+    std::unique_ptr<RemoteBuffer> allocate_anew(size_t size);
     template <typename Request, typename Reply> CallResult ask_support(const Request &request, bool &supported);
 
     Session &session_;
@@ -84,10 +101,12 @@ class RemoteDevice {
     std::string buffer_type_name_;
     DeviceType host_type_ = DeviceType::gpu;
     enum ggml_backend_dev_type type_ = GGML_BACKEND_DEVICE_TYPE_GPU;
-    DeviceGetPropsReply props_;
+    bool takes_pointers_ = false;
+    bool mmap_support_ = false;
     uint64_t buft_ = 0;
     size_t alignment_ = 0;
     size_t max_size_ = 0;
+    BufferReserve reserve_;
     AnswerCache<bool> supported_;
     AnswerCache<uint64_t> alloc_sizes_;
     std::mutex dropped_mutex_;

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ggml_slots.hpp"
 #include "graph_encoding.hpp"
 #include "log.hpp"
+#include "tensor_encoding.hpp"
 
 namespace apir::guest {
 
@@ -35,6 +37,7 @@ CallTraits graph_traits(size_t data_out = 0) {
 } // namespace
 
 Stream::~Stream() {
+    synchronize();
     if (!kept_.numbers().empty()) device_.drop_graphs(kept_.numbers());
 }
 
@@ -43,8 +46,17 @@ bool Stream::keeps_graphs() const { return device_.session().has(Extension::grap
 ggml_status Stream::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
     std::lock_guard lock(mutex_);
+    if (in_flight_->take_failure()) {
+        log(LogLevel::error, "graph refused: what was computed before it has failed");
+        kept_ = {};
+        return GGML_STATUS_FAILED;
+    }
     ggml_status status = GGML_STATUS_FAILED;
     if (KeptGraph *kept = kept_.same(graph)) {
+        if (device_.session().has(Extension::asynchronous)) {
+            begin_kept(*kept);
+            return GGML_STATUS_SUCCESS;
+        }
         if (run_kept(*kept, status) == Run::done) return status;
         kept_.forget(kept);
     }
@@ -88,6 +100,31 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
     if (result.ok() && !reply.known) return Run::unknown;
     status = status_of(result, reply.status);
     return Run::done;
+}
+
+void Stream::begin_kept(const KeptGraph &kept) {
+    auto call = std::make_shared<Channel::Pending<GraphRunReply>>(
+        device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits()));
+    in_flight_->add([call] {
+        GraphRunReply reply;
+        CallResult result = call->end(reply);
+        // The host keeps a graph until we let go of it: it has broken its word.
+        if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
+        return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
+    });
+}
+
+void Stream::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    ggml_backend_buffer_t buffer = own_buffer(tensor);
+    if (buffer != nullptr) remote_buffer(buffer).set_async(tensor, data, offset, size, *in_flight_);
+    else log(LogLevel::error, "set_tensor_async: tensor '%s' is in no buffer of this device", tensor->name);
+}
+
+void Stream::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    ggml_backend_buffer_t buffer = own_buffer(tensor);
+    if (buffer != nullptr) return remote_buffer(buffer).get_async(tensor, data, offset, size, *in_flight_);
+    log(LogLevel::error, "get_tensor_async: tensor '%s' is in no buffer of this device", tensor->name);
+    std::memset(data, 0, size);
 }
 
 Stream::Run Stream::run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions,

@@ -1,9 +1,11 @@
 // What one ggml backend of ours is: graphs on their way to a device, and those that the host keeps for it.
 #pragma once
 
+#include <memory>
 #include <mutex>
 
 #include "graph_cache.hpp"
+#include "in_flight.hpp"
 #include "remote_device.hpp"
 
 namespace apir::guest {
@@ -17,7 +19,16 @@ class Stream {
     Stream &operator=(const Stream &) = delete;
 
     RemoteDevice &device() { return device_; }
+    // Waits, but for a graph that the host keeps where calls may be asynchronous: it was computed before, and a failure now is
+    // told with the next graph.
     ggml_status compute(ggml_cgraph *graph);
+
+    // Bytes of a tensor in a buffer of ours, in order with the stream's graphs. `data` is read at once, and written to by the time
+    // that synchronize() has returned.
+    void set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
+    void get(const ggml_tensor *tensor, void *data, size_t offset, size_t size);
+    void synchronize() { in_flight_->await_all(); }
+    const std::shared_ptr<InFlight> &in_flight() const { return in_flight_; }
 
   private:
     enum class Run { done, unknown };
@@ -27,6 +38,7 @@ class Stream {
     bool encode(ggml_cgraph *graph, EncodedGraph &encoded);
     // A graph that the host has, as it is or with changes; `unknown` when it has it no more.
     Run run_kept(const KeptGraph &kept, ggml_status &status);
+    void begin_kept(const KeptGraph &kept);
     Run run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions, ggml_status &status);
     ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
     template <typename Request, typename Reply>
@@ -35,6 +47,7 @@ class Stream {
     RemoteDevice &device_;
     std::mutex mutex_; // ggml uses a backend from one thread at a time; a program that does not gets one graph after the other
     GraphCache kept_;
+    std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>(); // also of events, which may outlive the stream
 };
 
 } // namespace apir::guest

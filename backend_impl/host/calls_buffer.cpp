@@ -67,6 +67,17 @@ template <typename Request> bool Session::copy_tensor(const Request &request) {
     return true;
 }
 
+DispatchCode Session::on_set_tensor_inline(Reader &bytes) {
+    SetTensorInlineRequest request;
+    if (!read(bytes, request)) refuse("the request is too short");
+    ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
+    check_range(tensor, request.offset, request.size);
+    const uint8_t *data = bytes.bytes(request.size);
+    if (data == nullptr) refuse("%" PRIu64 " bytes that are not all there", request.size);
+    if (request.size != 0) ggml_backend_tensor_set(&tensor, data, request.offset, request.size);
+    return DispatchCode::ok;
+}
+
 BufferSetTensorReply Session::on_buffer_set_tensor(const BufferSetTensorRequest &request) {
     set_tensor(request);
     return {};

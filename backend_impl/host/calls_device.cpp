@@ -60,6 +60,24 @@ DeviceGetPropsReply Session::on_device_get_props(const DeviceGetPropsRequest &) 
     return {caps.async, caps.host_buffer, caps.buffer_from_host_ptr, caps.events, caps.mmap_support};
 }
 
+DeviceSummaryReply Session::on_device_summary(const DeviceSummaryRequest &) {
+    DeviceSummaryReply reply;
+    reply.name = ggml_backend_dev_name(device().ggml);
+    reply.description = ggml_backend_dev_description(device().ggml);
+    reply.type = static_cast<uint32_t>(ggml_backend_dev_type(device().ggml));
+    DeviceGetMemoryReply memory = on_device_get_memory({});
+    reply.free = memory.free;
+    reply.total = memory.total;
+    reply.buffer_from_host_ptr = device().props.caps.buffer_from_host_ptr;
+    reply.mmap_support = device().props.caps.mmap_support;
+    reply.buft = handle_of(device());
+    ggml_backend_buffer_type_t type = buffer_type(reply.buft);
+    reply.buft_name = ggml_backend_buft_name(type);
+    reply.alignment = ggml_backend_buft_get_alignment(type);
+    reply.max_size = ggml_backend_buft_get_max_size(type);
+    return reply;
+}
+
 NegotiateReply Session::on_negotiate(const NegotiateRequest &request) {
     if (request.version != negotiation_version) refuse("negotiation version %" PRIu32, request.version);
     return {request.offered & host_library_extensions};

@@ -81,8 +81,32 @@ DispatchCode Session::on_on_device(Reader &request, Writer &reply) {
     if (address.call == static_cast<uint32_t>(Call::on_device) || address.call == static_cast<uint32_t>(Call::negotiate))
         refuse("call %" PRIu32 " on a device", address.call);
     if (address.device >= library_.device_count()) refuse("device %" PRIu32 " of %zu", address.device, library_.device_count());
+    return dispatch_on(opened(address.device), address.call, request, reply);
+}
+
+// Sub-requests are read by readers of their own: none reaches into the next one.
+DispatchCode Session::on_batch(Reader &request, Writer &reply) {
+    BatchRequest batch;
+    if (!read(request, batch) || batch.count == 0) refuse("a batch of no calls");
+    for (uint32_t i = 0; i < batch.count; ++i) {
+        BatchedCall item;
+        const uint8_t *bytes = read(request, item) ? request.bytes(item.size) : nullptr;
+        if (bytes == nullptr) refuse("a batch that ends before its call %" PRIu32 " of %" PRIu32, i, batch.count);
+        auto call = static_cast<Call>(item.call);
+        if (call == Call::batch || call == Call::on_device || call == Call::negotiate) refuse("call %" PRIu32 " in a batch", item.call);
+        if (item.device >= library_.device_count()) refuse("device %" PRIu32 " of %zu", item.device, library_.device_count());
+        Reader own(bytes, item.size);
+        uint8_t dropped[least_reply_room];
+        Writer nowhere(dropped, sizeof dropped);
+        DispatchCode code = dispatch_on(opened(item.device), item.call, own, i + 1 == batch.count ? reply : nowhere);
+        if (code != DispatchCode::ok) return code;
+    }
+    return DispatchCode::ok;
+}
+
+HostDevice &Session::opened(uint32_t index) {
     try {
-        return dispatch_on(library_.device(address.device), address.call, request, reply);
+        return library_.device(index);
     } catch (const InitFailure &failure) {
         refuse("%s", failure.text.c_str());
     }
@@ -129,6 +153,9 @@ DispatchCode Session::dispatch_on(HostDevice &device, uint32_t call, Reader &req
     // Between guest and component.
     case Call::ring_create:
     case Call::ring_kick: break;
+    case Call::batch: return on_batch(request, reply);
+    case Call::set_tensor_inline: return on_set_tensor_inline(request);
+    case Call::device_summary: return on(&Session::on_device_summary);
     case Call::graph_keep: return on(&Session::on_graph_keep);
     case Call::graph_run: return on(&Session::on_graph_run);
     case Call::graph_patch: return on(&Session::on_graph_patch);

@@ -62,6 +62,7 @@ class Session {
     DeviceGetBufferTypeReply on_device_get_buffer_type(const DeviceGetBufferTypeRequest &request);
     DeviceGetPropsReply on_device_get_props(const DeviceGetPropsRequest &request);
     WideSupportsOpReply on_wide_supports_op(const WideSupportsOpRequest &request);
+    DeviceSummaryReply on_device_summary(const DeviceSummaryRequest &request);
     NegotiateReply on_negotiate(const NegotiateRequest &request);
 
     // calls_buffer_type.cpp
@@ -95,6 +96,10 @@ class Session {
   private:
     DispatchCode dispatch_on(HostDevice &device, uint32_t call, Reader &request, Writer &reply);
     DispatchCode on_on_device(Reader &request, Writer &reply);
+    DispatchCode on_batch(Reader &request, Writer &reply);
+    DispatchCode on_set_tensor_inline(Reader &request);
+    // Throws Refusal for one that cannot be used.
+    HostDevice &opened(uint32_t index);
     HostDevice &device() { return *device_; }
     // Throws Refusal for a handle that is none.
     ggml_backend_buffer_type_t buffer_type(uint64_t handle);

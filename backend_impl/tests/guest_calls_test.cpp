@@ -245,6 +245,8 @@ void test_graph_status() {
 } // namespace
 
 int main() {
+    // What is sent when a buffer is freed: none is kept for the next one.
+    Variable no_pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
     test_buffer("copied", false);
     test_buffer("shared", true);
     test_shared_life();

@@ -221,6 +221,8 @@ void test_apir_capset() {
 } // namespace
 
 int main() {
+    // What is sent when a buffer is freed: none is kept for the next one.
+    Variable no_pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
     play("copied", recorded_copied);
     play("shared", recorded_shared);
     test_apir_capset();

@@ -31,8 +31,8 @@ template <typename Function> Function symbol(void *library, const char *name) {
 } // namespace
 
 // The library stays mapped (NODELETE): a sanitizer's report of what it left behind needs its names.
-LibraryHost::LibraryHost(const char *library, const char *ggml_library)
-    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), config_{{"ggml.library.path", ggml_library}, {"ggml.threads", "2"}} {
+LibraryHost::LibraryHost(const char *library, const char *ggml_library, const char *threads)
+    : library_(dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), config_{{"ggml.library.path", ggml_library}, {"ggml.threads", threads}} {
     expect(library_ != nullptr, std::string("the host library does not load: ") + (library_ == nullptr ? dlerror() : ""));
     instance = this;
 }
@@ -94,6 +94,18 @@ void LibraryHost::on_command(const std::vector<uint8_t> &command) {
     serve(header, command, reply);
 }
 
+// What a component has its say in: commands are taken many at a time here, and carried out in order.
+void LibraryHost::add_own_extensions(const std::vector<char> &request, char *payload) {
+    Reader reader(request.data(), request.size());
+    Reader theirs(payload, sizeof(uint64_t));
+    NegotiateRequest offer;
+    NegotiateReply answer;
+    if (!read(reader, offer) || !read(theirs, answer)) return;
+    answer.accepted |= offer.offered & static_cast<uint64_t>(Extension::asynchronous);
+    Writer writer(payload, sizeof(uint64_t));
+    write(writer, answer);
+}
+
 void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply) {
     uint32_t code = 0;
     auto *payload = reinterpret_cast<char *>(reply.memory) + 4;
@@ -117,6 +129,7 @@ void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> 
         auto dispatch = symbol<Dispatch>(library_, "apir_backend_dispatcher");
         code = 4 + dispatch(context, &callbacks, header.flags, request.data(), request.data() + request.size(), payload, end, &after);
         expect(after >= payload && after <= end, "the host library's reply ends outside the page");
+        if (header.flags == static_cast<uint32_t>(Call::negotiate)) add_own_extensions(request, payload);
     }
     reinterpret_cast<std::atomic<uint32_t> *>(reply.memory)->store(code + 1, std::memory_order_release);
 }

@@ -12,7 +12,7 @@ namespace apir::guest::test {
 class LibraryHost : public FakeHost {
   public:
     // `library` is our host library, `ggml_library` the backend library that it is to drive.
-    LibraryHost(const char *library, const char *ggml_library);
+    LibraryHost(const char *library, const char *ggml_library, const char *threads = "2");
     ~LibraryHost() override;
     LibraryHost(const LibraryHost &) = delete;
     LibraryHost &operator=(const LibraryHost &) = delete;
@@ -31,6 +31,7 @@ class LibraryHost : public FakeHost {
     void *memory(uint32_t resource);
 
   private:
+    static void add_own_extensions(const std::vector<char> &request, char *payload);
     void serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply);
 
     void *library_ = nullptr;

@@ -146,6 +146,7 @@ void run(const char *library, const char *ggml_library, const char *path, const 
         }
         for (std::thread &thread : threads) thread.join();
     }
+    registry.reset(); // with the buffers that it keeps
     std::map<uint32_t, int> calls = host.calls();
     expect((calls[uint32_t(Call::wide_supports_op)] > 0) == (std::string(extensions) != "none"), "extensions that were not chosen");
     bool shared = calls[uint32_t(Call::device_buffer_from_ptr)] > 0 && calls[uint32_t(Call::buffer_set_tensor)] == 0;

@@ -143,21 +143,27 @@ enum class Extension : uint64_t {
     devices = uint64_t{1} << 2, // All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant.
     ring = uint64_t{1} << 3, // Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it.
     graph_ids = uint64_t{1} << 4, // A graph is sent once and computed again by its number (calls 80 to 82). The host keeps it, decoded and checked, until the guest says that it is dropped, a buffer that it refers to is freed, or the context ends; a host that has no more room for graphs computes without keeping.
+    device_summary = uint64_t{1} << 5, // All that is constant about a device and its default buffer type in one call (83).
+    batch = uint64_t{1} << 6, // Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call.
+    asynchronous = uint64_t{1} << 7, // A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 5> all_extensions = {{
+inline constexpr std::array<NamedExtension, 8> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
     {Extension::ring, "ring"},
     {Extension::graph_ids, "graph_ids"},
+    {Extension::device_summary, "device_summary"},
+    {Extension::batch, "batch"},
+    {Extension::asynchronous, "asynchronous"},
 }};
-inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring);
-inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids);
+inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous);
+inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch);
 
 // Forward calls.
 enum class Call : uint32_t {
@@ -185,7 +191,7 @@ enum class Call : uint32_t {
     buffer_free_buffer = 21, // Frees a buffer; its handle is never given again. The guest waits for the reply before it closes a shared resource.
     backend_graph_compute = 22, // Computes the graph that lies at offset 0 of a resource.
     negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
-    on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+    on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
     wide_supports_op = 66, // As device_supports_op. Sources keep their places: one that is missing in between is told.
     wide_get_alloc_size = 67, // As buffer_type_get_alloc_size.
     wide_set_tensor = 68, // As buffer_set_tensor.
@@ -197,6 +203,9 @@ enum class Call : uint32_t {
     graph_keep = 80, // As backend_graph_compute or wide_graph_compute, and the host keeps the graph for graph_run.
     graph_run = 81, // Computes a kept graph again, on the device that it was kept for.
     graph_patch = 82, // Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph.
+    device_summary = 83, // What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type.
+    batch = 84, // Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped.
+    set_tensor_inline = 85, // As buffer_set_tensor, with the bytes in the command.
 };
 
 inline constexpr std::array all_calls = {
@@ -236,6 +245,9 @@ inline constexpr std::array all_calls = {
     Call::graph_keep,
     Call::graph_run,
     Call::graph_patch,
+    Call::device_summary,
+    Call::batch,
+    Call::set_tensor_inline,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -277,6 +289,9 @@ constexpr const char *call_name(uint32_t number) {
     case 80: return "graph_keep";
     case 81: return "graph_run";
     case 82: return "graph_patch";
+    case 83: return "device_summary";
+    case 84: return "batch";
+    case 85: return "set_tensor_inline";
     default: return "unknown";
     }
 }
@@ -618,6 +633,27 @@ inline bool read(Reader &reader, WideGraphChanges &value) {
     for (auto &item : value.positions) item = reader.u32();
     value.tensors.resize(reader.count(328));
     for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// What each call of a batch begins with.
+struct BatchedCall {
+    uint32_t device{}; // that it addresses, as on_device has it
+    uint32_t call{}; // its number; neither batch, on_device nor negotiate
+    uint32_t size{}; // bytes of its request, which follows, padded
+};
+
+inline void write(Writer &writer, const BatchedCall &value) {
+    writer.u32(value.device);
+    writer.u32(value.call);
+    writer.u32(value.size);
+}
+
+inline bool read(Reader &reader, BatchedCall &value) {
+    value = BatchedCall{};
+    value.device = reader.u32();
+    value.call = reader.u32();
+    value.size = reader.u32();
     return !reader.failed();
 }
 
@@ -1377,7 +1413,7 @@ inline bool read(Reader &reader, NegotiateReply &value) {
     return !reader.failed();
 }
 
-// Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
+// Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
 struct OnDeviceRequest {
     uint32_t device{}; // from 0, below what device_get_count says
     uint32_t call{}; // number of the call; its request follows
@@ -1791,6 +1827,126 @@ inline bool read(Reader &reader, GraphPatchReply &value) {
     value = GraphPatchReply{};
     value.known = reader.boolean();
     value.status = reader.i32();
+    return !reader.failed();
+}
+
+// Request of call 83. What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type.
+struct DeviceSummaryRequest {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const DeviceSummaryRequest &value) {
+}
+
+inline bool read(Reader &reader, DeviceSummaryRequest &value) {
+    value = DeviceSummaryRequest{};
+    return !reader.failed();
+}
+
+// Reply of call 83.
+struct DeviceSummaryReply {
+    std::string name{}; // as call 2
+    std::string description{}; // as call 3
+    uint32_t type{}; // device_type
+    uint64_t free{}; // bytes, now
+    uint64_t total{}; // bytes
+    bool buffer_from_host_ptr{}; // as call 8
+    bool mmap_support{}; // as call 8
+    uint64_t buft{}; // as call 7
+    std::string buft_name{}; // as call 10
+    uint64_t alignment{}; // as call 11
+    uint64_t max_size{}; // as call 12
+};
+
+inline void write(Writer &writer, const DeviceSummaryReply &value) {
+    writer.string(value.name);
+    writer.string(value.description);
+    writer.u32(value.type);
+    writer.u64(value.free);
+    writer.u64(value.total);
+    writer.boolean(value.buffer_from_host_ptr);
+    writer.boolean(value.mmap_support);
+    writer.u64(value.buft);
+    writer.string(value.buft_name);
+    writer.u64(value.alignment);
+    writer.u64(value.max_size);
+}
+
+inline bool read(Reader &reader, DeviceSummaryReply &value) {
+    value = DeviceSummaryReply{};
+    value.name = reader.string(max_string);
+    value.description = reader.string(max_string);
+    value.type = reader.u32();
+    value.free = reader.u64();
+    value.total = reader.u64();
+    value.buffer_from_host_ptr = reader.boolean();
+    value.mmap_support = reader.boolean();
+    value.buft = reader.u64();
+    value.buft_name = reader.string(max_string);
+    value.alignment = reader.u64();
+    value.max_size = reader.u64();
+    return !reader.failed();
+}
+
+// Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped.
+struct BatchRequest {
+    uint32_t count{}; // calls, at least 1; as many times a `batched_call` and its request follow
+};
+
+inline void write(Writer &writer, const BatchRequest &value) {
+    writer.u32(value.count);
+}
+
+inline bool read(Reader &reader, BatchRequest &value) {
+    value = BatchRequest{};
+    value.count = reader.u32();
+    return !reader.failed();
+}
+
+// Reply of call 84.
+struct BatchReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const BatchReply &value) {
+}
+
+inline bool read(Reader &reader, BatchReply &value) {
+    value = BatchReply{};
+    return !reader.failed();
+}
+
+// Request of call 85. As buffer_set_tensor, with the bytes in the command.
+struct SetTensorInlineRequest {
+    uint64_t buffer{}; // handle
+    TensorRecord tensor{}; // where to
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes, which follow, padded
+};
+
+inline void write(Writer &writer, const SetTensorInlineRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, SetTensorInlineRequest &value) {
+    value = SetTensorInlineRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 85.
+struct SetTensorInlineReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const SetTensorInlineReply &value) {
+}
+
+inline bool read(Reader &reader, SetTensorInlineReply &value) {
+    value = SetTensorInlineReply{};
     return !reader.failed();
 }
 

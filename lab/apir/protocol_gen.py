@@ -195,6 +195,12 @@ class Extension(IntFlag):
     """Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it."""
     GRAPH_IDS = 1 << 4
     """A graph is sent once and computed again by its number (calls 80 to 82). The host keeps it, decoded and checked, until the guest says that it is dropped, a buffer that it refers to is freed, or the context ends; a host that has no more room for graphs computes without keeping."""
+    DEVICE_SUMMARY = 1 << 5
+    """All that is constant about a device and its default buffer type in one call (83)."""
+    BATCH = 1 << 6
+    """Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call."""
+    ASYNCHRONOUS = 1 << 7
+    """A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order."""
 
 
 class Call(IntEnum):
@@ -249,7 +255,7 @@ class Call(IntEnum):
     NEGOTIATE = 64
     """Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used."""
     ON_DEVICE = 65
-    """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+    """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
     WIDE_SUPPORTS_OP = 66
     """As device_supports_op. Sources keep their places: one that is missing in between is told."""
     WIDE_GET_ALLOC_SIZE = 67
@@ -272,6 +278,12 @@ class Call(IntEnum):
     """Computes a kept graph again, on the device that it was kept for."""
     GRAPH_PATCH = 82
     """Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph."""
+    DEVICE_SUMMARY = 83
+    """What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type."""
+    BATCH = 84
+    """Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped."""
+    SET_TENSOR_INLINE = 85
+    """As buffer_set_tensor, with the bytes in the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -643,6 +655,26 @@ class WideGraphChanges:
             tuple(reader.u32() for _ in range(reader.count(4))),
             tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedCall:
+    """What each call of a batch begins with."""
+
+    device: int
+    call: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.device)
+        writer.u32(self.call)
+        writer.u32(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BatchedCall:
+        """Read one. Raises WireError."""
+        return cls(reader.u32(), reader.u32(), reader.u32())
 
 
 @dataclass(frozen=True, slots=True)
@@ -1429,7 +1461,7 @@ class NegotiateReply:
 
 @dataclass(frozen=True, slots=True)
 class OnDeviceRequest:
-    """Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 82. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
+    """Request of call 65. Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
 
     device: int
     call: int
@@ -1845,6 +1877,131 @@ class GraphPatchReply:
         return cls(reader.boolean(), reader.i32())
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceSummaryRequest:
+    """Request of call 83. What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> DeviceSummaryRequest:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSummaryReply:
+    """Reply of call 83."""
+
+    name: str
+    description: str
+    type: int
+    free: int
+    total: int
+    buffer_from_host_ptr: bool
+    mmap_support: bool
+    buft: int
+    buft_name: str
+    alignment: int
+    max_size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.string(self.name)
+        writer.string(self.description)
+        writer.u32(self.type)
+        writer.u64(self.free)
+        writer.u64(self.total)
+        writer.boolean(self.buffer_from_host_ptr)
+        writer.boolean(self.mmap_support)
+        writer.u64(self.buft)
+        writer.string(self.buft_name)
+        writer.u64(self.alignment)
+        writer.u64(self.max_size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> DeviceSummaryReply:
+        """Read one. Raises WireError."""
+        return cls(
+            reader.string(),
+            reader.string(),
+            reader.u32(),
+            reader.u64(),
+            reader.u64(),
+            reader.boolean(),
+            reader.boolean(),
+            reader.u64(),
+            reader.string(),
+            reader.u64(),
+            reader.u64(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped."""
+
+    count: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u32(self.count)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> BatchRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u32())
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReply:
+    """Reply of call 84."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> BatchReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class SetTensorInlineRequest:
+    """Request of call 85. As buffer_set_tensor, with the bytes in the command."""
+
+    buffer: int
+    tensor: TensorRecord
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> SetTensorInlineRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), TensorRecord.decode(reader), reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class SetTensorInlineReply:
+    """Reply of call 85."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> SetTensorInlineReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -1882,6 +2039,9 @@ Request = (
     | GraphKeepRequest
     | GraphRunRequest
     | GraphPatchRequest
+    | DeviceSummaryRequest
+    | BatchRequest
+    | SetTensorInlineRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -1920,6 +2080,9 @@ Reply = (
     | GraphKeepReply
     | GraphRunReply
     | GraphPatchReply
+    | DeviceSummaryReply
+    | BatchReply
+    | SetTensorInlineReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -1959,6 +2122,9 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.GRAPH_KEEP: GraphKeepRequest,
     Call.GRAPH_RUN: GraphRunRequest,
     Call.GRAPH_PATCH: GraphPatchRequest,
+    Call.DEVICE_SUMMARY: DeviceSummaryRequest,
+    Call.BATCH: BatchRequest,
+    Call.SET_TENSOR_INLINE: SetTensorInlineRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -1998,4 +2164,7 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.GRAPH_KEEP: GraphKeepReply,
     Call.GRAPH_RUN: GraphRunReply,
     Call.GRAPH_PATCH: GraphPatchReply,
+    Call.DEVICE_SUMMARY: DeviceSummaryReply,
+    Call.BATCH: BatchReply,
+    Call.SET_TENSOR_INLINE: SetTensorInlineReply,
 }

@@ -25,6 +25,8 @@ from lab.apir.loopback import HostLibrary, guest_code, loaded_host_library
 from lab.apir.protocol_gen import (
     REPLIES,
     REQUESTS,
+    BatchedCall,
+    BatchRequest,
     BufferGetTensorRequest,
     Call,
     Graph,
@@ -41,7 +43,7 @@ from lab.apir.protocol_gen import (
     WideGraphChanges,
     WideTensorRecord,
 )
-from lab.apir.trace import Command, Ioctl, Row, read_trace
+from lab.apir.trace import Batched, Command, Ioctl, Row, read_trace
 from lab.apir.wire import Reader, Writer
 from lab.errors import LabError, WireError
 
@@ -101,6 +103,7 @@ class Replay:
             self._library.resources[command.data_resource].memory[: len(data)] = data
         start = time.perf_counter_ns()
         number = cast("int", command.call) if command.device is None else Call.ON_DEVICE
+        number = Call.BATCH if command.along else number
         code, answer = self._library.dispatch(number, payload, reply)
         duration_ns = time.perf_counter_ns() - start
         differences: list[str] = []
@@ -131,13 +134,26 @@ class Replay:
 
     def _translated_payload(self, command: Command) -> bytes:
         writer = Writer()
-        if command.device is not None:
-            OnDeviceRequest(command.device, cast("int", command.call)).encode(writer)
-        if command.call not in REQUESTS:
-            writer.raw(command.payload)
+        call = cast("int", command.call)
+        if command.along:
+            BatchRequest(len(command.along) + 1).encode(writer)
+            for each in (*command.along, Batched(command.device or 0, call, command.payload)):
+                payload = self._translated_request(each.call, each.payload)
+                BatchedCall(each.device, each.call, len(payload)).encode(writer)
+                writer.raw(payload)
             return writer.data
-        self._translated(REQUESTS[Call(command.call)].decode(Reader(command.payload))).encode(writer)
+        if command.device is not None:
+            OnDeviceRequest(command.device, call).encode(writer)
+        writer.raw(self._translated_request(call, command.payload))
         return writer.data
+
+    def _translated_request(self, call: int, payload: bytes) -> bytes:
+        """A request's bytes for this host; what follows the request, as data in the command does, stays as it is."""
+        if call not in REQUESTS:
+            return payload
+        reader, writer = Reader(payload), Writer()
+        self._translated(REQUESTS[Call(call)].decode(reader)).encode(writer)
+        return writer.data + payload[reader.offset :]
 
     def _translated(self, message: Any) -> Any:
         """A message with this host's handles in the place of the recorded one's."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.apir.protocol_gen import REPLIES, REQUESTS, Call, CommandHeader, OnDeviceRequest
+from lab.apir.protocol_gen import REPLIES, REQUESTS, BatchedCall, BatchRequest, Call, CommandHeader, OnDeviceRequest
 from lab.apir.wire import Reader
 from lab.errors import ConfigError, ConfigProblem, WireError
 
@@ -30,11 +30,20 @@ class Ioctl:
 
 
 @dataclass(frozen=True, slots=True)
+class Batched:
+    """A call of a batch, on a device."""
+
+    device: int
+    call: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command with its answer; ``call`` is None for HandShake and LoadLibrary, ``return_code`` for one never answered.
 
     Where on_device carries a call, ``call`` and ``payload`` are the carried one's, ``device`` the one that is addressed
-    (None: the call stands for itself).
+    (None: the call stands for itself). Of a batch they are the last call's, and ``along`` are the calls before it.
     """
 
     header: CommandHeader
@@ -50,6 +59,7 @@ class Command:
     start_ns: int | None = None
     duration_ns: int | None = None
     device: int | None = None
+    along: tuple[Batched, ...] = ()
 
 
 Row = Ioctl | Command
@@ -104,13 +114,18 @@ def row(raw: dict[str, Any]) -> Row:
     header = CommandHeader.decode(Reader(data))
     call = raw.get("call", header.flags)
     payload, device = data[HEADER_BYTES:], None
+    along: tuple[Batched, ...] = ()
     if call == Call.ON_DEVICE:
         reader = Reader(payload)
         address = OnDeviceRequest.decode(reader)
         call, device, payload = address.call, address.device, payload[reader.offset :]
+    elif call == Call.BATCH:
+        *along_list, last = batched(payload)
+        along, call, payload = tuple(along_list), last.call, last.payload
+        device = last.device or None
     return Command(
         header=header,
-        name=Call(call).name.lower() if isinstance(call, int) and call in Call._value2member_map_ else str(call),
+        name=call_name(call),
         call=call if isinstance(call, int) else None,
         payload=payload,
         return_code=raw.get("return_code"),
@@ -122,12 +137,32 @@ def row(raw: dict[str, Any]) -> Row:
         start_ns=raw.get("start_ns"),
         duration_ns=raw.get("duration_ns"),
         device=device,
+        along=along,
     )
+
+
+def call_name(call: object) -> str:
+    """``buffer_set_tensor``; what is no number of a call stays as it is."""
+    return Call(call).name.lower() if isinstance(call, int) and call in Call._value2member_map_ else str(call)
+
+
+def batched(payload: bytes) -> tuple[Batched, ...]:
+    """The calls of a batch, at least one. Raises WireError when they are not all there."""
+    reader = Reader(payload)
+    calls = []
+    for _ in range(BatchRequest.decode(reader).count):
+        head = BatchedCall.decode(reader)
+        calls.append(Batched(head.device, head.call, reader.raw(head.size)))
+    if not calls:
+        raise WireError("a batch of no calls", 0)
+    return tuple(calls)
 
 
 def shown(command: Command) -> str:
     """One line for a reader: what was asked, what was answered, what went along, and how long it took."""
     parts = [f"{command.name:28}", f"{code_text(command):>8}"]
+    if command.along:
+        parts.append(f"behind {', '.join(call_name(each.call) for each in command.along)}")
     if command.device is not None:
         parts.append(f"on device {command.device}")
     if command.call is not None and command.call in REQUESTS:

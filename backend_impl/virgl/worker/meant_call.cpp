@@ -15,6 +15,21 @@ template <typename Request> void find_data(Reader &reader, Way way, MeantCall &m
     (way == Way::out ? meant.bytes_out : meant.bytes_in) = request.size;
 }
 
+// What comes before the last call only goes along with it.
+Reader last_of_batch(Reader reader, MeantCall &meant) {
+    BatchRequest batch;
+    Reader last(nullptr, 0);
+    if (!read(reader, batch)) return last;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+        BatchedCall item;
+        const uint8_t *bytes = read(reader, item) ? reader.bytes(item.size) : nullptr;
+        if (bytes == nullptr) return last;
+        meant.number = item.call;
+        last = Reader(bytes, item.size);
+    }
+    return last;
+}
+
 } // namespace
 
 MeantCall meant_call(uint32_t call, const uint8_t *request, size_t size) {
@@ -25,6 +40,7 @@ MeantCall meant_call(uint32_t call, const uint8_t *request, size_t size) {
         if (!read(reader, address)) return meant;
         meant.number = address.call;
     }
+    if (call == static_cast<uint32_t>(Call::batch)) reader = last_of_batch(reader, meant);
     switch (static_cast<Call>(meant.number)) {
     case Call::buffer_set_tensor: find_data<BufferSetTensorRequest>(reader, Way::out, meant); break;
     case Call::wide_set_tensor: find_data<WideSetTensorRequest>(reader, Way::out, meant); break;

@@ -1,0 +1,112 @@
+#include "bulk_copy.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace apir::guest {
+
+namespace {
+
+// Smaller copies are not worth a choice.
+constexpr size_t large = size_t{256} << 10;
+// How much is tried at a time, and how often with each loop.
+constexpr size_t trial = size_t{256} << 10;
+constexpr int trials = 5;
+
+using Loop = void (*)(uint8_t *to, const uint8_t *from, size_t size);
+
+// Large ones in one go would have the C library store past the caches, which costs an emulated machine four times as much.
+void in_pieces(uint8_t *to, const uint8_t *from, size_t size) {
+    constexpr size_t piece = size_t{64} << 10;
+    for (size_t at = 0; at < size; at += piece) std::memcpy(to + at, from + at, std::min(piece, size - at));
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void by_vectors(uint8_t *to, const uint8_t *from, size_t size) {
+    constexpr size_t step = 4 * sizeof(__m256i);
+    size_t at = 0;
+    for (; at + step <= size; at += step) {
+        const auto *source = reinterpret_cast<const __m256i *>(from + at);
+        auto *target = reinterpret_cast<__m256i *>(to + at);
+        __m256i first = _mm256_loadu_si256(source);
+        __m256i second = _mm256_loadu_si256(source + 1);
+        __m256i third = _mm256_loadu_si256(source + 2);
+        __m256i fourth = _mm256_loadu_si256(source + 3);
+        _mm256_storeu_si256(target, first);
+        _mm256_storeu_si256(target + 1, second);
+        _mm256_storeu_si256(target + 2, third);
+        _mm256_storeu_si256(target + 3, fourth);
+    }
+    if (at < size) std::memcpy(to + at, from + at, size - at);
+}
+
+void by_words(uint8_t *to, const uint8_t *from, size_t size) {
+    size_t words = size / 8;
+    size_t rest = size % 8;
+    asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
+    if (rest != 0) std::memcpy(to, from, rest);
+}
+#endif
+
+// Tries each loop on parts of real copies, then keeps to the one that was quickest at its best: what else goes on in the machine
+// makes a loop slower, never quicker.
+class Choice {
+  public:
+    Choice() {
+        loops_[count_++].loop = in_pieces;
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx2")) loops_[count_++].loop = by_vectors;
+        loops_[count_++].loop = by_words;
+#endif
+    }
+
+    void copy(uint8_t *to, const uint8_t *from, size_t size) {
+        Loop loop = chosen_.load(std::memory_order_relaxed);
+        if (loop != nullptr) return loop(to, from, size);
+        // One thread tries; others go on meanwhile.
+        std::unique_lock lock(mutex_, std::try_to_lock);
+        size_t at = 0;
+        for (; lock && at + trial <= size && chosen_.load(std::memory_order_relaxed) == nullptr; at += trial) try_next(to + at, from + at);
+        in_pieces(to + at, from + at, size - at);
+    }
+
+  private:
+    struct Tried {
+        Loop loop = nullptr;
+        std::chrono::nanoseconds best = std::chrono::nanoseconds::max();
+    };
+
+    void try_next(uint8_t *to, const uint8_t *from) {
+        Tried &tried = loops_[next_ % count_];
+        auto start = std::chrono::steady_clock::now();
+        tried.loop(to, from, trial);
+        tried.best = std::min<std::chrono::nanoseconds>(tried.best, std::chrono::steady_clock::now() - start);
+        if (++next_ < count_ * trials) return;
+        auto quicker = [](const Tried &a, const Tried &b) { return a.best < b.best; };
+        chosen_.store(std::min_element(loops_, loops_ + count_, quicker)->loop, std::memory_order_relaxed);
+    }
+
+    std::mutex mutex_;
+    Tried loops_[3];
+    size_t count_ = 0;
+    size_t next_ = 0;
+    std::atomic<Loop> chosen_{nullptr};
+};
+
+} // namespace
+
+void bulk_copy(void *to, const void *from, size_t size) {
+    static Choice choice;
+    if (size < large) std::memcpy(to, from, size);
+    else choice.copy(static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from), size);
+}
+
+} // namespace apir::guest

@@ -1,0 +1,209 @@
+#include "copied_buffer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "bulk_copy.hpp"
+#include "log.hpp"
+#include "tensor_encoding.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+// Bytes that are worth more in a command than a way through a data slot.
+constexpr size_t inline_limit = 1024;
+// Pieces on their way at once, and their sizes. A submission by ioctl costs what copying some 64 KiB does, one by the ring nothing.
+constexpr size_t pipe_depth = 2;
+constexpr size_t largest_piece = size_t{4} << 20;
+constexpr size_t least_piece = size_t{1} << 20;
+constexpr size_t least_piece_by_ring = size_t{256} << 10;
+
+struct InlineSet {
+    SetTensorInlineRequest request;
+    const void *data;
+};
+void write(Writer &writer, const InlineSet &set) {
+    write(writer, set.request);
+    writer.bytes(set.data, set.request.size);
+}
+
+const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
+
+size_t piece_size(Session &session, size_t size) {
+    if (!session.has(Extension::asynchronous)) return SIZE_MAX;
+    size_t least = session.has(Extension::ring) ? least_piece_by_ring : least_piece;
+    return std::clamp((size / 4 + 4095) / 4096 * 4096, least, largest_piece);
+}
+
+} // namespace
+
+bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    if (defer_set(tensor, data, offset, size)) return true;
+    const uint8_t *from = static_cast<const uint8_t *>(data);
+    auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n); };
+    return transfer(Way::out, tensor, offset, size, fill_slot, [](const uint8_t *, size_t, size_t) {});
+}
+
+bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    uint8_t *to = static_cast<uint8_t *>(data);
+    auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n); };
+    return transfer(Way::in, tensor, offset, size, [](uint8_t *, size_t, size_t) {}, empty_slot);
+}
+
+bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
+    if (size <= inline_limit) {
+        uint8_t bytes[inline_limit];
+        std::memset(bytes, value, size);
+        if (defer_set(tensor, bytes, offset, size)) return true;
+    }
+    auto fill_slot = [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); };
+    return transfer(Way::out, tensor, offset, size, fill_slot, [](const uint8_t *, size_t, size_t) {});
+}
+
+std::optional<CopiedBuffer::Record> CopiedBuffer::record_within(const ggml_tensor *tensor, size_t offset, size_t size) {
+    size_t at = 0;
+    if (!find_range(tensor, offset, size, at)) return std::nullopt;
+    // One tensor in the call: any id that is not 0.
+    if (auto record = record_of<TensorRecord>(tensor)) {
+        record->id = 1;
+        return *record;
+    }
+    if (session().has(Extension::wide_shapes)) {
+        if (auto record = record_of<WideTensorRecord>(tensor)) {
+            record->id = 1;
+            return *record;
+        }
+    }
+    log(LogLevel::error, "tensor '%s' has a shape or stride beyond 32 bits", tensor->name);
+    return std::nullopt;
+}
+
+// A small write goes along with the next call, which is when it can first be seen.
+bool CopiedBuffer::defer_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    if (size > inline_limit || !session().has(Extension::batch)) return false;
+    std::optional<Record> record = record_within(tensor, offset, size);
+    if (!record || !std::holds_alternative<TensorRecord>(*record)) return false;
+    SetTensorInlineRequest request{handle(), std::get<TensorRecord>(*record), offset, size};
+    return session().channel().defer(Call::set_tensor_inline, InlineSet{request, data});
+}
+
+template <typename Request, typename Reply, typename One>
+std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
+                                                   const CallTraits &traits) {
+    Request request{handle(), record, piece.slot->resource, offset + piece.done, piece.size};
+    Channel &channel = session().channel();
+    if (wait) {
+        Reply reply;
+        CallResult result = channel.call(call, request, reply, traits);
+        return [result] { return result; };
+    }
+    auto pending = std::make_shared<Channel::Pending<Reply>>(channel.begin<Reply>(call, request, traits));
+    return [pending] {
+        Reply reply;
+        return pending->end(reply);
+    };
+}
+
+void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece) {
+    CallTraits traits;
+    (way == Way::in ? traits.data_in : traits.data_out) = piece.size;
+    const auto *narrow = std::get_if<TensorRecord>(&record);
+    const auto *wide = std::get_if<WideTensorRecord>(&record);
+    if (narrow != nullptr && way == Way::out) {
+        piece.end = begin_as<BufferSetTensorRequest, BufferSetTensorReply>(Call::buffer_set_tensor, *narrow, offset, wait, piece, traits);
+    } else if (narrow != nullptr) {
+        piece.end = begin_as<BufferGetTensorRequest, BufferGetTensorReply>(Call::buffer_get_tensor, *narrow, offset, wait, piece, traits);
+    } else if (way == Way::out) {
+        piece.end = begin_as<WideSetTensorRequest, WideSetTensorReply>(Call::wide_set_tensor, *wide, offset, wait, piece, traits);
+    } else {
+        piece.end = begin_as<WideGetTensorRequest, WideGetTensorReply>(Call::wide_get_tensor, *wide, offset, wait, piece, traits);
+    }
+}
+
+bool CopiedBuffer::settle(Way way, const CallResult &result, Piece &piece) {
+    if (result.timed_out()) piece.slot.retire();
+    result.report(name_of(way == Way::in));
+    return result.ok();
+}
+
+// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, a second does without.
+template <typename Before, typename After>
+bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
+    std::optional<Record> record = record_within(tensor, offset, size);
+    if (!record) return false;
+    const size_t most = piece_size(session(), size);
+    bool piped = size > most;
+    bool well = true;
+    std::deque<Piece> under_way;
+    for (size_t done = 0; (well && done < size) || !under_way.empty();) {
+        if (well && done < size && under_way.size() < (piped ? pipe_depth : 1)) {
+            Piece piece;
+            Deadline until = under_way.empty() ? session().channel().deadline(Patience::ordinary) : Deadline(Clock::now());
+            piece.slot = session().data_slots().take(until);
+            if (piece.slot) {
+                piece.done = done;
+                piece.size = std::min({size - done, piece.slot->size, most});
+                before(piece.slot->memory, done, piece.size);
+                begin(way, *record, offset, !piped, piece);
+                done += piece.size;
+                under_way.push_back(std::move(piece));
+                continue;
+            }
+            if (under_way.empty()) log(LogLevel::error, "tensor '%s': no data slot is free", tensor->name);
+            if (under_way.empty()) return false;
+        }
+        Piece piece = std::move(under_way.front());
+        under_way.pop_front();
+        well = settle(way, piece.end(), piece) && well;
+        if (well) after(piece.slot->memory, piece.done, piece.size);
+    }
+    return well;
+}
+
+// Calls in flight never hold the last slot: nobody has to wait for what no one awaits.
+BlobPool::Lease CopiedBuffer::slot_beside(InFlight &in_flight) {
+    BlobPool::Lease slot = session().data_slots().take_beside();
+    if (slot) return slot;
+    in_flight.await_all();
+    return session().data_slots().take_beside();
+}
+
+void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) {
+    if (defer_set(tensor, data, offset, size)) return;
+    std::optional<Record> record;
+    auto piece = std::make_shared<Piece>();
+    if (size <= largest_piece) record = record_within(tensor, offset, size);
+    if (record) piece->slot = slot_beside(in_flight);
+    if (!piece->slot || piece->slot->size < size) {
+        // In order all the same: the host carries out what is in flight first.
+        set(tensor, data, offset, size);
+        return;
+    }
+    piece->size = size;
+    bulk_copy(piece->slot->memory, data, size);
+    begin(Way::out, *record, offset, false, *piece);
+    in_flight.add([piece] { return settle(Way::out, piece->end(), *piece); });
+}
+
+void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
+    std::optional<Record> record;
+    auto piece = std::make_shared<Piece>();
+    if (size <= largest_piece) record = record_within(tensor, offset, size);
+    if (record) piece->slot = slot_beside(in_flight);
+    if (!piece->slot || piece->slot->size < size) {
+        if (!get(tensor, data, offset, size)) std::memset(data, 0, size);
+        return;
+    }
+    piece->size = size;
+    begin(Way::in, *record, offset, false, *piece);
+    in_flight.add([piece, data] {
+        bool well = settle(Way::in, piece->end(), *piece);
+        if (well) bulk_copy(data, piece->slot->memory, piece->size);
+        else std::memset(data, 0, piece->size);
+        return well;
+    });
+}
+
+} // namespace apir::guest

@@ -1,0 +1,51 @@
+// A buffer that the host has where it likes: bytes travel in a data slot, a piece at a time, or in the command when they are few.
+//
+// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <variant>
+
+#include "remote_buffer.hpp"
+
+namespace apir::guest {
+
+class CopiedBuffer : public RemoteBuffer {
+  public:
+    CopiedBuffer(Session &session, uint64_t handle, void *base, size_t size) : RemoteBuffer(session, handle, base, size) {}
+    ~CopiedBuffer() override { free_on_host(); }
+
+    bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override;
+    bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override;
+    bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override;
+    void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override;
+    void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override;
+
+  private:
+    // The records of 0.2 are smaller: they are used wherever the tensor fits.
+    using Record = std::variant<TensorRecord, WideTensorRecord>;
+    enum class Way { in, out };
+    struct Piece {
+        BlobPool::Lease slot;
+        std::function<CallResult()> end;
+        size_t done = 0; // bytes before it
+        size_t size = 0;
+    };
+
+    std::optional<Record> record_within(const ggml_tensor *tensor, size_t offset, size_t size);
+    bool defer_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
+
+    // Sends what is in the slot, or asks for what is to come into it; `end` then tells how that went.
+    void begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece);
+    template <typename Request, typename Reply, typename One>
+    std::function<CallResult()> begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
+                                         const CallTraits &traits);
+    static bool settle(Way way, const CallResult &result, Piece &piece);
+    // Runs `before` on each slot that is sent and `after` on each that came.
+    template <typename Before, typename After>
+    bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);
+    BlobPool::Lease slot_beside(InFlight &in_flight);
+};
+
+} // namespace apir::guest

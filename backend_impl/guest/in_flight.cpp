@@ -1,0 +1,45 @@
+#include "in_flight.hpp"
+
+#include <utility>
+
+namespace apir::guest {
+
+void InFlight::add(End end) {
+    uint64_t surplus = 0;
+    {
+        std::lock_guard lock(mutex_);
+        calls_.push_back(std::move(end));
+        ++added_;
+        if (calls_.size() > limit) surplus = added_ - limit;
+    }
+    if (surplus != 0) await(surplus);
+}
+
+uint64_t InFlight::last() const {
+    std::lock_guard lock(mutex_);
+    return added_;
+}
+
+void InFlight::await(uint64_t place) {
+    std::lock_guard one_after_the_other(ending_);
+    for (;;) {
+        End end;
+        {
+            std::lock_guard lock(mutex_);
+            if (ended_ >= place || calls_.empty()) return;
+            end = std::move(calls_.front());
+            calls_.pop_front();
+        }
+        bool went_well = end();
+        std::lock_guard lock(mutex_);
+        ++ended_;
+        failed_ = failed_ || !went_well;
+    }
+}
+
+bool InFlight::take_failure() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(failed_, false);
+}
+
+} // namespace apir::guest

@@ -1,0 +1,220 @@
+// Graphs and transfers without waiting, events, and what becomes of failures that come late.
+//
+// Usage: test-guest-asynchronous HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <numeric>
+
+#include "extension_run.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+// Holds commands back while its gate is closed, and answers graph_run with nonsense when it is told to.
+class GatedLibrary : public LibraryHost {
+  public:
+    using LibraryHost::LibraryHost;
+
+    void on_command(const std::vector<uint8_t> &command) override {
+        {
+            std::unique_lock lock(mutex_);
+            turned_.wait(lock, [this] { return open_; });
+        }
+        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) return deny(command);
+        LibraryHost::on_command(command);
+    }
+
+    void close() {
+        std::lock_guard lock(mutex_);
+        open_ = false;
+    }
+    void open() {
+        std::lock_guard lock(mutex_);
+        open_ = true;
+        turned_.notify_all();
+    }
+
+    std::atomic<bool> forgets{false};
+
+  private:
+    static uint32_t call_of(const std::vector<uint8_t> &command) {
+        uint32_t call = 0;
+        std::memcpy(&call, command.data() + 4, sizeof call);
+        return call;
+    }
+
+    // "There is no such graph."
+    void deny(const std::vector<uint8_t> &command) {
+        uint32_t resource = 0;
+        std::memcpy(&resource, command.data() + 8, sizeof resource);
+        auto *page = static_cast<uint8_t *>(memory(resource));
+        std::memset(page + 4, 0, 8);
+        reinterpret_cast<std::atomic<uint32_t> *>(page)->store(1 + static_cast<uint32_t>(ReturnCode::ok), std::memory_order_release);
+    }
+
+    std::mutex mutex_;
+    std::condition_variable turned_;
+    bool open_ = true;
+};
+
+// Opens the gate at the end, whatever a test has found: the device's thread waits there.
+struct GatedRun : RunOn<GatedLibrary> {
+    using RunOn::RunOn;
+    ~GatedRun() { host.open(); }
+};
+
+constexpr int64_t count = 4096;
+
+// numbers + numbers, in a buffer of its own.
+struct Doubled {
+    explicit Doubled(ggml_backend_buffer_type_t buft)
+        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count)),
+          output(ggml_add(context.get(), input, input)), graph(ggml_new_graph(context.get())) {
+        ggml_build_forward_expand(graph, output);
+        buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
+    }
+
+    Context context;
+    ggml_tensor *input;
+    ggml_tensor *output;
+    ggml_cgraph *graph;
+    Buffer buffer{nullptr, ggml_backend_buffer_free};
+};
+
+void in_order_without_waiting(const char *path) {
+    GatedRun run("all", path);
+    ggml_backend_t backend = run.backend.get();
+    ggml_backend_dev_props props;
+    ggml_backend_dev_get_props(run.registry->device(), &props);
+    expect(props.caps.async && props.caps.events, "the device says what it can");
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(backend, doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
+    expect(event != nullptr, "an event");
+
+    bool copied = std::string(path) == "copied";
+    run.host.close();
+    std::vector<float> result(count, -1.0F);
+    std::vector<float> second(count, -1.0F);
+    expect(ggml_backend_graph_compute_async(backend, doubled.graph) == GGML_STATUS_SUCCESS, "sent");
+    if (!copied) run.host.open(); // transfers wait for the graph there
+    ggml_backend_tensor_get_async(backend, doubled.output, result.data(), 0, count * 4);
+    ggml_backend_event_record(event, backend);
+    std::fill(numbers.begin(), numbers.end(), 5.0F);
+    ggml_backend_tensor_set_async(backend, doubled.input, numbers.data(), 0, count * 4);
+    std::fill(numbers.begin(), numbers.end(), 9.0F); // was read at once
+    ggml_backend_event_wait(backend, event);
+    expect(ggml_backend_graph_compute_async(backend, doubled.graph) == GGML_STATUS_SUCCESS, "sent again");
+    ggml_backend_tensor_get_async(backend, doubled.output, second.data(), 0, count * 4);
+    if (copied) expect(result[0] == -1 && second[0] == -1, "all of it behind a closed gate");
+    run.host.open();
+    ggml_backend_event_synchronize(event);
+    expect(result == std::vector<float>(count, 2.0F), "what the event stands for");
+    ggml_backend_synchronize(backend);
+    expect(second == std::vector<float>(count, 10.0F), "what came behind it");
+    ggml_backend_event_free(event);
+}
+
+void events_outlive_streams() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 4.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
+    ggml_backend_event_synchronize(event); // never recorded
+    ggml_backend_t own = ggml_backend_dev_init(run.registry->device(), nullptr);
+    for (int i = 0; i < 40; ++i) ggml_backend_graph_compute_async(own, doubled.graph);
+    ggml_backend_event_record(event, own);
+    ggml_backend_free(own);
+    ggml_backend_event_synchronize(event);
+    ggml_backend_event_free(event);
+    ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 8.0F), "computed by a stream that is gone");
+}
+
+// Without the extension a graph that the host has lost is sent whole; with it, the loss is told with the next graph.
+void lost_graphs() {
+    for (const char *extensions : {"-asynchronous", "all"}) {
+        GatedRun run(extensions);
+        bool asynchronous = run.registry->session->has(Extension::asynchronous);
+        Doubled doubled(run.buft());
+        std::vector<float> numbers(count, 3.0F);
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        numbers.assign(count, 7.0F);
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+        run.host.forgets = true;
+        CapturedLog log;
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        run.host.forgets = false;
+        ggml_status next = ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        expect((next == GGML_STATUS_FAILED) == asynchronous, std::string("a lost graph, extensions ") + extensions);
+        if (asynchronous) expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "and then again");
+        ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
+        expect(numbers == std::vector<float>(count, 14.0F), "the graph was sent anew");
+    }
+}
+
+void late_failures() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+    run.host.close();
+    ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
+    run.channel().lose("the test says so");
+    ggml_backend_synchronize(run.backend.get());
+    expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
+}
+
+// Large transfers go in pieces, several threads at once, with transfers of their own in flight.
+void many_transfers(const char *extensions) {
+    Run run(extensions);
+    constexpr int64_t large = int64_t{6} << 20;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&, thread] {
+            Backend own{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+            Context context = guest::test::context();
+            ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, large);
+            Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+            std::vector<int32_t> numbers(large);
+            std::iota(numbers.begin(), numbers.end(), thread * 1000);
+            size_t bytes = numbers.size() * 4;
+            size_t piece = size_t{2} << 20;
+            for (size_t at = 0; at < 3 * piece; at += piece)
+                ggml_backend_tensor_set_async(own.get(), tensor, reinterpret_cast<uint8_t *>(numbers.data()) + at, at, piece);
+            ggml_backend_tensor_set(tensor, reinterpret_cast<uint8_t *>(numbers.data()) + 3 * piece, 3 * piece, bytes - 3 * piece);
+            std::vector<int32_t> back(large);
+            for (size_t at = 0; at < 3 * piece; at += piece)
+                ggml_backend_tensor_get_async(own.get(), tensor, reinterpret_cast<uint8_t *>(back.data()) + at, at, piece);
+            ggml_backend_tensor_get(tensor, reinterpret_cast<uint8_t *>(back.data()) + 3 * piece, 3 * piece, bytes - 3 * piece);
+            ggml_backend_synchronize(own.get());
+            expect(back == numbers, "bytes there and back");
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
+} // namespace
+
+int main(int arguments_count, char **arguments) {
+    if (arguments_count != 3) {
+        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+        return 2;
+    }
+    use_libraries(arguments);
+    in_order_without_waiting("copied");
+    in_order_without_waiting("shared");
+    events_outlive_streams();
+    lost_graphs();
+    late_failures();
+    for (const char *extensions : {"all", "-batch", "none"}) many_transfers(extensions);
+    return failures();
+}

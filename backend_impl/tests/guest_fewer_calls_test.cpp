@@ -1,0 +1,182 @@
+// What is not asked and not sent: a device's facts in one call, small writes that go along with the next call, buffers that are
+// kept for the next allocation.
+//
+// Usage: test-guest-fewer-calls HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include "extension_run.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+std::string facts(Run &run) {
+    ggml_backend_dev_t device = run.registry->device();
+    return std::string(ggml_backend_dev_name(device)) + "|" + ggml_backend_dev_description(device) + "|" +
+           std::to_string(ggml_backend_dev_type(device)) + "|" + ggml_backend_buft_name(run.buft()) + "|" +
+           std::to_string(ggml_backend_buft_get_alignment(run.buft())) + "|" + std::to_string(ggml_backend_buft_get_max_size(run.buft()));
+}
+
+void one_summary() {
+    std::string known;
+    for (const char *extensions : {"none", "device_summary", "all"}) {
+        Run run(extensions);
+        bool summary = run.registry->session->has(Extension::device_summary);
+        expect_calls(run, {{Call::device_summary, summary ? 1 : 0}, {Call::device_get_name, summary ? 0 : 1}, {Call::buffer_type_get_max_size, summary ? 0 : 1}}, "set-up");
+        if (known.empty()) known = facts(run);
+        expect(facts(run) == known, "a device's facts: " + facts(run));
+    }
+}
+
+void small_writes_go_along() {
+    Run run("batch");
+    Buffer buffer = run.buffer(1 << 16);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 4096);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    run.records.fresh();
+    std::vector<int32_t> numbers(4096, 0);
+    ggml_backend_tensor_set(tensor, numbers.data(), 0, 16384);
+    for (int32_t i = 0; i < 5; ++i) ggml_backend_tensor_set(tensor, &i, static_cast<size_t>(i) * 400, 4);
+    ggml_backend_tensor_memset(tensor, 0xff, 2000, 8);
+    expect_calls(run, {{Call::buffer_set_tensor, 1}}, "only the large one is sent by itself");
+    expect(run.records.fresh().empty(), "the small ones wait");
+    ggml_backend_tensor_get(tensor, numbers.data(), 0, 16384);
+    expect(numbers[100] == 1 && numbers[400] == 4 && numbers[500] == -1 && numbers[501] == -1 && numbers[502] == 0, "they were before it");
+    expect(sum(run.records.fresh()).calls == 1, "all in one command");
+
+    // More than fit into one command, and a call that is itself too long to take them along.
+    for (int32_t i = 0; i < 100; ++i) ggml_backend_tensor_set(tensor, &i, static_cast<size_t>(i) * 4, 4);
+    ggml_backend_tensor_get(tensor, numbers.data(), 0, 400);
+    for (int32_t i = 0; i < 100; ++i) expect(numbers[static_cast<size_t>(i)] == i, "one of a hundred");
+    int32_t last = 77;
+    ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
+    ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
+    ggml_backend_tensor_set(tensor, &last, 0, 4);
+    ggml_tensor *product = ggml_mul_mat(context.get(), ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 64, 8), ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 64, 8));
+    expect(ggml_backend_dev_supports_op(run.registry->device(), product), "a long request");
+    ggml_backend_tensor_get(tensor, numbers.data(), 0, 4);
+    expect(numbers[0] == 77, "what went before the long one");
+}
+
+// A thread's write is before what it then tells another thread to do.
+void writes_of_several_threads() {
+    Run run("all");
+    std::vector<std::thread> threads;
+    for (int32_t thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&, thread] {
+            Buffer buffer = run.buffer(4096);
+            Context context = guest::test::context();
+            ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 1024);
+            ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+            for (int32_t round = 0; round < 500; ++round) {
+                int32_t number = thread * 100000 + round;
+                ggml_backend_tensor_set(tensor, &number, 64, 4);
+                int32_t back = -1;
+                ggml_backend_tensor_get(tensor, &back, 64, 4);
+                expect(back == number, "a write that was overtaken");
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
+// A write that fails takes the graph that it was for along.
+void failed_writes() {
+    Run run("all");
+    Buffer buffer = run.buffer(4096);
+    Context context = guest::test::context();
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    ggml_tensor *output = ggml_sqr(context.get(), input);
+    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
+    ggml_backend_tensor_alloc(buffer.get(), input, base);
+    ggml_backend_tensor_alloc(buffer.get(), output, base + 256);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, output);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph");
+    uint64_t nonsense = 12345;
+    expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{nonsense, 0}), "left to go along");
+    ggml_backend_graph_compute(run.backend.get(), graph);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the failure is told with the next graph");
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "and once");
+}
+
+void buffers_are_kept(const char *extensions, const char *path) {
+    Run run(extensions, path);
+    std::string what = std::string(path) + ", extensions " + extensions;
+    Call making = std::string(path) == "copied" ? Call::buffer_type_alloc_buffer : Call::device_buffer_from_ptr;
+    run.records.fresh();
+    for (int i = 0; i < 50; ++i) {
+        Buffer buffer = run.buffer(i % 2 == 0 ? 65536 : 60000);
+        expect(ggml_backend_buffer_get_size(buffer.get()) == (i % 2 == 0 ? 65536U : 60000U), "the size that was asked for");
+    }
+    expect_calls(run, {{making, 1}, {Call::buffer_free_buffer, 0}}, what + ": the same buffer again");
+    { Buffer large = run.buffer(1 << 20); }
+    { Buffer small = run.buffer(16384); }
+    expect_calls(run, {{making, 2}}, what + ": none that fits");
+    {
+        // One that is smaller than what the host has for it: its end is where the program was told.
+        Buffer smaller = run.buffer(40000);
+        Context context = guest::test::context();
+        ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 60000);
+        tensor->buffer = smaller.get();
+        tensor->data = ggml_backend_buffer_get_base(smaller.get());
+        std::vector<uint8_t> bytes(60000);
+        CapturedLog log;
+        smaller->iface.set_tensor(smaller.get(), tensor, bytes.data(), 0, 60000);
+        expect(log.has("outside its buffer"), what + ": a write behind the end");
+    }
+    run.records.fresh();
+    {
+        std::vector<Buffer> many;
+        for (int i = 0; i < 100; ++i) many.push_back(run.buffer(1 << 20));
+    }
+    int freed = sum(run.records.fresh()).by_call[static_cast<uint32_t>(Call::buffer_free_buffer)];
+    expect(freed >= 100 - 64, what + ": no more than 64 MiB are kept, freed " + std::to_string(freed));
+    { Buffer giant = run.buffer(size_t{40} << 20); }
+    expect_calls(run, {{Call::buffer_free_buffer, 1}}, what + ": a large one is not kept");
+    run.backend.reset();
+    run.registry.reset();
+    std::map<uint32_t, int> calls = run.host.calls();
+    expect(calls[uint32_t(Call::buffer_free_buffer)] == calls[uint32_t(making)], what + ": all are freed at the end");
+}
+
+void buffers_are_not_kept() {
+    Variable none("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
+    Run run("all");
+    for (int i = 0; i < 5; ++i) run.buffer(65536);
+    expect_calls(run, {{Call::buffer_type_alloc_buffer, 5}, {Call::buffer_free_buffer, 5}}, "a pool of nothing");
+}
+
+// Kept buffers make room when the window is full.
+void a_full_window() {
+    DevicePlan plan;
+    plan.window = size_t{64} << 20; // of which the data page takes 24
+    Run run("all", "shared", plan);
+    {
+        std::vector<Buffer> many;
+        for (int i = 0; i < 24; ++i) many.push_back(run.buffer(1 << 20));
+    }
+    run.records.fresh();
+    Buffer large = run.buffer(size_t{34} << 20);
+    expect_calls(run, {{Call::device_buffer_from_ptr, 1}, {Call::buffer_type_alloc_buffer, 0}}, "room for a large one");
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+    if (count != 3) {
+        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+        return 2;
+    }
+    use_libraries(arguments);
+    one_summary();
+    small_writes_go_along();
+    writes_of_several_threads();
+    failed_writes();
+    for (const char *path : {"copied", "shared"})
+        for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
+    buffers_are_not_kept();
+    a_full_window();
+    return failures();
+}
