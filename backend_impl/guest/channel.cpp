@@ -230,9 +230,23 @@ void Channel::Exchange::take_reply(uint32_t notify) {
         result_.outcome = Outcome::lost;
         return;
     }
+    take_times();
     result_.outcome = Outcome::answered;
     payload_size_ = std::min({traits_.reply_limit, sizeof payload_, slot_->size - 4});
     std::memcpy(payload_, slot_->memory + 4, payload_size_);
+}
+
+// Of the guest's own record; a host that lies about it deceives whoever reads that.
+void Channel::Exchange::take_times() {
+    bool forward = record_.type == static_cast<uint32_t>(CommandType::forward);
+    if (!channel_.expects_times_ || !forward || !channel_.call_log_.is_open()) return;
+    uint8_t bytes[reply_timing_size];
+    std::memcpy(bytes, slot_->memory + slot_->size - sizeof bytes, sizeof bytes);
+    Reader reader(bytes, sizeof bytes);
+    ReplyTiming timing;
+    if (!read(reader, timing)) return;
+    record_.host_queue_ns = timing.queue_ns;
+    record_.host_compute_ns = timing.compute_ns;
 }
 
 // A failed call has no payload: only that of a call that went well has to decode.

@@ -115,6 +115,8 @@ class Channel {
 
     // From now on a graph has no deadline: whoever serves it sees to it that every call is answered. Before the first graph.
     void trust_graphs() { deadlines_.graph = no_deadline; }
+    // From now on replies tell how long the host took (extension timing). Before a second thread calls.
+    void expect_times() { expects_times_ = true; }
     // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
     void use(Transport &transport) { transport_ = &transport; }
 
@@ -190,6 +192,7 @@ class Channel {
         bool awaited();
         uint32_t await_reply();
         void take_reply(uint32_t notify);
+        void take_times();
         uint64_t time_for_record() const;
         void finish(bool decoded, size_t reply_bytes);
 
@@ -241,6 +244,7 @@ class Channel {
     CallLog &call_log_;
     Deadlines deadlines_;
     const uint32_t type_offset_;
+    bool expects_times_ = false;
     Pace ordinary_pace_;
     Pace graph_pace_;
     std::atomic<bool> lost_{false};

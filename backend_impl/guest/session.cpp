@@ -176,6 +176,7 @@ void Session::negotiate() {
     CallResult result = channel_.call(Call::negotiate, NegotiateRequest{1, offered, id_}, reply);
     if (result.ok()) extensions_ = reply.accepted & offered;
     if (has(Extension::liveness) && !config_.graph_deadline) channel_.trust_graphs();
+    if (has(Extension::timing)) channel_.expect_times();
     std::string names;
     for (const NamedExtension &each : all_extensions)
         if (has(each.extension)) names += std::string(" ") + each.name;

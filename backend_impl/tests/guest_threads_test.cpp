@@ -89,6 +89,7 @@ void test_call_records() {
         ScriptedHost host;
         std::unique_ptr<Registry> registry = set_up(host);
         run_threads(*registry);
+        registry.reset(); // with the buffers that it keeps
         commands = host.all().size();
     }
     int files = 0;

@@ -59,7 +59,7 @@ void several_calls_in_one() {
     std::copy(data.begin(), data.end(), expected.begin());
     expected[31] = 8;
     expect(held(*host, buffer, 64, 32) == expected, "all were carried out");
-    expect_equal(sent(*host, batch_of({item(Call::device_get_description, {}), memory})), failed, "a reply with a string that is dropped");
+    expect_equal(sent(*host, batch_of({item(Call::device_summary, {}), memory})), failed, "a long reply that is dropped");
 }
 
 void up_to_the_first_that_fails() {

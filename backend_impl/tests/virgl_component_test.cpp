@@ -47,6 +47,14 @@ void commands() {
                  "negotiation with a 0.2 host library");
     expect_equal(guest.forward(static_cast<uint32_t>(Call::negotiate), {}), static_cast<int64_t>(ReturnCode::call_failed),
                  "a negotiation without an offer");
+    guest.forward(static_cast<uint32_t>(Call::negotiate), offer);
+    auto *end = const_cast<uint8_t *>(guest.reply()) + reply_page_size - sizeof(uint32_t) - reply_timing_size;
+    std::memset(end, 0xff, reply_timing_size);
+    expect(guest.ask(FakeCall::echo, "timed") == "timed", "a call with timing");
+    Reader times(end, reply_timing_size);
+    ReplyTiming timing;
+    expect(read(times, timing) && timing.compute_ns > 0 && timing.compute_ns < 5'000'000'000, "how long it took the host");
+    expect(timing.queue_ns < 5'000'000'000, "how long it waited");
 }
 
 void other_major() {

@@ -36,6 +36,8 @@ inline constexpr uint32_t command_buffer_size = 4096;
 inline constexpr uint32_t handshake_wait_ms = 2000;
 // How long the guest waits for the reply to LoadLibrary.
 inline constexpr uint32_t load_library_wait_ms = 60000;
+// Bytes at the end of a reply resource that belong to the extension timing.
+inline constexpr uint32_t reply_timing_size = 16;
 // Forward calls from this number up are extensions; a peer without them refuses with any code other than ok.
 inline constexpr uint32_t first_extension_call = 64;
 // Sources of a tensor (GGML_MAX_SRC).
@@ -146,13 +148,14 @@ enum class Extension : uint64_t {
     device_summary = uint64_t{1} << 5, // All that is constant about a device and its default buffer type in one call (83).
     batch = uint64_t{1} << 6, // Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call.
     asynchronous = uint64_t{1} << 7, // A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order.
+    timing = uint64_t{1} << 8, // The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 8> all_extensions = {{
+inline constexpr std::array<NamedExtension, 9> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
@@ -161,8 +164,9 @@ inline constexpr std::array<NamedExtension, 8> all_extensions = {{
     {Extension::device_summary, "device_summary"},
     {Extension::batch, "batch"},
     {Extension::asynchronous, "asynchronous"},
+    {Extension::timing, "timing"},
 }};
-inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous);
+inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous) | uint64_t(Extension::timing);
 inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch);
 
 // Forward calls.
@@ -589,6 +593,24 @@ inline bool read(Reader &reader, WideGraph &value) {
     for (auto &item : value.nodes) item = reader.u64();
     value.tensors.resize(reader.count(328));
     for (auto &item : value.tensors) read(reader, item);
+    return !reader.failed();
+}
+
+// What the end of a reply resource holds with the extension timing.
+struct ReplyTiming {
+    uint64_t queue_ns{}; // from the submission, or from when it was seen in the ring, until the worker took it up
+    uint64_t compute_ns{}; // until the reply was complete
+};
+
+inline void write(Writer &writer, const ReplyTiming &value) {
+    writer.u64(value.queue_ns);
+    writer.u64(value.compute_ns);
+}
+
+inline bool read(Reader &reader, ReplyTiming &value) {
+    value = ReplyTiming{};
+    value.queue_ns = reader.u64();
+    value.compute_ns = reader.u64();
     return !reader.failed();
 }
 

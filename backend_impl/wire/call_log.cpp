@@ -61,7 +61,7 @@ bool CallLog::open(const char *folder, const std::string &name, CallSide side, u
     room_ = (growth_size - sizeof(CallLogHeader)) / sizeof(CallRecord);
     header_ = static_cast<CallLogHeader *>(mapping);
     *header_ = CallLogHeader{};
-    header_->version = 1;
+    header_->version = 2;
     header_->side = static_cast<uint32_t>(side);
     header_->record_size = sizeof(CallRecord);
     header_->pid = static_cast<uint32_t>(getpid());

@@ -1,7 +1,7 @@
 // Call record files: one record per remote call, written by both sides.
 //
 // The file is mapped shared, so a record costs a few stores and a killed process loses nothing. lab/metrics reads them.
-// Layout: a header of 128 bytes, then records of 64 bytes; little-endian. A record whose start_ns is 0 was reserved and
+// Layout: a header of 128 bytes, then records of 80 bytes (of version 1: 64, without the last two items); little-endian. A record whose start_ns is 0 was reserved and
 // never completed. `counted` is raised when a command begins, apart from the records: a difference is a lost record.
 #pragma once
 
@@ -18,9 +18,9 @@ enum class CallSide : uint32_t { guest = 0, host = 1 };
 
 struct CallLogHeader {
     char magic[8]; // "APIRCALL"
-    uint32_t version; // 1
+    uint32_t version; // 2
     uint32_t side;
-    uint32_t record_size; // 64
+    uint32_t record_size; // 80
     uint32_t pid;
     uint64_t session; // random number of the guest's context; 0: not known
     uint32_t context; // virgl context id; 0 on the guest's side, which is not told
@@ -45,8 +45,10 @@ struct CallRecord {
     int32_t status = -1; // return code; -1: no reply came
     uint64_t bytes_out = 0; // guest to host, command and data
     uint64_t bytes_in = 0; // host to guest, reply and data
+    uint64_t host_queue_ns = 0; // guest: what the host says of itself in the reply (extension timing); 0 and 0: nothing
+    uint64_t host_compute_ns = 0;
 };
-static_assert(sizeof(CallRecord) == 64);
+static_assert(sizeof(CallRecord) == 80);
 
 // CLOCK_MONOTONIC in nanoseconds.
 uint64_t monotonic_ns();

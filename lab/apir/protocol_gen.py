@@ -32,6 +32,8 @@ HANDSHAKE_WAIT_MS = 2000
 """How long the guest waits for the reply to HandShake."""
 LOAD_LIBRARY_WAIT_MS = 60000
 """How long the guest waits for the reply to LoadLibrary."""
+REPLY_TIMING_SIZE = 16
+"""Bytes at the end of a reply resource that belong to the extension timing."""
 FIRST_EXTENSION_CALL = 64
 """Forward calls from this number up are extensions; a peer without them refuses with any code other than ok."""
 MAX_SOURCES = 10
@@ -201,6 +203,8 @@ class Extension(IntFlag):
     """Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call."""
     ASYNCHRONOUS = 1 << 7
     """A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order."""
+    TIMING = 1 << 8
+    """The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them."""
 
 
 class Call(IntEnum):
@@ -605,6 +609,24 @@ class WideGraph:
             tuple(reader.u64() for _ in range(reader.count(8))),
             tuple(WideTensorRecord.decode(reader) for _ in range(reader.count(WideTensorRecord.LAYOUT.size))),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTiming:
+    """What the end of a reply resource holds with the extension timing."""
+
+    queue_ns: int
+    compute_ns: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.queue_ns)
+        writer.u64(self.compute_ns)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> ReplyTiming:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,13 @@ RECORD = np.dtype(
         ("status", "<i4"),
         ("bytes_out", "<u8"),
         ("bytes_in", "<u8"),
+        ("host_queue_ns", "<u8"),
+        ("host_compute_ns", "<u8"),
     ]
 )
+RECORD_1 = np.dtype([(name, RECORD[name].str) for name in (RECORD.names or ())[:-2]])
+"""A record of version 1: without what the host says of itself in its reply."""
+RECORDS = {1: RECORD_1, 2: RECORD}
 SIDES = ("guest", "host")
 Records = NDArray[np.void]
 
@@ -85,7 +90,10 @@ class CallLog:
 
 @dataclass(frozen=True, slots=True)
 class JoinedCall:
-    """One remote call as both sides saw it; durations in nanoseconds. Host figures are None when its record is missing."""
+    """One remote call as both sides saw it; durations in nanoseconds.
+
+    Without the host's record its figures are what the reply told (extension timing), or None.
+    """
 
     session: int
     guest_pid: int
@@ -138,9 +146,13 @@ def read_call_log(path: Path) -> CallLog:
     header = np.frombuffer(raw, HEADER, 1)[0]
     if bytes(header["magic"]) != MAGIC:
         raise WireError(f"{path}: not a call record file", 0)
-    if header["version"] != 1 or header["record_size"] != RECORD.itemsize or header["side"] >= len(SIDES):
+    dtype = RECORDS.get(int(header["version"]))
+    if dtype is None or header["record_size"] != dtype.itemsize or header["side"] >= len(SIDES):
         raise WireError(f"{path}: version {header['version']}, records of {header['record_size']} bytes, side {header['side']}", 8)
-    records = np.frombuffer(raw, RECORD, (len(raw) - HEADER.itemsize) // RECORD.itemsize, HEADER.itemsize)
+    stored = np.frombuffer(raw, dtype, (len(raw) - HEADER.itemsize) // dtype.itemsize, HEADER.itemsize)
+    records = np.zeros(len(stored), RECORD)
+    for name in dtype.names or ():
+        records[name] = stored[name]
     return CallLog(
         path=path,
         side=SIDES[int(header["side"])],
@@ -232,6 +244,7 @@ def joined_calls(guest: CallLog, host: CallLog | None) -> Iterator[JoinedCall]:
         served = {slot: iter(records) for slot, records in by_slot.items()}
     for record in guest.records:
         other = next(served.get(int(record["reply_resource"]), iter(())), None)
+        told = told_by_host(record)
         yield JoinedCall(
             session=guest.session,
             guest_pid=guest.pid,
@@ -242,12 +255,18 @@ def joined_calls(guest: CallLog, host: CallLog | None) -> Iterator[JoinedCall]:
             start_ns=int(record["start_ns"]),
             duration_ns=int(record["duration_ns"]),
             encode_ns=int(record["queue_ns"]),
-            host_queue_ns=None if other is None else int(other["queue_ns"]),
-            host_compute_ns=None if other is None else int(other["duration_ns"]),
+            host_queue_ns=told["host_queue_ns"] if other is None else int(other["queue_ns"]),
+            host_compute_ns=told["host_compute_ns"] if other is None else int(other["duration_ns"]),
             status=int(record["status"]),
             bytes_out=int(record["bytes_out"]),
             bytes_in=int(record["bytes_in"]),
         )
+
+
+def told_by_host(record: np.void) -> dict[str, int | None]:
+    """What the host said of itself in its reply (extension timing); None where it said nothing."""
+    times = {name: int(record[name]) for name in ("host_queue_ns", "host_compute_ns")}
+    return {name: ns if any(times.values()) else None for name, ns in times.items()}
 
 
 def succeeded(call: JoinedCall) -> bool:

@@ -25,7 +25,7 @@ def records_of(slots: list[int], *, start: int = 1000) -> Records:
 
 def write_log(path: Path, side: int, records: Records, *, session: int = 5, counted: int | None = None) -> Path:
     header = np.zeros(1, HEADER)
-    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
+    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 2, side, RECORD.itemsize
     header["pid"], header["session"], header["context"], header["capset"] = 100 + side, session, 3 * side, 4
     header["counted"] = len(records) if counted is None else counted
     header["build_id"], header["last_op"] = b"ab" * 20, b"SOFT_MAX"
@@ -45,6 +45,30 @@ def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
     assert (joined.guest_counted, joined.host_counted) == (3, 3)
     assert joined.calls[0].command == "buffer_set_tensor"
     assert joined.calls[0].context == 3
+
+
+def test_what_the_reply_told_stands_in_for_the_hosts_record(tmp_path: Path) -> None:
+    records = records_of([3, 4])
+    records["host_queue_ns"], records["host_compute_ns"] = (11, 0), (900, 0)
+    alone = join([read_call_log(write_log(tmp_path / "guest.calls", 0, records))])
+    assert [(call.host_queue_ns, call.host_compute_ns) for call in alone.calls] == [(11, 900), (None, None)]
+    assert both(tmp_path, records, records_of([3, 4])).calls[0].host_compute_ns == 1000
+
+
+def test_records_of_version_1_are_read(tmp_path: Path) -> None:
+    path = write_log(tmp_path / "guest.calls", 0, records_of([3, 4]))
+    header = np.frombuffer(path.read_bytes(), HEADER, 1).copy()
+    header["version"], header["record_size"] = 1, 64
+    old = np.zeros(2, calls.RECORD_1)
+    for name in calls.RECORD_1.names or ():
+        old[name] = records_of([3, 4])[name]
+    path.write_bytes(header.tobytes() + old.tobytes())
+    log = read_call_log(path)
+    assert (log.recorded, list(log.records["duration_ns"]), list(log.records["host_compute_ns"])) == (2, [1000, 2000], [0, 0])
+    header["record_size"] = 80
+    path.write_bytes(header.tobytes() + old.tobytes())
+    with pytest.raises(WireError):
+        read_call_log(path)
 
 
 def test_the_op_of_the_last_graph_is_read(tmp_path: Path) -> None:
@@ -82,7 +106,7 @@ def test_a_record_that_was_never_completed_is_left_out_and_found(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("at", "value"), [(0, b"X"), (8, b"\2"), (12, b"\7"), (16, b"\1")], ids=["magic", "version", "side", "size"]
+    ("at", "value"), [(0, b"X"), (8, b"\3"), (12, b"\7"), (16, b"\1")], ids=["magic", "version", "side", "size"]
 )
 def test_another_file_is_refused(tmp_path: Path, at: int, value: bytes) -> None:
     path = write_log(tmp_path / "guest.calls", 0, records_of([1]))

@@ -207,7 +207,7 @@ class Made:
 def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
     """A call record file with ``count`` records."""
     header = np.zeros((), HEADER)
-    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 1, side, RECORD.itemsize
+    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 2, side, RECORD.itemsize
     header["session"], header["counted"], header["written"], header["capset"] = made.session, count, count, made.capset
     header["pid"], header["monotonic_ns"] = 9, made.session
     records = np.zeros(count, RECORD)

@@ -95,11 +95,16 @@ void Commands::on_command(const Entry &entry) {
         bool traced = trace_.is_open() && !is_of_the_ring(*type, header.flags);
         if (traced) trace_.begin(*type, entry.payload, entry.size, *world_.blobs);
         uint64_t start_ns = traced ? monotonic_ns() : 0;
-        Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(),
-                                    page->data + sizeof(uint32_t), page->size - sizeof(uint32_t));
+        const bool timed = tells_times_ && *type == CommandType::forward && page->size > sizeof(uint32_t) + reply_timing_size;
+        Outcome outcome = carry_out(*type, header.flags, reader, request, entry.size - reader.offset(), page->data + sizeof(uint32_t),
+                                    page->size - sizeof(uint32_t) - (timed ? reply_timing_size : 0));
         // Before the guest learns of the reply, and may use the data resource for the next call.
         if (traced)
             trace_.end(outcome.code, page->data + sizeof(uint32_t), outcome.reply_size, start_ns, monotonic_ns() - start_ns);
+        if (timed) {
+            Writer writer(page->data + page->size - reply_timing_size, reply_timing_size);
+            write(writer, ReplyTiming{record.queue_ns, monotonic_ns() - record.start_ns});
+        }
         auto *notify = reinterpret_cast<uint32_t *>(page->data);
         // Release: the guest, which reads this with acquire, then sees the payload and all data.
         __atomic_store_n(notify, outcome.code + 1, __ATOMIC_RELEASE);
@@ -180,6 +185,7 @@ Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_
     answer.accepted = (answer.accepted | ours) & offer.offered;
     Writer writer(reply, room);
     write(writer, answer);
+    tells_times_ = (answer.accepted & static_cast<uint64_t>(Extension::timing)) != 0;
     return {writer.failed() ? static_cast<uint32_t>(ReturnCode::call_failed) : static_cast<uint32_t>(ReturnCode::ok),
             writer.size()};
 }

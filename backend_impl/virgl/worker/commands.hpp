@@ -46,6 +46,7 @@ class Commands {
     Trace &trace_;
     HostLibrary library_;
     bool other_major_ = false;
+    bool tells_times_ = false; // extension timing
     int complaints_ = 0;
     const char *last_complaint_ = nullptr; // one of our own texts
     uint32_t last_number_ = 0;

@@ -119,8 +119,9 @@ class Program:
             header = HEADER.unpack_from(raw)
             if header[0] != MAGIC or header[4] != self.pid:
                 continue
-            whole = (len(raw) - HEADER.size) // RECORD.size * RECORD.size
-            rows += [one for one in RECORD.iter_unpack(raw[HEADER.size : HEADER.size + whole]) if one[1]]
+            size = header[3]  # of a record, of which newer versions say more at the end
+            starts = range(HEADER.size, len(raw) - size + 1, size) if size >= RECORD.size else ()
+            rows += [one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1]]
         return rows
 
 
