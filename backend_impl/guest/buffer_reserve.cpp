@@ -6,6 +6,7 @@ namespace apir::guest {
 
 // The smallest that fits and is not more than twice as large.
 std::unique_ptr<RemoteBuffer> BufferReserve::take(size_t size) {
+    Freed freed;
     std::lock_guard lock(mutex_);
     auto best = kept_.end();
     for (auto each = kept_.begin(); each != kept_.end(); ++each) {
@@ -13,7 +14,10 @@ std::unique_ptr<RemoteBuffer> BufferReserve::take(size_t size) {
         bool fits = capacity >= size && capacity / 2 <= std::max<size_t>(size, blob_granularity);
         if (fits && (best == kept_.end() || capacity < best->buffer->capacity())) best = each;
     }
-    if (best == kept_.end()) return nullptr;
+    if (best == kept_.end()) {
+        freed = surplus();
+        return nullptr;
+    }
     std::unique_ptr<RemoteBuffer> buffer = std::move(best->buffer);
     kept_bytes_ -= buffer->capacity();
     kept_.erase(best);
@@ -38,7 +42,7 @@ void BufferReserve::give_back(std::unique_ptr<RemoteBuffer> buffer) {
 
 BufferReserve::Freed BufferReserve::surplus() {
     Freed freed;
-    Clock::time_point oldest = Clock::now() - limit_age;
+    Clock::time_point oldest = Clock::now() - limit_age_;
     while (!kept_.empty() && (kept_bytes_ > limit_bytes_ || kept_.size() > limit_count || kept_.front().since < oldest)) {
         kept_bytes_ -= kept_.front().buffer->capacity();
         freed.push_back(std::move(kept_.front().buffer));

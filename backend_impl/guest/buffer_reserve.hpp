@@ -16,10 +16,10 @@ namespace apir::guest {
 class BufferReserve {
   public:
     static constexpr size_t limit_count = 64;
-    static constexpr std::chrono::seconds limit_age{10};
 
-    // Keeps at most `limit_bytes`, no single buffer of more than half of that; with 0 nothing.
-    explicit BufferReserve(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+    // Keeps at most `limit_bytes`, no single buffer of more than half of that, and none longer than `limit_age`; with 0 nothing.
+    explicit BufferReserve(size_t limit_bytes, Clock::duration limit_age = std::chrono::seconds(10))
+        : limit_bytes_(limit_bytes), limit_age_(limit_age) {}
 
     // A kept buffer of at least `size` bytes and not far more; nullptr when there is none.
     std::unique_ptr<RemoteBuffer> take(size_t size);
@@ -39,6 +39,7 @@ class BufferReserve {
     Freed surplus();
 
     const size_t limit_bytes_;
+    const Clock::duration limit_age_;
     std::mutex mutex_;
     std::deque<Kept> kept_; // oldest first
     size_t kept_bytes_ = 0;

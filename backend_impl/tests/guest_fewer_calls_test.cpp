@@ -141,6 +141,48 @@ void buffers_are_kept(const char *extensions, const char *path) {
     expect(calls[uint32_t(Call::buffer_free_buffer)] == calls[uint32_t(making)], what + ": all are freed at the end");
 }
 
+// A buffer that tells of its end.
+class Counted : public RemoteBuffer {
+  public:
+    Counted(Session &session, size_t size, int &ended) : RemoteBuffer(session, 1, nullptr, size), ended_(ended) {}
+    ~Counted() override { ++ended_; }
+    bool set(const ggml_tensor *, const void *, size_t, size_t) override { return false; }
+    bool get(const ggml_tensor *, void *, size_t, size_t) override { return false; }
+    bool fill(const ggml_tensor *, uint8_t, size_t, size_t) override { return false; }
+    void set_async(const ggml_tensor *, const void *, size_t, size_t, InFlight &) override {}
+    void get_async(const ggml_tensor *, void *, size_t, size_t, InFlight &) override {}
+
+  private:
+    int &ended_;
+};
+
+void buffers_that_nobody_asks_for() {
+    Run run("all");
+    int ended = 0;
+    auto counted = [&](size_t size) { return std::make_unique<Counted>(*run.registry->session, size, ended); };
+    BufferReserve reserve(1 << 20, std::chrono::seconds(2));
+    for (int i = 0; i < 3; ++i) reserve.give_back(counted(4096));
+    expect(ended == 0, "kept at first");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    reserve.give_back(counted(8192));
+    expect(ended == 3, "given up when they are old");
+    expect(reserve.take(100000) == nullptr && ended == 3, "the young one is still there");
+    reserve.give_back(counted(700000));
+    expect(ended == 4, "more than half of the room");
+    run.channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}); // dropped, and the slot with it
+    reserve.give_back(counted(4096));
+    expect(ended == 5, "what the host may still be at is not used again");
+    expect(reserve.give_up_all() && ended == 6 && !reserve.give_up_all(), "all given up");
+}
+
+void chosen_extensions() {
+    auto has = [](const char *chosen, Extension extension) { return Run(chosen).registry->session->has(extension); };
+    expect(!has("-batch", Extension::batch) && has("-batch", Extension::graph_ids), "all but one");
+    expect(has("batch,graph_ids,-graph_ids", Extension::batch) && !has("batch,graph_ids,-graph_ids", Extension::graph_ids), "one taken away");
+    CapturedLog log;
+    expect(has("-nonsense", Extension::batch), "what is not known changes nothing");
+}
+
 void buffers_are_not_kept() {
     Variable none("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
     Run run("all");
@@ -176,6 +218,8 @@ int main(int count, char **arguments) {
     failed_writes();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
+    buffers_that_nobody_asks_for();
+    chosen_extensions();
     buffers_are_not_kept();
     a_full_window();
     return failures();
