@@ -174,7 +174,7 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
     if (defer_set(tensor, data, offset, size)) return;
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
-    if (size <= largest_piece) record = record_within(tensor, offset, size);
+    if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
         // In order all the same: the host carries out what is in flight first.
@@ -190,7 +190,7 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
 void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
-    if (size <= largest_piece) record = record_within(tensor, offset, size);
+    if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
         if (!get(tensor, data, offset, size)) std::memset(data, 0, size);

@@ -4,7 +4,13 @@
 
 namespace apir::guest {
 
+bool InFlight::has_room() {
+    if (all_.load() >= limit_of_all) await_all();
+    return all_.load() < limit_of_all;
+}
+
 void InFlight::add(End end) {
+    ++all_;
     uint64_t surplus = 0;
     {
         std::lock_guard lock(mutex_);
@@ -31,6 +37,7 @@ void InFlight::await(uint64_t place) {
             calls_.pop_front();
         }
         bool went_well = end();
+        --all_;
         std::lock_guard lock(mutex_);
         ++ended_;
         failed_ = failed_ || !went_well;

@@ -2,6 +2,7 @@
 // what has been done: that is all that an event is.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -10,12 +11,19 @@ namespace apir::guest {
 
 class InFlight {
   public:
-    // More than this are not left unawaited: each holds a reply slot.
+    // More than this are not left unawaited, of one stream and of all: each holds a reply slot, and half of them stay free for
+    // those who wait for theirs.
     static constexpr size_t limit = 16;
+    static constexpr size_t limit_of_all = 32;
 
     // Awaits one call and does what its reply asks for; false when it failed, which it has logged.
     using End = std::function<bool()>;
 
+    // `all` counts the calls in flight of all streams, and outlives this.
+    explicit InFlight(std::atomic<size_t> &all) : all_(all) {}
+
+    // Whether one more may be added; when all streams together have too many, this one's are awaited first.
+    bool has_room();
     void add(End end);
     // Place of the call that was added last.
     uint64_t last() const;
@@ -26,6 +34,7 @@ class InFlight {
     bool take_failure();
 
   private:
+    std::atomic<size_t> &all_;
     mutable std::mutex mutex_;
     std::mutex ending_; // held while calls are ended, one after the other
     std::deque<End> calls_;

@@ -26,6 +26,8 @@ class Session {
     BlobPool &data_slots() { return data_slots_; }
     // Blobs for buffers.
     BlobReserve &buffer_blobs() { return buffer_blobs_; }
+    // Calls of all streams that were sent and not awaited yet.
+    std::atomic<size_t> &calls_in_flight() { return calls_in_flight_; }
     const Config &config() const { return config_; }
     // Whether both sides have it.
     bool has(Extension extension) const { return (extensions_ & static_cast<uint64_t>(extension)) != 0; }
@@ -51,6 +53,7 @@ class Session {
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<RingTransport> ring_; // where both sides have it
     Channel channel_;
+    std::atomic<size_t> calls_in_flight_{0};
     uint64_t id_ = 0; // random, to join the call records of both sides
     uint64_t extensions_ = 0;
 };

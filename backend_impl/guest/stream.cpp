@@ -53,7 +53,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     }
     ggml_status status = GGML_STATUS_FAILED;
     if (KeptGraph *kept = kept_.same(graph)) {
-        if (device_.session().has(Extension::asynchronous)) {
+        if (device_.asynchronous() && in_flight_->has_room()) {
             begin_kept(*kept);
             return GGML_STATUS_SUCCESS;
         }

@@ -13,7 +13,8 @@ namespace apir::guest {
 class Stream {
   public:
     // The device outlives it.
-    explicit Stream(RemoteDevice &device) : device_(device) {}
+    explicit Stream(RemoteDevice &device)
+        : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())) {}
     ~Stream();
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
@@ -47,7 +48,7 @@ class Stream {
     RemoteDevice &device_;
     std::mutex mutex_; // ggml uses a backend from one thread at a time; a program that does not gets one graph after the other
     GraphCache kept_;
-    std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>(); // also of events, which may outlive the stream
+    std::shared_ptr<InFlight> in_flight_; // also of events, which may outlive the stream
 };
 
 } // namespace apir::guest

@@ -135,6 +135,22 @@ void events_outlive_streams() {
     expect(numbers == std::vector<float>(count, 8.0F), "computed by a stream that is gone");
 }
 
+// More streams than there are reply slots, each with calls that nobody awaits yet.
+void many_streams() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 6.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    std::vector<Backend> streams;
+    for (int i = 0; i < 24; ++i) streams.emplace_back(ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free);
+    auto start = Clock::now();
+    for (int round = 0; round < 6; ++round)
+        for (Backend &stream : streams)
+            expect(ggml_backend_graph_compute_async(stream.get(), doubled.graph) == GGML_STATUS_SUCCESS, "one stream of many");
+    ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 12.0F) && Clock::now() - start < std::chrono::seconds(30), "none waits for what no one awaits");
+}
+
 // Without the extension a graph that the host has lost is sent whole; with it, the loss is told with the next graph.
 void lost_graphs() {
     for (const char *extensions : {"-asynchronous", "all"}) {
@@ -213,6 +229,7 @@ int main(int arguments_count, char **arguments) {
     in_order_without_waiting("copied");
     in_order_without_waiting("shared");
     events_outlive_streams();
+    many_streams();
     lost_graphs();
     late_failures();
     for (const char *extensions : {"all", "-batch", "none"}) many_transfers(extensions);
