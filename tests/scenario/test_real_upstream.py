@@ -37,7 +37,7 @@ patterns = [
 ]
 shards = 2
 batch = 70
-min_cases = 200
+min_cases = 148
 case_deadline_s = 90
 """
 
