@@ -354,9 +354,7 @@ int main() {
     const Plan dying{{1, 1}, true, true};
     const Plan full_and_dying{{3, 0}, false, true};
     sound("two threads, a call each", one_each);
-#if !defined(__SANITIZE_ADDRESS__) // most of the time of all, and the same code as in the others
     sound("two threads, three commands in two slots", full);
-#endif
     sound("one thread, three commands in two slots", wrap);
     sound("two threads, a call each, a worker that dies", dying);
     sound("a full ring, a worker that dies", full_and_dying);
