@@ -180,6 +180,46 @@ Message with_graph_size(Message message) {
     return message;
 }
 
+// Numbers of kept graphs count from 1 in every fresh world.
+uint64_t some_graph(Random &random) {
+    constexpr uint64_t first = (uint64_t{3} << 56) + 1;
+    return random.one_in(8) ? random.edge() : first + random.below(6);
+}
+
+// Some records take the place of those that a kept graph of the same op has.
+template <typename Changes, typename Narrowed> Bytes changes_of(const WideGraph &graph, Random &random, Narrowed narrow) {
+    Changes changes;
+    for (size_t i = 0; i < graph.tensors.size(); ++i) {
+        if (random.one_in(2)) continue;
+        changes.positions.push_back(static_cast<uint32_t>(random.one_in(16) ? random.edge() : i));
+        changes.tensors.push_back(narrow(graph.tensors[i]));
+    }
+    return bytes_of(changes, 8 + changes.positions.size() * (4 + WideTensorRecord::wire_size));
+}
+
+// To be kept, run by its number, or changed.
+Message kept_graph_message(const SeedGraph &graph, Random &random) {
+    Message message;
+    bool wide = random.one_in(2);
+    switch (random.below(4)) {
+    case 0: message.call = number(Call::graph_run), message.payload = bytes_of(GraphRunRequest{some_graph(random)}); break;
+    case 1:
+        message.call = number(Call::graph_patch);
+        message.data = wide ? changes_of<WideGraphChanges>(graph.graph, random, [](const WideTensorRecord &each) { return each; })
+                            : changes_of<GraphChanges>(graph.graph, random, narrowed);
+        message.payload = bytes_of(GraphPatchRequest{some_graph(random), HostWorld::data_resource, message.data.size()});
+        break;
+    default:
+        message.call = number(Call::graph_keep);
+        message.data = encoded_graph(graph.graph, number(wide ? Call::wide_graph_compute : Call::backend_graph_compute));
+        GraphKeepRequest keep{HostWorld::data_resource, message.data.size(), wide, {}};
+        if (random.one_in(2)) keep.dropped = {some_graph(random), some_graph(random)};
+        message.payload = bytes_of(keep);
+    }
+    message.memory = graph.memory;
+    return message;
+}
+
 Message message_of(const SeedGraph &graph, const Handles &handles, Random &random) {
     Message message;
     uint64_t kind = random.below(12);
@@ -189,6 +229,8 @@ Message message_of(const SeedGraph &graph, const Handles &handles, Random &rando
     } else if (kind == 1) {
         message.call = number(Call::wide_get_alloc_size);
         message.payload = bytes_of(WideGetAllocSizeRequest{handles.type, graph.graph.tensors});
+    } else if (kind == 2) {
+        message = kept_graph_message(graph, random);
     } else {
         message.call = number(kind % 2 == 0 ? Call::backend_graph_compute : Call::wide_graph_compute);
         message.data = encoded_graph(graph.graph, message.call);

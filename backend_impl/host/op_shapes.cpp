@@ -140,7 +140,7 @@ bool gated(T t) {
 }
 
 bool conv_transpose_1d(T t) {
-    return t.op_params[0] > 0 && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 &&
+    return t.op_params[0] > 0 && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 && b(t).ne[3] == 1 &&
            is_shape(t, (b(t).ne[0] - 1) * t.op_params[0] + a(t).ne[0], a(t).ne[1], b(t).ne[2], 1);
 }
 

@@ -48,6 +48,8 @@ class Writer {
     void boolean(bool value) { u8(value ? 1 : 0); }
 
     void string(std::string_view text) {
+        // Says what room() would say, and lets a compiler see that the length with its NUL does not wrap around.
+        if (text.size() >= remaining()) return fail();
         u64(text.size() + 1);
         uint8_t *at = room(text.size() + 1);
         if (at == nullptr) return;

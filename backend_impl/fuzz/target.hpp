@@ -1,0 +1,16 @@
+// A fuzz target's two functions. libFuzzer calls them where the compiler brings it (clang); else standalone_main.cpp does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+// In place; the new size, at most `most`.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed);
+
+namespace apir::fuzz {
+
+// Without coverage to go by: the plain changes of bytes, for targets that have none of their own. In place, as above.
+size_t mutate_plainly(uint8_t *data, size_t size, size_t most, unsigned int seed);
+
+} // namespace apir::fuzz
