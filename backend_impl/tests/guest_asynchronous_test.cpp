@@ -17,12 +17,27 @@ class GatedLibrary : public LibraryHost {
     using LibraryHost::LibraryHost;
 
     void on_command(const std::vector<uint8_t> &command) override {
+        ++entered_;
         {
             std::unique_lock lock(mutex_);
             turned_.wait(lock, [this] { return open_; });
         }
-        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) return deny(command);
+        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) {
+            deny(command);
+            ++served_;
+            return;
+        }
         LibraryHost::on_command(command);
+        ++served_;
+    }
+
+    // Opens the gate and waits until what stood before it has been served, a call of this kind last.
+    void let_all_through(Call last) {
+        open();
+        Clock::time_point until = Clock::now() + std::chrono::seconds(20);
+        auto done = [&] { return calls()[static_cast<uint32_t>(last)] > 0 && served_ == entered_; };
+        while (!done() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        expect(done(), "what stood before the gate is served");
     }
 
     void close() {
@@ -56,6 +71,8 @@ class GatedLibrary : public LibraryHost {
     std::mutex mutex_;
     std::condition_variable turned_;
     bool open_ = true;
+    std::atomic<int> entered_{0};
+    std::atomic<int> served_{0};
 };
 
 // Opens the gate at the end, whatever a test has found: the device's thread waits there.
@@ -187,6 +204,8 @@ void late_failures() {
     ggml_backend_synchronize(run.backend.get());
     expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
+    // The pages that it still answers in go with the session.
+    run.host.let_all_through(Call::buffer_get_tensor);
 }
 
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.

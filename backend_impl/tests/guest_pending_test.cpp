@@ -78,6 +78,8 @@ void a_lost_device_ends_them() {
     expect(late.answered() && late.end(reply).outcome == Outcome::lost, "a call on a lost device");
     expect(pending.end(reply).outcome == Outcome::lost, "a call that was pending when the device was lost");
     host.release();
+    // The page that it still answers in goes with the session.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 
 } // namespace
