@@ -214,7 +214,7 @@ def write_calls(path: Path, side: int, made: Made, count: int, last_status: int 
     for index in range(count):
         status = last_status if index == count - 1 else 4
         call = 22 if index else made.first_call
-        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, call, 3, status, 340, 16)
+        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, call, 3, status, 340, 16, 0, 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(header.tobytes() + records.tobytes())
 
