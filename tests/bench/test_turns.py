@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab.bench.plan import Measure, Phase, Subject, plan_text
 from lab.deadline import Deadline
 from lab.guest.agent import turns
-from lab.metrics.calls import HEADER, RECORD
+from lab.metrics.calls import HEADER, RECORD, RECORD_1
 from lab.process import finish
 
 PROGRAM = """\
@@ -94,23 +96,25 @@ def test_gate_holds_until_it_is_opened(tmp_path: Path) -> None:
     assert opened == ["gate", "begins"]
 
 
-def test_call_records_are_counted_per_measurement(tmp_path: Path) -> None:
-    """The driver reads the same layout as ``lab.metrics.calls``, without its libraries."""
+@pytest.mark.parametrize(("version", "size"), [(1, RECORD_1.itemsize), (2, RECORD.itemsize)])
+def test_call_records_are_counted_per_measurement(tmp_path: Path, version: int, size: int) -> None:
+    """The driver reads what all versions of ``lab.metrics.calls`` have in common, without its libraries."""
     assert turns.HEADER.size == HEADER.itemsize
-    assert turns.RECORD.size == RECORD.itemsize
+    assert turns.RECORD.size == RECORD_1.itemsize
     writer = """\
 import json, os, struct, sys
 from pathlib import Path
 path = Path(os.environ["GGML_VIRTGPU_CALL_LOG"]) / "guest-1.calls"
-path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", 1, 0, 64, os.getpid(), *[0] * 7, b"", b""))
+path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", VERSION, 0, SIZE, os.getpid(), *[0] * 7, b"", b""))
 print(json.dumps({"ready": "me"}), flush=True)
 for line in sys.stdin:
     with open(path, "ab") as file:
         for call in (17, 17, 22):
-            file.write(struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, call, 3, 4, 100, 8))
-        file.write(bytes(64))
+            file.write(struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, call, 3, 4, 100, 8) + bytes(SIZE - 64))
+        file.write(bytes(SIZE))
     print(json.dumps({"ns": [1]}), flush=True)
 """
+    writer = f"VERSION, SIZE = {version}, {size}\n{writer}"
     one = replace(subject("a", writer), calls=str(tmp_path / "calls"))
     rows = [row for row in told(tmp_path, Phase("p", (one,), (Measure("m", "m"),), repetitions=2)) if "event" not in row]
     assert [(row["commands"], row["bytes_out"], row["bytes_in"], row["by_call"]) for row in rows] == [
