@@ -8,8 +8,7 @@ namespace {
 // What a kernel takes of the strides of one of its tensors.
 enum class Layout {
     array, // as one array, whatever the stride of a row's only element
-    contiguous, // the same, and that stride is an element's as well
-    planes, // the same, and so are all strides, also of a dimension of 1
+    contiguous, // the same, and all strides say so, also of a dimension of 1: kernels step by them
     padded_rows, // rows may be apart, but evenly over all dimensions
     dense_rows, // elements of a row lie side by side; the rest is free
     any,
@@ -46,6 +45,7 @@ Layout taken(ggml_op op, int position) {
     case GGML_OP_SSM_CONV:
     case GGML_OP_CONV_3D: return position == 0 ? Layout::contiguous : Layout::dense_rows;
     case GGML_OP_GATED_DELTA_NET: return position >= 3 ? Layout::contiguous : Layout::dense_rows;
+    case GGML_OP_GET_ROWS_BACK: return position == 1 ? Layout::dense_rows : Layout::contiguous; // the indices are a copy
     case GGML_OP_ARANGE:
     case GGML_OP_ARGMAX:
     case GGML_OP_ARGSORT:
@@ -54,15 +54,14 @@ Layout taken(ggml_op op, int position) {
     case GGML_OP_CROSS_ENTROPY_LOSS:
     case GGML_OP_CROSS_ENTROPY_LOSS_BACK:
     case GGML_OP_DIAG:
-    case GGML_OP_GET_ROWS_BACK:
     case GGML_OP_OPT_STEP_ADAMW:
     case GGML_OP_OPT_STEP_SGD:
+    case GGML_OP_POOL_1D:
+    case GGML_OP_POOL_2D:
     case GGML_OP_SCALE:
     case GGML_OP_SOFT_MAX_BACK:
     case GGML_OP_TIMESTEP_EMBEDDING:
     case GGML_OP_TOP_K: return Layout::contiguous;
-    case GGML_OP_POOL_1D:
-    case GGML_OP_POOL_2D: return Layout::planes;
     default: return Layout::dense_rows;
     }
 }
@@ -79,8 +78,7 @@ bool has_packed_strides(const ggml_tensor &tensor) {
 bool is_laid_out(const ggml_tensor &tensor, Layout layout) {
     switch (layout) {
     case Layout::array: return ggml_is_contiguous(&tensor);
-    case Layout::contiguous: return dense_rows(tensor) && ggml_is_contiguous(&tensor);
-    case Layout::planes: return dense_rows(tensor) && has_packed_strides(tensor);
+    case Layout::contiguous: return dense_rows(tensor) && has_packed_strides(tensor);
     case Layout::padded_rows: return dense_rows(tensor) && ggml_is_contiguous_1(&tensor);
     case Layout::dense_rows: return dense_rows(tensor);
     // Blocks of quantised numbers have no elements that could lie apart.
@@ -141,8 +139,19 @@ bool maps(const ggml_tensor &tensor) {
     return follows || (is_laid_out(tensor, Layout::padded_rows) && is_laid_out(*tensor.src[0], Layout::padded_rows));
 }
 
+// With the hint that source 0 is a Hadamard matrix another kernel is taken, which looks at nothing but the numbers of source 1.
+bool multiplies(const ggml_tensor &tensor) {
+    if (tensor.op_params[1] == 0) return true;
+    const ggml_tensor &matrix = *tensor.src[0];
+    int64_t side = matrix.ne[0];
+    bool floats = tensor.src[1]->type == GGML_TYPE_F32 || tensor.src[1]->type == GGML_TYPE_F16;
+    bool numbers = floats && is_laid_out(*tensor.src[1], Layout::contiguous);
+    return numbers && (side & (side - 1)) == 0 && matrix.ne[1] == side && ggml_are_same_shape(&tensor, tensor.src[1]);
+}
+
 bool fits_kernel(const ggml_tensor &tensor) {
     switch (tensor.op) {
+    case GGML_OP_MUL_MAT: return multiplies(tensor);
     case GGML_OP_UNARY: return maps(tensor);
     case GGML_OP_RWKV_WKV7: return tensor.src[0]->ne[0] % wkv7_step == 0;
     case GGML_OP_CONV_2D_DW: return depthwise(tensor);

@@ -19,7 +19,8 @@ bool is(T t, std::initializer_list<ggml_type> types) {
 bool is_f32(T t) { return t.type == GGML_TYPE_F32; }
 bool is_float(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}); }
 bool is_half_or_full(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16}); }
-bool is_weight(T t) { return is_float(t) || ggml_is_quantized(t.type); }
+// Numbers, or blocks that numbers can be made of.
+bool is_weight(T t) { return is_float(t) || (ggml_is_quantized(t.type) && ggml_get_type_traits(t.type)->to_float != nullptr); }
 
 bool all_like(T t, ggml_type type) {
     for (const ggml_tensor *source : t.src)
@@ -67,7 +68,7 @@ bool copy(T t) {
     if (from == t.type) return true;
     bool integers = from == GGML_TYPE_I32 || t.type == GGML_TYPE_I32;
     if (integers) return is_f32(t) || from == GGML_TYPE_F32;
-    if (is_float(t)) return is_float(a(t)) || (is_f32(t) && ggml_is_quantized(from));
+    if (is_float(t)) return is_float(a(t)) || (is_f32(t) && is_weight(a(t)));
     return is_made(t) && is_float(a(t));
 }
 
@@ -118,7 +119,7 @@ bool has_types(T t) {
     case GGML_OP_SET_ROWS: return set_rows(t);
     case GGML_OP_MUL_MAT: return mul_mat(t);
     case GGML_OP_MUL_MAT_ID: return is_f32(t) && is_weight(a(t)) && is_f32(b(t)) && t.src[2]->type == GGML_TYPE_I32;
-    case GGML_OP_OUT_PROD: return is_f32(t) && (is_half_or_full(a(t)) || ggml_is_quantized(a(t).type)) && is_f32(b(t));
+    case GGML_OP_OUT_PROD: return is_f32(t) && (is_half_or_full(a(t)) || (is_weight(a(t)) && ggml_is_quantized(a(t).type))) && is_f32(b(t));
     case GGML_OP_CONV_2D:
     case GGML_OP_CONV_3D:
     case GGML_OP_CONV_2D_DW:
@@ -131,8 +132,8 @@ bool has_types(T t) {
     case GGML_OP_ROPE_BACK: return is_half_or_full(t) && t.type == a(t).type && b(t).type == GGML_TYPE_I32;
     case GGML_OP_SOFT_MAX: return soft_max(t);
     // Their rules say all of their types: see sequence_shapes.cpp and volume_shapes.cpp.
+    case GGML_OP_LIGHTNING_INDEXER: return is_weight(b(t));
     case GGML_OP_SSM_SCAN:
-    case GGML_OP_LIGHTNING_INDEXER:
     case GGML_OP_GET_REL_POS: return true;
     default: return all_like(t, GGML_TYPE_F32);
     }

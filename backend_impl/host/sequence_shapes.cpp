@@ -19,7 +19,7 @@ bool linear_attention(T t, int inputs, int alike) {
     int64_t size = first.ne[0];
     Wide per_sequence = Wide{size} * size * first.ne[1];
     int64_t sequences = per_sequence == 0 ? 0 : static_cast<int64_t>(elements(state) / per_sequence);
-    return divides(sequences, first.ne[2]) && elements(state) == per_sequence * sequences && t.ne[0] == size * first.ne[1] &&
+    return divides(sequences, first.ne[2]) && state.ne[1] == sequences && elements(state) == per_sequence * sequences && t.ne[0] == size * first.ne[1] &&
            t.ne[1] == first.ne[2] + size * sequences && t.ne[2] == 1 && t.ne[3] == 1;
 }
 
