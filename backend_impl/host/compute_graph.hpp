@@ -115,8 +115,9 @@ class GraphBuilder {
     IdIndex index_;
     std::vector<Links> links_; // by record
     std::vector<ggml_tensor> tensors_; // by record
-    std::vector<uint32_t> order_; // by record: position among the nodes plus 1; 0: no node
+    std::vector<uint32_t> order_; // by record: first position among the nodes plus 1; 0: no node
     std::vector<uint32_t> nodes_; // record of each node
+    std::vector<uint32_t> distinct_; // the same, each once
     // The last pair of which the device said that it can use the buffers.
     ggml_backend_dev_t user_ = nullptr;
     ggml_backend_buffer_type_t usable_ = nullptr;
