@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,10 @@ from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.ops.catalog import all_cases
 from lab.ops.counterpart import NoCounterpart, counterpart
 from lab.ops.native import PYTHON, PYTHON_WORDS
-from lab.ops.upstream import Selection, expected_cases, program_argv
+from lab.ops.upstream import expected_cases, program_argv
 from lab.process import finish
+from lab.scenario.file import load
+from lab.scenario.model_checks import OpsCheck
 
 GRAPHS: dict[str, str] = json.loads((paths.PROJECT / "tests/data/graphs/smoke.json").read_text(encoding="utf-8"))
 RUN_S = 120.0
@@ -38,9 +39,9 @@ def test_every_case_has_its_own_counterpart_in_the_catalog() -> None:
 
 @pytest.mark.protocol
 def test_the_recorded_cases_are_those_that_the_smoke_scenario_selects() -> None:
-    checks = tomllib.loads((paths.PROJECT / "scenarios/smoke.toml").read_text(encoding="utf-8"))["checks"]
-    chosen = next(check for check in checks if check["kind"] == "ops")
-    argv = root().enter(program_argv("CPU", Selection(tuple(chosen["ops"]), tuple(chosen["patterns"]))))
+    checks = load(paths.PROJECT / "scenarios/smoke.toml").checks
+    chosen = next(check for check in checks if isinstance(check, OpsCheck))
+    argv = root().enter(program_argv("CPU", chosen.selection))
     listed = expected_cases(finish(argv, deadline=Deadline.after(RUN_S)).output.splitlines()).ids
     assert set(listed) == set(GRAPHS)
 
