@@ -2,8 +2,9 @@
 
 ``scenarios/*.toml`` are collected, one item per variant, marked ``scenario``. Whatever carries that marker, ``native`` or ``gpu``
 boots something, builds for minutes or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by
-``--require``. Variants that one boot can serve are run in one go, with the first of them. A capability that this host lacks
-(``HostError``) skips an item with the probe's reason; ``--require=scenario,gpu`` makes that an error.
+``--require``. A scenario that says ``nightly = true`` takes long: it runs only by its name, or by ``-m nightly``. Variants that
+one boot can serve are run in one go, with the first of them. A capability that this host lacks (``HostError``) skips an item with
+the probe's reason; ``--require=scenario,gpu`` makes that an error.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from reports import rendered_report
 ASKED_FOR = ("native", "scenario", "gpu")
 REQUIRABLE = ("protocol", *ASKED_FOR)
 FOLDER = "scenarios"
+NIGHTLY = "nightly"
 SERIAL_TAIL_BYTES = 2500
 MAX_FINDINGS = 20
 PLATFORM = pytest.StashKey[Platform]()
@@ -71,11 +73,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what was not asked for. With ``-m`` the user has said what to run."""
-    if config.option.markexpr:
-        return
-    wanted = required(config)
-    dropped = [item for item in items if is_rare(item, wanted) and not is_named(item)]
+    """Leave out what was not asked for. With ``-m`` the user has said what to run, but for what is for the night."""
+    words, wanted = config.option.markexpr, required(config)
+    dropped = [item for item in items if NIGHTLY not in words and item.get_closest_marker(NIGHTLY) and not is_named(item)]
+    if not words:
+        dropped += [item for item in items if is_rare(item, wanted) and not is_named(item) and item not in dropped]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if item not in set(dropped)]
@@ -118,7 +120,10 @@ class ScenarioFile(pytest.File):
         source = read_source(self.path)
         validated(source)
         for variant in expand(source):
-            yield ScenarioItem.from_parent(self, name=variant.id)
+            item = ScenarioItem.from_parent(self, name=variant.id)
+            if variant.scenario.nightly:
+                item.add_marker(NIGHTLY)
+            yield item
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002
         """The problems of the file, without our frames."""

@@ -147,7 +147,22 @@ Channel::Exchange::~Exchange() {
         channel_.in_doubt_.store(true, std::memory_order_release);
         if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
         slot_.retire();
+        note_loss();
     }
+    record_.duration_ns = time_for_record() - record_.start_ns;
+    channel_.call_log_.add(record_);
+}
+
+// Where commands do not pass through the component, nobody else says in a reply that the worker has ended.
+void Channel::Exchange::note_loss() {
+    if (channel_.transport_->gone() != nullptr) record_.status = static_cast<int32_t>(ReturnCode::worker_lost);
+}
+
+// The call that found the other end gone is in the records like one that was answered so.
+void Channel::Exchange::record_loss() {
+    result_.outcome = Outcome::lost;
+    note_loss();
+    channel_.call_log_.count();
     record_.duration_ns = time_for_record() - record_.start_ns;
     channel_.call_log_.add(record_);
 }
@@ -172,7 +187,7 @@ void Channel::Exchange::send() {
     Status status = channel_.transport_->submit(command_, writer_.size(), until_);
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
-        if (channel_.look_for_its_end()) result_.outcome = Outcome::lost;
+        if (channel_.look_for_its_end()) record_loss();
         return;
     }
     channel_.call_log_.count();
@@ -194,6 +209,7 @@ bool Channel::Exchange::awaited() {
         slot_.retire();
         result_.outcome = channel_.lost() ? Outcome::lost : Outcome::timed_out;
         if (!channel_.lost()) channel_.on_timeout();
+        note_loss();
         return false;
     }
     take_reply(notify);

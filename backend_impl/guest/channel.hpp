@@ -194,6 +194,9 @@ class Channel {
         void take_reply(uint32_t notify);
         void take_times();
         uint64_t time_for_record() const;
+        // The record of a call that nobody will answer says so when the transport knows that its other end is gone.
+        void note_loss();
+        void record_loss();
         void finish(bool decoded, size_t reply_bytes);
 
         Channel &channel_;

@@ -215,6 +215,8 @@ class Scenario(Section):
     """What it is for, in a line."""
     timeout_s: Seconds = 900.0
     """For one boot and all that is checked in it; building images and payloads does not count."""
+    nightly: bool = False
+    """It takes long: pytest runs it by its name or with -m nightly alone, lab run as any other."""
     matrix: Matrix = Matrix()
     """Axes whose combinations are variants."""
     variants: Annotated[tuple[VariantTable, ...], Field(strict=False)] = ()

@@ -30,6 +30,7 @@ testpaths = tests
 pythonpath = {project}
 markers =
     scenario: boots
+    nightly: takes long
     gpu: needs a real GPU
 """
 
@@ -120,3 +121,20 @@ def test_wrong_file_is_told_with_all_its_problems(project: pytest.Pytester) -> N
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*cheks: unknown key (did you mean checks?)*"])
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+@pytest.mark.parametrize(
+    ("words", "outcomes"),
+    [
+        (("-m", "scenario", "--require=scenario"), {"deselected": 4}),
+        (("-m", "not gpu", "--require=scenario"), {"passed": 1, "deselected": 3}),
+        (("-m", "nightly"), {"passed": 2, "deselected": 2}),
+        (("scenarios/small.toml",), {"passed": 2}),
+    ],
+)
+def test_nightly_scenario_runs_by_its_name_or_marker_alone(
+    project: pytest.Pytester, words: tuple[str, ...], outcomes: dict[str, int]
+) -> None:
+    file = project.path / "scenarios" / "small.toml"
+    file.write_text(SCENARIO.replace("\n", "\nnightly = true\n", 1))
+    run(project, *words).assert_outcomes(**outcomes)
