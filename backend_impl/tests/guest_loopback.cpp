@@ -88,7 +88,10 @@ void LibraryHost::on_command(const std::vector<uint8_t> &command) {
     Blob reply;
     {
         std::lock_guard lock(mutex_);
-        reply = blobs_.at(header.reply_resource);
+        // A device that is taken down does not await what is still on its way: as with a component, that gets no reply.
+        auto found = blobs_.find(header.reply_resource);
+        if (found == blobs_.end()) return;
+        reply = found->second;
     }
     header.type %= venus_command_offset;
     serve(header, command, reply);
