@@ -13,13 +13,13 @@ import os
 import shlex
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError, LabError, WaitTimeout
+from lab.temporary import nameless_file
 
 TERMINATE_S = 5.0
 LIBC = ctypes.CDLL(None)
@@ -169,14 +169,14 @@ def finish(
 ) -> Finished:
     """Run ``argv`` to its end and return status and output; a status other than 0 is no error here.
 
-    With ``log`` the output goes there too (it can be watched); else to a temporary file that is gone afterwards.
+    With ``log`` the output goes there too (it can be watched); else to a file without a name.
 
     Raises:
         WaitTimeout: it ran past the deadline (and was ended).
     """
     with contextlib.ExitStack() as stack:
         if log is None:
-            log = Path(stack.enter_context(tempfile.NamedTemporaryFile(prefix="lab-run-")).name)
+            log = stack.enter_context(nameless_file())
         start = log.stat().st_size if log.exists() else 0
         child = stack.enter_context(spawn(argv, log=log, env=env, cwd=cwd))
         status = child.wait(deadline)

@@ -11,7 +11,7 @@ import pytest
 from lab.paths import PROJECT
 
 FLOORS = (
-    {"errors", "deadline", "process", "paths", "elf"},
+    {"errors", "deadline", "process", "paths", "elf", "temporary"},
     {"apir", "ggml", "metrics", "bundle"},
     {"ops", "guest", "qemu", "image", "host", "bench"},
     {"scenario"},

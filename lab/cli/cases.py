@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +27,7 @@ from lab.process import finish
 from lab.scenario.environment import LAVAPIPE
 from lab.scenario.machine import other_cpu_library
 from lab.scenario.shipment import ggml_library, processor_count
+from lab.temporary import temporary_folder
 
 SETUP_S = 1800.0
 RUN_S = 300.0
@@ -91,8 +91,8 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
         return root.enter(argv, binds=(*binds, Bind(folder, writable=True)), env=env, cwd=paths.PROJECT)
 
-    with tempfile.TemporaryDirectory(prefix="lab-cases-") as name, progress.step(f"computing {len(cases)} cases"):
-        folder, limit, threads = Path(name), Deadline.after(RUN_S), processor_count()
+    with temporary_folder("cases") as folder, progress.step(f"computing {len(cases)} cases"):
+        limit, threads = Deadline.after(RUN_S), processor_count()
         run = NativeRun(enter, folder, seed, LAVAPIPE if choice == "vulkan" else {})
         reference = run.compute(own.inside, cases, "own", limit, threads=threads)
         other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one mechanism for both, for the command line and the pytest plugin.
+"""Ctrl-C, SIGTERM and a terminal that goes away: one mechanism for all, for the command line and the pytest plugin.
 
 The first signal raises ``KeyboardInterrupt`` in the main thread, so every context on the way out tears down what it holds.
 Further ones are told off until that is done: a teardown that is itself interrupted would leave things behind.
@@ -7,30 +7,55 @@ Further ones are told off until that is done: a teardown that is itself interrup
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+OUTPUTS = (1, 2)
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Handle both signals so for as long as the context lasts. Main thread only."""
+    """Handle the signals so for as long as the context lasts; one that is ignored (``nohup``) stays so. Main thread only."""
     stopping = False
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         nonlocal stopping
+        if number == signal.SIGHUP:
+            silence_lost_outputs()
         if stopping:
-            sys.stderr.write("already stopping: taking down what was started\n")
+            with contextlib.suppress(OSError):
+                sys.stderr.write("already stopping: taking down what was started\n")
             return
         stopping = True
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN or number != signal.SIGHUP]
+    before = {number: signal.signal(number, on_signal) for number in handled}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def silence_lost_outputs() -> None:
+    """What is still said on a terminal that hangs up goes nowhere, where it would be an error in the middle of a teardown."""
+    for descriptor in OUTPUTS:
+        if is_terminal(descriptor):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, descriptor)
+            os.close(nowhere)
+
+
+def is_terminal(descriptor: int) -> bool:
+    """Whether it leads to a terminal, which may have hung up."""
+    try:
+        os.tcgetpgrp(descriptor)
+    except OSError as error:
+        return error.errno == errno.EIO
+    return True

@@ -8,11 +8,9 @@ import select
 import shlex
 import signal
 import sys
-import tempfile
 import termios
 import tty
 from collections.abc import Iterator
-from pathlib import Path
 
 import paramiko
 
@@ -26,6 +24,7 @@ from lab.scenario.machine import boot_spec, real_platform
 from lab.scenario.requirements import decided
 from lab.scenario.runner import SETUP_S, boot_plan, ship
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+from lab.temporary import temporary_folder
 
 CONNECT_S = 60.0
 LOOK_S = 0.5
@@ -41,7 +40,7 @@ def guest_shell(variant: Variant, command: str) -> int:
     """
     platform = real_platform()
     with contextlib.ExitStack() as stack:
-        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="virtgpu-lab-shell-")))
+        logs = stack.enter_context(temporary_folder("shell"))
         with progress_display() as progress:
             ingredients = platform.prepare(variant.scenario, progress, Deadline.after(SETUP_S))
             decision = decided(variant.scenario, platform.abilities(ingredients.root, ingredients.image.name))

@@ -6,12 +6,7 @@ They reach the guest through QEMU's firmware configuration (``-fw_cfg``), so the
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +15,7 @@ import paramiko
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-PREFIX = "virtgpu-lab-keys-"
-ABANDONED_S = 60.0
+from lab.temporary import temporary_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +44,14 @@ class BootKeys:
 
 @contextlib.contextmanager
 def boot_keys() -> Iterator[BootKeys]:
-    """Two fresh ed25519 key pairs in a folder that only we can read and that goes with the context.
-
-    What a killed lab could not remove goes at the next boot: its folder is no longer locked.
-    """
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        _remove_abandoned(left)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, _locked(Path(name)):
-        folder = Path(name)
+    """Two fresh ed25519 key pairs in a folder that only we can read and that goes with the context."""
+    with temporary_folder("keys") as folder:
         host, client = _private_key(), _private_key()
         keys = BootKeys(folder, _loaded(host), _loaded(client))
         _write(keys.host_key_file, host)
         _write(keys.client_key_file, client)
         _write(keys.authorized_key_file, f"{keys.client_key.get_name()} {keys.client_key.get_base64()} lab\n")
         yield keys
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove a folder of ours that nobody holds and that is not just being made."""
-    with contextlib.suppress(OSError):
-        if time.time() - folder.stat().st_mtime > ABANDONED_S:
-            with _locked(folder):
-                shutil.rmtree(folder)
 
 
 def _private_key() -> str:

@@ -6,24 +6,22 @@ user's home: it is made in a folder below /var/tmp, which is gone afterwards. Th
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from lab import paths
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError
 from lab.host.apt import debian_mirror, proxy_options
 from lab.host.progress import Progress
 from lab.host.recipe import Recipe
-from lab.host.store import content_key, remove_tree
+from lab.host.store import remove_tree
 from lab.process import Child, spawn
+from lab.temporary import temporary_folder
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 WORK = Path("/var/tmp")
+WORK_PURPOSE = "tree"
 CLEANUP_S = 30.0
 WATCH_S = 0.5
 MILESTONE = "I: "
@@ -40,13 +38,12 @@ APT_OPTIONS = (
 
 
 def bootstrapped(
-    recipe: Recipe, key: str, tar: Path, *, log: Path, progress: Progress, deadline: Deadline, hooks: tuple[str, ...] = ()
+    recipe: Recipe, tar: Path, *, log: Path, progress: Progress, deadline: Deadline, hooks: tuple[str, ...] = ()
 ) -> None:
     """Write the recipe's tree to ``tar``.
 
     Args:
         recipe: suites, pins and packages.
-        key: the cache entry's key; nobody else builds it now, so what a killed build of it left in /var/tmp goes.
         tar: file to write.
         log: everything mmdebstrap and apt say.
         progress: told mmdebstrap's own milestones.
@@ -57,7 +54,8 @@ def bootstrapped(
         BuildError: with the end of the log.
         ConfigError: no mirror is known.
     """
-    with _work_folder(key) as work:
+    with temporary_folder(WORK_PURPOSE, place=WORK, remove=remove_tree) as work:
+        work.chmod(0o755)
         preferences = work / PREFERENCES
         preferences.write_text(apt_preferences(recipe), encoding="utf-8")
         argv = mmdebstrap_argv(recipe, debian_mirror(), preferences, tar, hooks=hooks, options=(*APT_OPTIONS, *proxy_options()))
@@ -110,20 +108,6 @@ def apt_preferences(recipe: Recipe) -> str:
         f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n"
         for pin in recipe.debian.pin
     )
-
-
-@contextlib.contextmanager
-def _work_folder(key: str) -> Iterator[Path]:
-    """A folder that subordinate ids can enter, gone at the end."""
-    prefix = f"virtgpu-lab-{content_key(os.fspath(paths.cache()), key)}-"
-    for left in WORK.glob(f"{prefix}*"):
-        remove_tree(left)
-    work = Path(tempfile.mkdtemp(prefix=prefix, dir=WORK))
-    work.chmod(0o755)
-    try:
-        yield work
-    finally:
-        remove_tree(work)
 
 
 def _watched(child: Child, progress: Progress, deadline: Deadline) -> None:

@@ -127,7 +127,7 @@ def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) 
     def build(folder: Path) -> None:
         require(user_rights())
         with progress.step("building the host root"):
-            _build(file, key, folder, progress, deadline.narrowed(BUILD_S))
+            _build(file, folder, progress, deadline.narrowed(BUILD_S))
 
     entry = stored(paths.cache() / KIND, key, build, progress, deadline, again=refresh)
     root = _loaded(entry, file)
@@ -146,9 +146,9 @@ def _key(file: RecipeFile) -> str:
     return content_key(LAYOUT, file.recipe.model_dump(mode="json"))
 
 
-def _build(file: RecipeFile, key: str, folder: Path, progress: Progress, deadline: Deadline) -> None:
+def _build(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadline) -> None:
     tar, log, tree = folder / "root.tar", folder / "build.log", folder / TREE
-    bootstrapped(file.recipe, key, tar, log=log, progress=progress, deadline=deadline)
+    bootstrapped(file.recipe, tar, log=log, progress=progress, deadline=deadline)
     tree.mkdir()
     with progress.step("unpacking it"):
         unpacked(tar, tree, log, deadline)

@@ -84,6 +84,7 @@ def stored(
         if entry.is_dir() and not again:
             return entry
         _remove_left(folder, key)
+        _remove_abandoned(folder)
         building = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
         building.chmod(0o755)
         try:
@@ -99,6 +100,14 @@ def stored(
 def _remove_left(folder: Path, key: str) -> None:
     for left in folder.glob(f"{key}.building-*"):
         remove_tree(left)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed builders of other keys left: nobody may build those again, once their recipe has changed."""
+    for left in folder.glob("*.building-*"):
+        with open(folder / f"{left.name.partition('.')[0]}.lock", "a", encoding="ascii") as lock:
+            if _try_lock(lock.fileno()):
+                remove_tree(left)
 
 
 def remove_tree(path: Path) -> None:

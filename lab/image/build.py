@@ -138,10 +138,10 @@ def _fetch_kernel_hook(kernel: Kernel) -> str:
 
 
 def _build_tree(file: RecipeFile, folder: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> None:
-    recipe, key = file.recipe, _tree_key(file)
+    recipe = file.recipe
     tar, log, kernel_files = folder / "root.tar", folder / "build.log", folder / "files"
     hooks = (_fetch_kernel_hook(_kernel(recipe)), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
-    bootstrapped(recipe, key, tar, log=log, progress=progress, deadline=deadline, hooks=hooks)
+    bootstrapped(recipe, tar, log=log, progress=progress, deadline=deadline, hooks=hooks)
     with progress.step("making its root image"):
         argv = root.enter(
             ("mkfs.erofs", "--quiet", "--tar=f", folder / "root.erofs", tar), binds=(Bind(folder, writable=True),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from lab.ops.engine import BATCH_CASES
 from lab.ops.native import ROW_START, Files
 from lab.ops.parcel import agent_parcel
 from lab.ops.upstream import guest_command
+from lab.temporary import nameless_file
 
 BACKEND_PATH = "GGML_BACKEND_PATH"
 """Variable that names a backend library to ggml: the one with the device, where it is set."""
@@ -115,7 +115,6 @@ class GuestAgent:
         return stream
 
     def _put(self, content: bytes, name: str, deadline: Deadline) -> None:
-        with tempfile.NamedTemporaryFile(prefix="lab-agent-") as file:
-            file.write(content)
-            file.flush()
-            self.shell.put(Path(file.name), f"{self.folder}/{name}", deadline)
+        with nameless_file() as file:
+            file.write_bytes(content)
+            self.shell.put(file, f"{self.folder}/{name}", deadline)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from lab.deadline import Deadline
@@ -15,6 +13,7 @@ from lab.ops.agent_rows import AgentRow
 from lab.ops.native import PYTHON, PYTHON_WORDS, Enter, Files, Judged, NativeRun, rows_of
 from lab.ops.verdict import Evidence, to_fetch
 from lab.process import finish
+from lab.temporary import temporary_folder
 
 MAX_FETCHED = 64
 """Results that are fetched whole at most: of a library that computes everything wrong, so many tell enough."""
@@ -83,8 +82,8 @@ class NativeHost:
         missing = [case for case in cases if known is None or case not in known.rows]
         if known is not None and not missing:
             return known
-        with tempfile.TemporaryDirectory(prefix="lab-reference-") as folder:
-            run = NativeRun(self.enter, Path(folder), self.seed, self.environment)
+        with temporary_folder("reference") as folder:
+            run = NativeRun(self.enter, folder, self.seed, self.environment)
             own = run.compute(self.own.path, missing, "own", deadline, threads=self.own.threads, symbol=self.own.symbol)
             other = run.compute(self.other, missing, "other", deadline, threads=OTHER_THREADS)
             judged = run.judge(own.files, deadline, other.files)
@@ -100,8 +99,8 @@ class NativeHost:
 
     def parcel(self, deadline: Deadline) -> bytes:
         """The guest's program, packed by the host root's Python. Raises ``LabError`` when it is not."""
-        with tempfile.TemporaryDirectory(prefix="lab-parcel-") as folder:
-            file = Path(folder) / "ops.pyz"
+        with temporary_folder("parcel") as folder:
+            file = folder / "ops.pyz"
             argv = self.enter((PYTHON, "-m", "lab.ops.parcel", str(file)), file.parent, PYTHON_WORDS)
             done = finish(argv, deadline=deadline)
             if done.exit_status:

@@ -11,7 +11,6 @@ import functools
 import json
 import os
 import socket
-import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from lab.image import GuestImage
 from lab.process import finish, spawn
 from lab.qemu.command import QEMU, Accel, Display, display_environment
 from lab.qemu.qmp import qmp_session
+from lab.temporary import temporary_folder
 
 KVM_DEVICE = Path("/dev/kvm")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -116,7 +116,7 @@ def _gl_problem(root: HostRoot, display: Display, node: Path | None) -> str | No
         ours, theirs = socket.socketpair()
         stack.callback(ours.close)
         stack.callback(theirs.close)
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="virtgpu-lab-gl-")))
+        folder = stack.enter_context(temporary_folder("gl"))
         argv = (
             QEMU, "-nodefaults", "-no-user-config", "-S", "-machine", "q35", "-accel", "tcg", "-m", "128M",
             "-display", screens[display], "-device", "virtio-gpu-gl-pci,blob=true,hostmem=256M,venus=true",

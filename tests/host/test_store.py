@@ -109,6 +109,14 @@ def test_killed_builder_leaves_no_entry_and_the_next_one_cleans_up(tmp_path: Pat
     assert [path.name for path in entry.iterdir()] == ["whole"]
 
 
+def test_what_a_killed_builder_left_goes_also_when_nobody_builds_it_again(tmp_path: Path) -> None:
+    for name in ("old.building-1", "busy.building-2"):
+        (tmp_path / name).mkdir()
+    with turn(tmp_path / "busy.lock", QUIET, soon()):
+        stored(tmp_path, "k", lambda folder: (folder / "whole").touch(), QUIET, soon())
+    assert entries(tmp_path) == ["busy.building-2", "k"]
+
+
 def test_keys_follow_content(tmp_path: Path) -> None:
     assert content_key(1, "a") != content_key(1, "b")
     assert content_key({"x": 1, "y": 2}) == content_key({"y": 2, "x": 1})

@@ -1,4 +1,5 @@
-"""A lab that is interrupted or killed while a guest boots or runs leaves no process, and an interrupted one no file either."""
+"""A lab that is interrupted or killed while a guest boots or runs leaves no process, an interrupted one no file either; those of
+a killed one go with the next lab's."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from lab.host.root import host_root
 from lab.image import guest_image
 from lab.paths import PROJECT
 from lab.qemu.processes import Process, descendants
+from lab.temporary import temporary_folder
 
 pytestmark = pytest.mark.scenario
 
@@ -60,6 +62,13 @@ def qemu_of(lab: subprocess.Popen[str]) -> tuple[Process, ...]:
     return tuple(process for process in descendants(lab.pid) if process.name.startswith("qemu-system"))
 
 
+def keys_of(qemu: Process) -> Path:
+    """The folder of the boot's keys, by QEMU's command line."""
+    words = Path(f"/proc/{qemu.pid}/cmdline").read_text(encoding="utf-8").split("\0")
+    (file,) = (word.partition("file=")[2] for word in words if word.startswith("name=opt/virtgpu-lab/host-key,"))
+    return Path(file).parent
+
+
 def read_until(lab: subprocess.Popen[str], word: str) -> None:
     assert lab.stdout is not None
     assert lab.stdout.readline().strip() == "booting"
@@ -72,7 +81,8 @@ def read_until(lab: subprocess.Popen[str], word: str) -> None:
 def test_nothing_survives(tmp_path: Path, stage: str, number: signal.Signals) -> None:
     with lab_process(tmp_path) as lab:
         read_until(lab, stage)
-        poll("QEMU", lambda: qemu_of(lab), Deadline.after(30))
+        keys = keys_of(poll("QEMU", lambda: qemu_of(lab), Deadline.after(30))[0])
+        assert keys.is_dir()
         family = descendants(lab.pid)
         lab.send_signal(number)
         output, errors = lab.communicate(timeout=30)
@@ -81,4 +91,7 @@ def test_nothing_survives(tmp_path: Path, stage: str, number: signal.Signals) ->
     if number is signal.SIGINT:
         assert "KeyboardInterrupt" in errors
         assert "and then:" not in errors
-        assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+        assert not keys.exists()
+    with temporary_folder("next"):
+        assert not keys.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]

@@ -7,7 +7,6 @@ computes nothing any more a crash on the host when its worker is gone.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.stage import Stage
+from lab.temporary import temporary_folder
 
 LOG = "catalog.log"
 KILL_S = 10.0
@@ -158,10 +158,8 @@ class Starts:
                 return agent.fetched(cases, folder, self.deadline)
 
         try:
-            with tempfile.TemporaryDirectory(prefix="lab-fetched-") as folder:
-                return fetched_where_bits_differ(
-                    host, self.reference, run.rows, lambda cases: fetch(cases, Path(folder)), self.deadline
-                )
+            with temporary_folder("fetched") as folder:
+                return fetched_where_bits_differ(host, self.reference, run.rows, lambda cases: fetch(cases, folder), self.deadline)
         except (GuestLost, WaitTimeout):
             raise
         except LabError as error:
