@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import shlex
 import sys
@@ -38,6 +39,22 @@ EXPECTED_KEYS = ("expected", "flaky", "skipped")
 """Counters of cases that ended as the scenario's expectations say; told where there are any."""
 MAX_FINDINGS = 12
 PIPE_COLUMNS = 132
+ROOM = "make room; what was measured until then is in the bundle, which lab report shows"
+SURROUNDINGS = {
+    errno.ENOSPC: ROOM,
+    errno.EDQUOT: ROOM,
+    errno.EFBIG: ROOM,
+    errno.EROFS: "name a folder that can be written to",
+    errno.EACCES: "name a file or folder that this user may use",
+    errno.EPERM: "name a file or folder that this user may use",
+    errno.ENOENT: "name a file or folder that can be there",
+    errno.ENOTDIR: "name a folder in the place of a file",
+    errno.EEXIST: "name a folder in the place of a file",
+    errno.EISDIR: "name a file in the place of a folder",
+    errno.ENAMETOOLONG: "name a shorter path",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
+"""Errors of the system that the user's surroundings cause, and what to do about them. Others are mistakes of the lab's own."""
 EMPTY: dict[str, Any] = {"run": None, "dir": None, "scenarios": []}
 """The line of a ``lab run`` that ran nothing."""
 
@@ -58,6 +75,12 @@ def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator
         tell_error(error)
         status = error.exit_status
         message = str(error)
+    except OSError as error:
+        if error.errno not in SURROUNDINGS:
+            raise
+        refused = LabError(f"{error.filename or 'writing'}: {error.strerror}", hint=SURROUNDINGS[error.errno])
+        tell_error(refused)
+        status, message = refused.exit_status, str(refused)
     except KeyboardInterrupt:
         Console(stderr=True).print(Text("interrupted", style="yellow"))
         status, message = INTERRUPTED_EXIT, "interrupted"

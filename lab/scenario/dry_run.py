@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from lab.bundle.schema import LOGS
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.progress import SilentProgress
@@ -16,7 +17,7 @@ from lab.scenario.expand import Variant
 from lab.scenario.machine import boot_spec, real_platform
 from lab.scenario.plan import PlannedScenario
 from lab.scenario.requirements import decided
-from lab.scenario.runner import boot_plan
+from lab.scenario.runner import boot_plan, run_name
 from lab.scenario.section import Section
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 
@@ -63,15 +64,17 @@ def dry_run(plan: Sequence[PlannedScenario], out: Path) -> tuple[ShownBoot, ...]
     Raises:
         ConfigError: root, image or payloads are not built yet, so the command lines are not known.
     """
-    return tuple(_shown_boot(group, out) for entry in plan for group in entry.boots)
+    bundle = out.resolve() / f"{RUN_STAND_IN}-{run_name(plan)}"
+    places = {entry.scenario.name: (LOGS, entry.scenario.name) if len(plan) > 1 else (LOGS,) for entry in plan}
+    boots = [group for entry in plan for group in entry.boots]
+    return tuple(_shown_boot(group, bundle.joinpath(*places[group[0].scenario.name], group[0].id)) for group in boots)
 
 
-def _shown_boot(group: Sequence[Variant], out: Path) -> ShownBoot:
+def _shown_boot(group: Sequence[Variant], logs: Path) -> ShownBoot:
     scenario = group[0].scenario
     platform = real_platform()
     ingredients = platform.prepare(scenario, NothingBuilt(scenario.name), Deadline.after(DRY_S))
     decision = decided(scenario, platform.abilities(ingredients.root, ingredients.image.name))
-    logs = out.resolve() / f"{RUN_STAND_IN}-{scenario.name}" / "logs" / group[0].id
     boot = boot_plan(group, ingredients, decision, logs)
     launch = launch_plan(boot_spec(boot), logs)
     return ShownBoot(launch.argv, launch.environment, tuple(_shown_variant(variant) for variant in group), decision.unmet)

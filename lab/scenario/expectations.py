@@ -218,8 +218,10 @@ def load_expectations(path: Path) -> Expectations:
     try:
         text = path.read_text(encoding="utf-8")
         tables = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error}")]) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(path, [ConfigProblem("", f"is no TOML: {error}")]) from error
+    except OSError as error:
+        raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
     try:
         return Expectations(path, ExpectationsFile.model_validate(tables, context={"folder": path.resolve().parent}))
     except ValidationError as error:

@@ -100,6 +100,8 @@ class LieCheck(CheckTable):
     """The check that has to catch it."""
     caught: Annotated[tuple[Caught, ...], Field(strict=False)] = ()
     """Everything that it must report; nothing for the honest liar."""
+    guest_signal: Literal["SEGV", "ABRT", "BUS", "ILL"] | None = None
+    """Sent to the program in the guest whenever the liar has it wait (``hang``), so that it dies in the middle of that call."""
 
     @property
     def deadline_s(self) -> float:

@@ -69,8 +69,7 @@ def run(
     An interruption (Ctrl-C, SIGTERM) ends the run in order: what was started is torn down, the bundle is closed with the
     results so far, and the outcome's status says ``interrupted``.
     """
-    name = plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
-    with new_bundle(out.resolve(), name) as bundle:
+    with new_bundle(out.resolve(), run_name(plan)) as bundle:
         book = RunBook(bundle, plan, choice, earlier.history if earlier else ())
         interrupted = False
         try:
@@ -82,6 +81,11 @@ def run(
         finally:
             record = book.close(interrupted=interrupted)
         return RunOutcome(bundle.folder, record)
+
+
+def run_name(plan: Sequence[PlannedScenario]) -> str:
+    """What a run of these scenarios is called."""
+    return plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
 
 
 @dataclass(slots=True)

@@ -33,6 +33,14 @@ SERVER = "virgl_render_server"
 SERVER_PLACES = (".", "../libexec", "../../libexec", "../server", "server")
 """Where a virglrenderer's render server is, seen from its library: installed ones and build trees."""
 
+KEYS = {
+    "guest library": "implementation.guest",
+    "host library": "implementation.host",
+    "component": "implementation.component (or host.virglrenderer)",
+    "ggml library": "host.ggml_library",
+}
+"""The keys by which a scenario chooses a payload of that role."""
+
 
 @dataclass(frozen=True, slots=True)
 class Payload:
@@ -50,7 +58,9 @@ class Payload:
         try:
             return cls(role, path, inside or str(path), sha256(path), build_id(path))
         except (OSError, NotElf) as error:
-            raise BuildError(f"the {role} {path} cannot be used: {error}") from error
+            key = KEYS.get(role)
+            hint = f"{key} in the scenario names it" if key else None
+            raise BuildError(f"the {role} {path} cannot be used: {error}", hint=hint) from error
 
     @property
     def record(self) -> PayloadRecord:

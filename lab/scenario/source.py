@@ -171,8 +171,10 @@ def _layer(path: Path) -> Layer:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(path, [ConfigProblem("", "there is no such scenario file", scenario_files_near(path))]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error}")]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, [ConfigProblem("", "is no text in UTF-8", "a scenario is a TOML file")]) from error
+    except OSError as error:
+        raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
     try:
         return Layer(path, tomllib.loads(text), KeyLines(text))
     except tomllib.TOMLDecodeError as error:

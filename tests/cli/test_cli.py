@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -8,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
 from lab.bundle import read_bundle
-from lab.cli.answer import run_answer
+from lab.cli.answer import answering, run_answer
 from lab.cli.interruption import interruptible
 from lab.deadline import Deadline, poll
 from lab.process import finish, spawn
@@ -57,10 +59,46 @@ def test_wrong_scenario_tells_all_problems(tmp_path: Path) -> None:
     assert "line 3: foo: unknown key" in output
 
 
+def test_file_that_is_no_text_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
+    status, output = lab("run", str(tmp_path / "binary.toml"))
+    assert status == 2
+    assert "binary.toml: is no text in UTF-8 (a scenario is a TOML file)" in output
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(errno.ENOSPC, "hint: make room"), (errno.EACCES, "hint: name a file or folder that this user may use")],
+    ids=["full disk", "no rights"],
+)
+def test_system_that_refuses_is_told_without_a_traceback(number: int, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended, answering(as_json=True, empty={"run": None}):
+        raise OSError(number, os.strerror(number), "/somewhere/results.jsonl")
+    assert ended.value.exit_code == 2
+    output, errors = capsys.readouterr()
+    assert f"error: /somewhere/results.jsonl: {os.strerror(number)}" in errors
+    assert told in errors
+    assert json.loads(output)["exit"] == 2
+
+
+def test_mistake_of_the_labs_own_keeps_its_traceback() -> None:
+    with pytest.raises(OSError, match="Bad file descriptor"), answering(as_json=False):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
 def test_unknown_option_is_a_usage_error() -> None:
     status, output = lab("run", "--nonsense", "x.toml")
     assert status == 2
     assert "nonsense" in output
+
+
+def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "small.toml").write_text('name = "small"\n[[checks]]\nkind = "state"\n')
+    status, output = lab("run", str(tmp_path / "small.toml"), "--out", str(tmp_path / "file"))
+    assert status == 2
+    assert f"error: {tmp_path / 'file'}: File exists" in output
+    assert "Traceback" not in output
 
 
 def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:

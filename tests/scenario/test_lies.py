@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from lab.bundle import read_bundle
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.schema import RunRecord, Status, Supported
 from lab.bundle.writer import CheckWriter, new_bundle
+from lab.deadline import Deadline, poll
 from lab.errors import ConfigError
 from lab.ops.agent_rows import AgentRow, AgentStream
 from lab.ops.engine import COMPUTED
@@ -20,9 +22,11 @@ from lab.scenario import shipment as shipments
 from lab.scenario.checks import catalog_cost
 from lab.scenario.checks.catalog import CatalogRun, wished_reference
 from lab.scenario.checks.catalog_cost import cost_findings
-from lab.scenario.checks.lie import Seen, Witness, judged, tell
+from lab.scenario.checks.lie import Seen, Witness, dying_programs, judged, tell
+from lab.scenario.checks.ops import Eyes
 from lab.scenario.environment import host_environment
 from lab.scenario.file import load
+from lab.scenario.guest_programs import Observation
 from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
 from lab.scenario.listener import SilentListener
 from lab.scenario.model_catalog import CatalogCheck, Cost
@@ -134,6 +138,37 @@ def test_lie_that_is_believed_is_the_labs_error(tmp_path: Path) -> None:
     bundle = written(tmp_path, seen(add=Outcome.PASS))
     assert [(row.case, row.outcome) for row in bundle.cases] == [(f"LIE({FLIP})", "lab error")]
     assert {(row.finding, row.blame) for row in bundle.findings} == {("lie believed", "lab")}
+
+
+def test_guests_program_gets_its_signal_each_time_that_the_liar_hangs_and_never_without(tmp_path: Path) -> None:
+    log, sent, observed = tmp_path / "component.log", list[str](), cast("Observation", object())
+    log.write_text("ggml-liar: lies about SUB 'node_0': hang:op=SUB\n")  # of an earlier check
+    guest: Any = SimpleNamespace(ssh=SimpleNamespace(execute=lambda command, _deadline: sent.append(command)))
+    for number in ("SEGV", None):
+        check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal=number)
+        sent.clear()
+        with dying_programs(check, guest, log, Eyes(lambda _pid: observed, lambda: None)) as eyes:
+            assert eyes.observe(1) is observed
+            for round_ in (1, 2):
+                with log.open("a") as file:
+                    file.write("ggml-liar: lies about ADD 'node_0': slow:op=ADD,ms=1\n")
+                    file.write("ggml-liar: lies about SUB 'node_0': hang:op=SUB\n")
+                if number is not None:
+                    poll("the signal", lambda count=round_: len(sent) == count, Deadline.after(10))
+        assert len(sent) == (2 if number else 0)
+        assert all(command.startswith("kill -SEGV $(grep -l libggml-virtgpu.so /proc/") for command in sent)
+
+
+def test_guests_program_does_not_die_before_it_was_looked_at(tmp_path: Path) -> None:
+    log, sent = tmp_path / "component.log", list[str]()
+    guest: Any = SimpleNamespace(ssh=SimpleNamespace(execute=lambda command, _deadline: sent.append(command)))
+    check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal="SEGV")
+    with dying_programs(check, guest, log, Eyes(lambda _pid: cast("Observation", None), lambda: None)) as eyes:
+        log.write_text("ggml-liar: lies about SUB 'node_0': hang:op=SUB\n")
+        time.sleep(1)  # several looks
+        assert sent == []
+        eyes.observe(1)
+        poll("the signal", lambda: sent, Deadline.after(10))
 
 
 def test_file_is_honest_but_for_the_time_of_a_lie(tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ catalog's truth table go nowhere.
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +17,26 @@ from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.schema import Supported
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
-from lab.errors import LabError
+from lab.errors import GuestError, LabError
 from lab.ops.upstream import op_of
 from lab.scenario.checks import catalog, catalog_agent, ops
 from lab.scenario.environment import COMPONENT_LOG, HONEST
+from lab.scenario.guest_programs import Observation
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import Caught, LieCheck, OpsCheck
+from lab.scenario.platform import Guest
+from lab.scenario.shipment import GUEST_LIBRARY
 from lab.scenario.stage import Stage
 
 SEPARATORS = r"[;\n]"
 TOLD = "ggml-liar: lies about "
 """How the liar begins the line in which it says that it lies."""
 UNSEEN = "not looked at"
+HANGS = ": hang"
+LOOK_S = 0.2
+KILL_S = 10.0
+REMOTE_PROGRAMS = f"$(grep -l {Path(GUEST_LIBRARY).name} /proc/[0-9]*/maps 2>/dev/null | cut -d/ -f3)"
+"""Processes of the guest that have the guest library mapped."""
 
 
 class Witness(CheckWriter):
@@ -83,13 +93,52 @@ def check_lie(stage: Stage, check: LieCheck, writer: CheckWriter, witness: Witne
     log = Path(stage.host_variables[COMPONENT_LOG])
     before = len(lines_of(log))
     limit = deadline.narrowed(check.deadline_s)
-    with stage.lies.told(check.lies):
+    with stage.lies.told(check.lies), dying_programs(check, stage.guest, log, eyes) as watching:
         if isinstance(check.judge, CatalogCheck):
-            findings = by_catalog(stage, check.judge, witness, eyes, limit)
+            findings = by_catalog(stage, check.judge, witness, watching, limit)
         else:
-            findings = by_upstream(stage, check.judge, witness, eyes, limit)
+            findings = by_upstream(stage, check.judge, witness, watching, limit)
     results = {result.case: result for result in witness.results}
     tell(check, tuple(judged(check, Seen(results, findings, lines_of(log)[before:]))), writer)
+
+
+@contextlib.contextmanager
+def dying_programs(check: LieCheck, guest: Guest, log: Path, eyes: ops.Eyes) -> Iterator[ops.Eyes]:
+    """Send the check's signal to the guest's program each time that the liar says it hangs, for as long as the context lasts.
+
+    The eyes that come of it tell when a program was looked at: none dies before it is known what it computes with.
+    """
+    if check.guest_signal is None:
+        yield eyes
+        return
+    over, looked_at, hung = threading.Event(), threading.Event(), hangs(log)
+
+    def observe(pid: int) -> Observation:
+        try:
+            return eyes.observe(pid)
+        finally:
+            looked_at.set()
+
+    def watch() -> None:
+        nonlocal hung
+        while not over.wait(LOOK_S):
+            before, hung = hung, hangs(log) if looked_at.is_set() else hung
+            if hung > before:
+                with contextlib.suppress(GuestError):
+                    guest.ssh.execute(f"kill -{check.guest_signal} {REMOTE_PROGRAMS}", Deadline.after(KILL_S))
+
+    watcher = threading.Thread(target=watch, name="dying programs")
+    watcher.start()
+    try:
+        yield ops.Eyes(observe, eyes.on_row)
+    finally:
+        over.set()
+        watcher.join()
+
+
+def hangs(log: Path) -> int:
+    """How often the liar has said so far that it hangs."""
+    return sum(TOLD in line and HANGS in line for line in lines_of(log))
 
 
 def by_catalog(stage: Stage, check: CatalogCheck, witness: Witness, eyes: ops.Eyes, deadline: Deadline) -> list[Finding]:
