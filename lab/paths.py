@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lab.errors import ConfigError, ConfigProblem
+
 PROJECT = Path(__file__).resolve().parent.parent
 IMAGES = PROJECT / "images"
 SCENARIOS = PROJECT / "scenarios"
@@ -22,7 +24,14 @@ def cache() -> Path:
     """The cache folder, made if it is not there.
 
     A folder handed to another user's process (the guest root's unpacking) must be reachable, so the mode is 0755.
+
+    Raises:
+        ConfigError: it cannot be made.
     """
     root = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "virtgpu-lab")
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = ConfigProblem("", f"{root} cannot be made: {error.strerror}", "name a folder that can be written to")
+        raise ConfigError(CACHE_VARIABLE, [problem]) from error
     return root

@@ -54,13 +54,21 @@ def run_id(name: str, moment: datetime) -> str:
 
 @contextlib.contextmanager
 def new_bundle(parent: Path, name: str) -> Iterator[BundleWriter]:
-    """A folder of its own below ``parent`` for as long as the context lasts, with its row files open."""
+    """A folder of its own below ``parent`` for as long as the context lasts, with its row files open.
+
+    Raises:
+        OSError: among others, of a full disk, which does not know what was written: the folder's name is added.
+    """
     parent.mkdir(parents=True, exist_ok=True)
     run, folder = _new_folder(parent, name)
     (folder / LOGS).mkdir()
     (folder / SCENARIOS).mkdir()
     with open(folder / RESULTS, "a", encoding="utf-8") as results, open(folder / CALLS, "a", encoding="utf-8") as calls:
-        yield BundleWriter(run, folder, results, calls)
+        try:
+            yield BundleWriter(run, folder, results, calls)
+        except OSError as error:
+            error.filename = error.filename or os.fspath(folder)
+            raise
 
 
 def _new_folder(parent: Path, name: str) -> tuple[str, Path]:
@@ -249,8 +257,12 @@ class CheckWriter:
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old or the new content, never a part."""
     temporary = path.with_name(f".{path.name}.new")
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

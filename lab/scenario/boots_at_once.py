@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -45,11 +45,15 @@ class RunningGuests:
                     guest.kill(guest.qemu_pid)
 
 
-def at_once(groups: Sequence[T], jobs: int, work: Callable[[T], None], guests: RunningGuests) -> None:
-    """Work on all groups, ``jobs`` at a time. Raises what one of them raises, when all have ended."""
+def at_once(groups: Iterable[T], jobs: int, work: Callable[[T], None], guests: RunningGuests) -> None:
+    """Work on all groups, ``jobs`` at a time. Raises what one of them raises, when all have ended.
+
+    The groups come one after the other in this thread, while work on those before them is under way.
+    """
+    running: list[Future[None]] = []
     with ThreadPoolExecutor(jobs, thread_name_prefix="boot") as pool:
-        running = [pool.submit(work, group) for group in groups]
         try:
+            running.extend(pool.submit(work, group) for group in groups)
             for one in running:
                 one.result()
         except BaseException:

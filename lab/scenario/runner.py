@@ -6,7 +6,6 @@ A boot that ends before all of its variants were served (a crash) is followed by
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -83,6 +82,15 @@ def run(
         return RunOutcome(bundle.folder, record)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyBoot:
+    """Variants that one boot can serve, and what it is made of."""
+
+    variants: tuple[Variant, ...]
+    ingredients: Ingredients
+    decision: Decision
+
+
 def run_name(plan: Sequence[PlannedScenario]) -> str:
     """What a run of these scenarios is called."""
     return plan[0].scenario.name if len(plan) == 1 else f"{len(plan)}-scenarios"
@@ -101,39 +109,43 @@ class Runner:
     earlier: EarlierRun | None = None
     jobs: int = 1
     guests: RunningGuests = field(default_factory=RunningGuests)
-    setting_up: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
         """Run all scenarios, one boot after the other or as many at once as there are jobs."""
-        groups = [group for entry in plan for group in entry.boots]
+        ready = (made for entry in plan for group in entry.boots if (made := self.set_up(group)) is not None)
         if self.jobs > 1:
-            at_once(groups, self.jobs, self.group, self.guests)
+            at_once(ready, self.jobs, self.group, self.guests)
             return
-        for group in groups:
-            self.group(group)
+        for made in ready:
+            self.group(made)
 
-    def group(self, variants: Sequence[Variant]) -> None:
-        """Run the variants that one boot can serve."""
+    def set_up(self, variants: Sequence[Variant]) -> ReadyBoot | None:
+        """What one boot for these variants is made of; None, and it is in the book, where that cannot be.
+
+        Always in the main thread, which alone is told of an interruption: a set-up may build for minutes.
+        """
         scenario = variants[0].scenario
         try:
-            with self.setting_up, self.listener.step(f"setting up {scenario.name}"):
-                if self.guests.stopping:
-                    return
+            with self.listener.step(f"setting up {scenario.name}"):
                 ingredients = self.platform.prepare(scenario, self.listener, Deadline.after(SETUP_S))
                 self.know_built(ingredients)
                 decision = decided(scenario, self.abilities(ingredients))
         except HostError as error:
             self.skip(variants, str(error))
-            return
+            return None
         except LabError as error:
             self.give_up(variants, error)
-            return
+            return None
         if decision.unmet:
             self.skip(variants, decision.unmet)
-            return
-        left = self.resumed(variants, ingredients)
+            return None
+        return ReadyBoot(self.resumed(variants, ingredients), ingredients, decision)
+
+    def group(self, ready: ReadyBoot) -> None:
+        """Run the variants that one boot can serve."""
+        left = ready.variants
         while left and not self.guests.stopping:
-            left = self.boot(left, ingredients, decision)
+            left = self.boot(left, ready.ingredients, ready.decision)
 
     def resumed(self, variants: Sequence[Variant], ingredients: Ingredients) -> tuple[Variant, ...]:
         """The variants that can be run: all, unless an earlier run is to be gone on with that was made of something else."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
@@ -157,3 +158,22 @@ def test_outcomes_have_a_column_and_a_blame() -> None:
 
 def test_run_record_needs_no_more_than_its_name() -> None:
     assert RunRecord(run="r", name="n", status=Status.RUNNING, started="").variants == ()
+
+
+def test_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_whole(tmp_path / "file", "old")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "file", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_error_of_a_full_disk_names_the_bundle(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as caught, new_bundle(tmp_path, "full"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert Path(caught.value.filename).parent == tmp_path

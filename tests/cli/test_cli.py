@@ -101,6 +101,15 @@ def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in output
 
 
+def test_cache_that_cannot_be_is_named_with_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / "file"))
+    status, output = lab("doctor")
+    assert status == 2
+    expected = f"VIRTGPU_LAB_CACHE: {tmp_path / 'file'} cannot be made: File exists (name a folder that can be written to)"
+    assert expected in output
+
+
 def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     status, output = lab("report", str(folder), "--json")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +83,34 @@ def test_interruption_ends_every_guest_and_the_bundle_says_so(tmp_path: Path, mo
     assert {one.status for one in bundle.run.variants} == {Status.INTERRUPTED}
     assert script.torn_down == 2
     assert len(bundle.cases) >= 2, "what had a result keeps it"
+
+
+def test_set_up_is_interrupted_at_once_while_another_boot_is_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, under_way = Script(), threading.Event()
+
+    def wait_for_the_end() -> None:
+        under_way.set()
+        poll("the end of the guest", lambda: not script.alive, Deadline.after(WAIT_S))
+        raise GuestLost("QEMU ended with exit status 137")
+
+    prepare, asked = FakePlatform.prepare, list[str]()
+
+    def slow(self: FakePlatform, *words: Any) -> Any:
+        asked.append(threading.current_thread().name)
+        if len(asked) == 2:
+            under_way.wait(WAIT_S)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(WAIT_S)  # a build of minutes
+        return prepare(self, *words)
+
+    monkeypatch.setattr(FakePlatform, "prepare", slow)
+    script.ops = (HEADER_LINE, row(TEXTS[0]), wait_for_the_end)
+    began = time.monotonic()
+    bundle = ran(script, tmp_path, 2, monkeypatch)
+    assert time.monotonic() - began < WAIT_S
+    assert asked == ["MainThread", "MainThread"]
+    assert bundle.run.status is Status.INTERRUPTED
+    assert (script.boots, script.torn_down) == (1, 1)
 
 
 def test_guest_that_answers_after_the_interruption_is_not_used() -> None:
