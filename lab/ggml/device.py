@@ -8,8 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from lab.ggml.library import Ggml, GgmlError, TensorStruct
 from lab.ggml.registry import DEVICE_TYPES, Device
@@ -153,18 +152,17 @@ class Buffer:
 
     def write(self, data: Bytes, offset: int = 0) -> None:
         """Copy bytes into the buffer. Raises ``GgmlError`` when they do not fit."""
-        self._require(offset, data.nbytes)
-        if data.nbytes:
-            source = np.ascontiguousarray(data)
-            self.ggml.call("ggml_backend_tensor_set", self.arena, source.ctypes.data, offset, source.nbytes)
+        self._require(offset, len(data))
+        if len(data):
+            self.ggml.call("ggml_backend_tensor_set", self.arena, foreign(data), offset, len(data))
 
     def read(self, offset: int = 0, size: int | None = None) -> Bytes:
         """Bytes of the buffer, by default all."""
         size = self.size - offset if size is None else size
         self._require(offset, size)
-        data = np.empty(size, np.uint8)
+        data = bytearray(size)
         if size:
-            self.ggml.call("ggml_backend_tensor_get", self.arena, data.ctypes.data, offset, size)
+            self.ggml.call("ggml_backend_tensor_get", self.arena, foreign(data), offset, size)
         return data
 
     def offset_of(self, tensor: int) -> int:
@@ -177,6 +175,13 @@ class Buffer:
     def _require(self, offset: int, size: int) -> None:
         if not 0 <= offset <= offset + size <= self.size:
             raise GgmlError("ggml_backend_tensor_set", f"{size} bytes at {offset} do not fit into {self.size}")
+
+
+def foreign(data: Bytes) -> Any:
+    """Data as a foreign function takes their address, for as long as this value lives. Bytes that may not be written are copied."""
+    if isinstance(data, memoryview) and data.readonly:
+        data = bytes(data)
+    return data if isinstance(data, bytes) else ctypes.byref(ctypes.c_char.from_buffer(data))
 
 
 @contextlib.contextmanager

@@ -64,8 +64,6 @@ ggml_prec_set_acc bpi
 ggml_set_param vp
 ggml_soft_max_add_sinks vpp
 ggml_flash_attn_ext_add_sinks vpp
-ggml_quantize_chunk zippqqqp
-ggml_quantize_requires_imatrix bi
 ggml_get_type_traits pi
 ggml_backend_dev_name sp
 ggml_backend_dev_description sp

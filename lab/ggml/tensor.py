@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from lab.ggml.library import Ggml, GgmlError, InitParams, TensorStruct
-from lab.ggml.types import Array, Block, Bytes, Type
+from lab.ggml.types import Block, Bytes, Type
 
 DIMENSIONS = 4
 NO_OPERATION = 0
@@ -100,14 +98,6 @@ def block_of(ggml: Ggml, kind: Type) -> Block:
     return Block(int(ggml.call("ggml_blck_size", int(kind))), int(ggml.call("ggml_type_size", int(kind))))
 
 
-def row_bytes(ggml: Ggml, kind: Type, elements: int) -> int:
-    """Bytes of ``elements`` values that lie side by side."""
-    block = block_of(ggml, kind)
-    if elements % block.elements:
-        raise GgmlError("ggml_row_size", f"{elements} values are no whole blocks of {kind.label}")
-    return elements // block.elements * block.size
-
-
 def packed_bytes(ggml: Ggml, shape: Shape, memory: Bytes, offset: int) -> Bytes:
     """The elements of a tensor, in order and without the gaps between them, from a copy of its buffer.
 
@@ -117,61 +107,21 @@ def packed_bytes(ggml: Ggml, shape: Shape, memory: Bytes, offset: int) -> Bytes:
     block = block_of(ggml, shape.type)
     counts = (shape.ne[0] // block.elements, *shape.ne[1:])
     if 0 in counts:
-        return np.empty(0, np.uint8)
+        return b""
     end = offset + sum((count - 1) * stride for count, stride in zip(counts, shape.nb, strict=True)) + block.size
-    if end > memory.nbytes:
-        raise GgmlError("ggml_backend_tensor_get", f"a tensor ends at byte {end} of {memory.nbytes}")
+    if end > len(memory):
+        raise GgmlError("ggml_backend_tensor_get", f"a tensor ends at byte {end} of {len(memory)}")
+    view = memoryview(memory)
     size = math.prod(counts) * block.size
     if end - offset == size and shape.nb == packed_strides(counts, block):
-        return memory[offset:end]
-    strides = (*shape.nb[::-1], 1)
-    view = np.lib.stride_tricks.as_strided(memory[offset:], (*counts[::-1], block.size), strides, writeable=False)
-    return np.ascontiguousarray(view).reshape(-1)
+        return view[offset:end]
+    step, length = (counts[0], counts[0] * block.size) if shape.nb[0] == block.size else (1, block.size)
+    starts = [offset]
+    for count, stride in zip((*counts[:0:-1], counts[0] // step), (*shape.nb[:0:-1], shape.nb[0]), strict=True):
+        starts = [start + index * stride for start in starts for index in range(count)]
+    return b"".join([view[start : start + length] for start in starts])
 
 
 def packed_strides(counts: Sequence[int], block: Block) -> tuple[int, ...]:
     """Strides in bytes of ``counts`` blocks that lie one after another."""
     return tuple(math.prod(counts[:dimension]) * block.size for dimension in range(DIMENSIONS))
-
-
-def quantised(ggml: Ggml, kind: Type, values: Array) -> Bytes:
-    """Rows of f32 values (2-D) as blocks of a quantised type, by ``ggml_quantize_chunk``."""
-    if values.ndim != 2 or ggml.call("ggml_quantize_requires_imatrix", int(kind)):  # noqa: PLR2004 - rows and columns
-        raise GgmlError("ggml_quantize_chunk", f"{kind.label} of an array with {values.ndim} dimensions")
-    source = np.ascontiguousarray(values, np.float32)
-    rows, columns = source.shape
-    target = np.zeros(rows * row_bytes(ggml, kind, columns), np.uint8)
-    written = ggml.call("ggml_quantize_chunk", int(kind), source.ctypes.data, target.ctypes.data, 0, rows, columns, None)
-    if written != target.nbytes:
-        raise GgmlError("ggml_quantize_chunk", f"wrote {written} bytes, not {target.nbytes}")
-    return target
-
-
-class TypeTraits(ctypes.Structure):
-    """``struct ggml_type_traits``."""
-
-    _fields_ = (
-        ("type_name", ctypes.c_char_p),
-        ("blck_size", ctypes.c_int64),
-        ("blck_size_interleave", ctypes.c_int64),
-        ("type_size", ctypes.c_size_t),
-        ("is_quantized", ctypes.c_bool),
-        ("to_float", ctypes.c_void_p),
-        ("from_float_ref", ctypes.c_void_p),
-    )
-
-
-TO_FLOAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-
-
-def dequantised(ggml: Ggml, kind: Type, blocks: Bytes) -> Array:
-    """The f32 values of whole blocks of a quantised type, in order, by the library's own ``to_float``."""
-    block = block_of(ggml, kind)
-    traits = TypeTraits.from_address(ggml.made("ggml_get_type_traits", int(kind)))
-    if blocks.nbytes % block.size or not traits.to_float:
-        raise GgmlError("ggml_get_type_traits", f"{blocks.nbytes} bytes are no whole blocks of {kind.label}")
-    source = np.ascontiguousarray(blocks)
-    values = np.empty(source.nbytes // block.size * block.elements, np.float32)
-    if values.size:
-        TO_FLOAT(traits.to_float)(source.ctypes.data, values.ctypes.data, values.size)
-    return values

@@ -1,16 +1,12 @@
-"""ggml's tensor types: their numbers (``ggml.h`` of libggml 0.27), their blocks, and how float types look in numpy."""
+"""ggml's tensor types: their numbers (``ggml.h`` of libggml 0.27) and their blocks. How they look in numpy: ``lab.ggml.arrays``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-Bytes = npt.NDArray[np.uint8]
-Array = npt.NDArray[Any]
+Bytes = bytes | bytearray | memoryview
+"""Data of tensors; a memoryview is one of bytes, without gaps."""
 
 
 class Type(IntEnum):
@@ -71,17 +67,8 @@ class Block:
     size: int
 
 
-PLAIN: dict[Type, np.dtype[Any]] = {
-    Type.F32: np.dtype("<f4"),
-    Type.F16: np.dtype("<f2"),
-    Type.BF16: np.dtype("<u2"),
-    Type.F64: np.dtype("<f8"),
-    Type.I8: np.dtype("<i1"),
-    Type.I16: np.dtype("<i2"),
-    Type.I32: np.dtype("<i4"),
-    Type.I64: np.dtype("<i8"),
-}
-"""Types that numpy can hold as they are; bf16 as its 16 bits."""
+PLAIN = frozenset({Type.F32, Type.F16, Type.BF16, Type.F64, Type.I8, Type.I16, Type.I32, Type.I64})
+"""Types whose elements stand each by itself."""
 
 BY_LABEL = {kind.label: kind for kind in Type}
 
@@ -89,25 +76,3 @@ BY_LABEL = {kind.label: kind for kind in Type}
 def typed(label: str) -> Type:
     """The type of a name such as ``q4_K``. Raises ``KeyError`` for any other."""
     return BY_LABEL[label]
-
-
-def bf16_bits(values: Array) -> Array:
-    """Nearest bf16 of finite f32 values, ties to even, as 16 bits."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    return (rounded >> np.uint32(16)).astype(np.uint16)
-
-
-def bf16_values(bits: Array) -> Array:
-    """The f32 values of bf16 bits."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def encoded(kind: Type, values: Array) -> Array:
-    """Values as a type that is not quantised stores them."""
-    return bf16_bits(values) if kind is Type.BF16 else np.ascontiguousarray(values, PLAIN[kind])
-
-
-def decoded(kind: Type, stored: Array) -> Array:
-    """Stored elements of a type that is not quantised as numbers."""
-    return bf16_values(stored) if kind is Type.BF16 else stored

@@ -16,7 +16,8 @@ from lab.bundle.outcome import Outcome
 from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.catalog import case_named
-from lab.ops.engine import BATCH_CASES, COMPUTED, UNSUPPORTED, ordered
+from lab.ops.engine import BATCH_CASES, ordered
+from lab.ops.result import COMPUTED, UNSUPPORTED
 
 LOST = "lost"
 """The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterator, Sequence
 
 from lab.ops.case import Case, Family, Row, case_of, parsed
 from lab.ops.families import elementwise, graphs, grid, matrix, recurrent, rows, selected, spatial
+from lab.ops.hashes import blake2b
 
 FAMILIES: tuple[Family, ...] = (
     *elementwise.FAMILIES,
@@ -57,7 +57,7 @@ def drawn_share(cases: Sequence[Case], seed: int, share: float) -> tuple[Case, .
         return tuple(cases)
 
     def rank(case: Case) -> bytes:
-        return hashlib.blake2b(f"{seed}\0{case.id}".encode(), digest_size=8).digest()
+        return blake2b(f"{seed}\0{case.id}".encode(), digest_size=8).digest()
 
     ranked = sorted(cases, key=rank)
     first = {case.op: case for case in reversed(ranked)}

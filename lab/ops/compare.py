@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lab.ggml.types import Array, Type
+from lab.ggml.arrays import Array
+from lab.ggml.types import Type
 
 DEFAULT = 1e-7
 TOLERANCES = {

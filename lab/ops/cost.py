@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.metrics.memory import MemoryLog
 from lab.ops.agent_rows import AgentRow
-from lab.ops.engine import COMPUTED
+from lab.ops.result import COMPUTED
 
 NS_PER_MS = 1e6
 

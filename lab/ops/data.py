@@ -1,28 +1,37 @@
 """The numbers that cases compute with: the same on every machine, from a case's id, the seed and the round alone.
 
-The words are SplitMix64's (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014), whole arrays of them at
-a time in numpy's 64-bit integers; what they become is exact integer and f32 arithmetic. numpy's own generators are not used:
-loading them is a part of the start. Quantised data are made of random bytes with scales put where the block has them, so no
-quantiser runs (those of the IQ types take milliseconds a row) and no machine's rounding shows.
+Numbers of one type and filling stand in a cycle, which is made of the seed. A tensor's are a stretch of it: where that begins
+depends on the case, the round and the tensor's place in the case. So data are copied and hardly ever made, and an emulated guest
+computes in the time that it would need to draw them. The words beneath are SHAKE128's (FIPS 202); what they become is exact
+integer and double arithmetic, rounded once. There is no numpy here: importing it would be a third of a program's time in a guest.
 """
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import math
+import struct
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
+from lab.ggml.types import Block, Bytes, Type
+from lab.ops.blocks import scaled_blocks
+from lab.ops.hashes import blake2b, shake_128
 
-from lab.ggml.types import Array, Block, Bytes, Type, encoded
-
-WORD = 8
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
-MIXING = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
-STEPS = np.arange(1 << 12, dtype=np.uint64) * GAMMA
-"""What is added to a source's state for its first words."""
-PERIOD = 65521
-"""Longer tensors repeat their numbers: a prime, so that no misplaced page or power of two looks right."""
+PERIOD = 16381
+"""Elements of a cycle: a prime, so that no misplaced page or power of two looks right, and no two tensors of a case are alike."""
+BLOCKS = 509
+"""Blocks of a quantised type's cycle, for the same reason a prime."""
+KEPT_BYTES = 4 << 20
+"""Longer stretches are put together when they are wanted, and not kept."""
+ORDERS = 4
+"""So many orders of numbers there are; each row has one of them, turned by a number of its own."""
+WORD_VALUES = 1 << 32
+BELOW_ONE = 1 - 2.0**-24
+"""The largest number that f32 has below 1: what is drawn stays below its upper bound when it is rounded."""
+ALONE = PERIOD // 64
+"""Shorter stretches of a filling that had no longer one yet are made by themselves: a cycle would take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,157 +72,176 @@ def between(low: float, high: float) -> Fill:
     return replace(UNIFORM, low=low, high=high)
 
 
+class Cycle:
+    """Elements of ``size`` bytes that come again and again."""
+
+    def __init__(self, elements: bytes, size: int) -> None:
+        self._once = elements
+        self._size = size
+        self._kept = bytearray(elements)
+
+    @property
+    def period(self) -> int:
+        """How many elements there are."""
+        return len(self._once) // self._size
+
+    def stretch(self, begin: int, count: int) -> Bytes:
+        """``count`` elements from one on."""
+        start, end = begin * self._size, (begin + count) * self._size
+        if end > KEPT_BYTES:
+            return self._repeated(end)[start:end]
+        if end > len(self._kept):
+            self._kept = self._repeated(max(end, 2 * len(self._kept)))
+        return memoryview(self._kept)[start:end]
+
+    def _repeated(self, size: int) -> bytearray:
+        """At least ``size`` bytes."""
+        return bytearray(self._once) * -(-size // len(self._once))
+
+
 class Source:
-    """The random words of one case, seed and round, in the order in which they are asked for: SplitMix64 from a hashed start."""
+    """Where in the cycles the numbers of one case, seed and round begin, tensor by tensor.
+
+    The places are as many steps apart as the case says; because the period is a prime, no two of them are the same.
+    """
 
     def __init__(self, case_id: str, seed: int, number: int = 0) -> None:
-        digest = hashlib.blake2b(f"{case_id}\0{seed}\0{number}".encode(), digest_size=WORD).digest()
-        self._state = int.from_bytes(digest, "little")
+        digest = blake2b(f"{case_id}\0{seed}\0{number}".encode(), digest_size=8).digest()
+        self.seed = seed
+        self._place = int.from_bytes(digest[:4], "little") % PERIOD
+        self._step = 1 + int.from_bytes(digest[4:], "little") % (PERIOD - 1)
 
-    def bytes(self, count: int) -> Bytes:
-        """Random bytes."""
-        words = -(-count // WORD)
-        mixed = STEPS[1 : words + 1] if words < STEPS.size else np.arange(1, words + 1, dtype=np.uint64) * GAMMA
-        mixed = mixed + np.uint64(self._state)
-        self._state = (self._state + words * int(GAMMA)) % (1 << 64)
-        for shift, factor in MIXING:
-            mixed ^= mixed >> shift
-            mixed *= factor
-        mixed ^= mixed >> np.uint64(31)
-        return mixed.astype("<u8", copy=False).view(np.uint8)[:count]
+    def place(self) -> int:
+        """Another place in a cycle."""
+        self._place = (self._place + self._step) % PERIOD
+        return self._place
 
-    def whole(self, count: int) -> Array:
+    def words(self, count: int) -> memoryview:
         """Random numbers of 32 bits."""
-        return self.bytes(4 * count).view("<u4")
+        return memoryview(words_of(self.seed).stretch(self.place(), count)).cast("I")
 
-    def unit(self, count: int) -> Array:
-        """f32 numbers in [0, 1), multiples of 2^-24."""
-        drawn = (self.whole(count) >> np.uint32(8)).astype(np.float32)
-        drawn *= np.float32(2.0**-24)
-        return drawn
+
+@functools.cache
+def words_of(seed: int) -> Cycle:
+    """The cycle of words that all others are made of."""
+    return Cycle(shake_128(f"words {seed}".encode()).digest(4 * PERIOD), 4)
+
+
+@functools.cache
+def blocks_of(seed: int, kind: Type, size: int) -> Cycle:
+    """The cycle of blocks of a quantised type."""
+    drawn = shake_128(f"{kind.label} {seed}".encode()).digest(BLOCKS * size)
+    return Cycle(scaled_blocks(kind, drawn, size), size)
+
+
+_CYCLES: dict[tuple[int, Type, Fill], Cycle] = {}
 
 
 def filled(source: Source, kind: Type, ne: tuple[int, ...], block: Block, fill: Fill) -> Bytes:
     """The bytes of a contiguous tensor."""
     count = math.prod(ne)
     if kind.quantised:
-        return random_blocks(source, kind, count // block.elements, block.size)
-    return encoded(kind, numbers(source, fill, count, ne[0])).view(np.uint8)
+        return blocks_of(source.seed, kind, block.size).stretch(source.place() % BLOCKS, count // block.elements)
+    match fill.kind:
+        case "constant":
+            return encoded(kind, (fill.low,)) * count
+        case "count":
+            return encoded(kind, range(count))
+        case "distinct" | "rows":
+            return shuffled(source, kind, fill, count, ne[0])
+        case "mask":
+            return unblocked(drawn(source, kind, fill, count, block.size), ne[0], block.size)
+    return drawn(source, kind, fill, count, block.size)
 
 
-def numbers(source: Source, fill: Fill, count: int, row: int) -> Array:
-    """``count`` numbers in rows of ``row``."""
+def drawn(source: Source, kind: Type, fill: Fill, count: int, size: int) -> Bytes:
+    """Numbers each of which comes of one word."""
+    key = source.seed, kind, fill
+    cycle = _CYCLES.get(key)
+    if cycle is None:
+        if count < ALONE:
+            return encoded(kind, numbers(fill, source.words(count)))
+        words = memoryview(words_of(source.seed).stretch(0, PERIOD)).cast("I")
+        cycle = _CYCLES[key] = Cycle(encoded(kind, numbers(fill, words)), size)
+    return cycle.stretch(source.place(), count)
+
+
+def numbers(fill: Fill, words: Iterable[int]) -> Iterable[float]:
+    """What words become in a filling. Raises ``ValueError`` for one that knows no words."""
     match fill.kind:
         case "uniform":
-            drawn = source.unit(min(count, PERIOD))
-            drawn *= np.float32(fill.high - fill.low)
-            drawn += np.float32(fill.low)
-            values: Array = np.resize(drawn, count) if count > PERIOD else drawn
+            scale = (fill.high - fill.low) * BELOW_ONE / WORD_VALUES
+            return map(float(fill.low).__add__, map(scale.__mul__, words))
         case "integers":
-            span = np.uint64(int(fill.high) - int(fill.low))
-            wide = source.whole(min(count, PERIOD)).astype(np.uint64)
-            whole = ((wide * span) >> np.uint64(32)).astype(np.int64) + int(fill.low)
-            values = np.resize(whole, count) if count > PERIOD else whole
-        case "distinct":
-            order = _shuffled(source, count, row, row).astype(np.float32)
-            values = order * np.float32((fill.high - fill.low) / max(row, 1)) + np.float32(fill.low)
-        case "rows":
-            values = _shuffled(source, count, row, int(fill.high))
+            low, span = int(fill.low), int(fill.high) - int(fill.low)
+            return [low + (word * span >> 32) for word in words]
         case "mask":
-            values = np.where(source.whole(count) & np.uint32(3), np.float32(0), np.float32(-np.inf))
-            values[::row] = 0
-        case "constant":
-            values = np.full(count, fill.low, np.float32)
-        case "count":
-            values = np.arange(count)
-        case _:
-            raise ValueError(fill.kind)
-    return values
+            return [0.0 if word & 3 else -math.inf for word in words]
+    raise ValueError(fill.kind)
 
 
-def _shuffled(source: Source, count: int, row: int, choices: int) -> Array:
-    """Rows of ``row`` different numbers below ``choices``."""
-    keys = source.whole(count // max(row, 1) * choices).reshape(-1, choices)
-    return np.argsort(keys, axis=1, kind="stable")[:, :row].reshape(-1)
+def unblocked(mask: Bytes, row: int, size: int) -> Bytes:
+    """A mask whose rows all begin with 0: none is infinite as a whole."""
+    changed, stride = bytearray(mask), row * size
+    for place in range(size):
+        changed[place::stride] = bytes(len(mask) // stride)
+    return changed
 
 
-@dataclass(frozen=True, slots=True)
-class Scales:
-    """Where a block's scales stand: offsets of f16 numbers, of f16 minima, of 8-bit exponents, of 8-bit floats."""
-
-    half: tuple[int, ...] = ()
-    minimum: tuple[int, ...] = ()
-    exponent: tuple[int, ...] = ()
-    small: tuple[int, ...] = ()
-
-
-SCALES = {
-    Type.Q4_0: Scales((0,)),
-    Type.Q4_1: Scales((0,), (2,)),
-    Type.Q5_0: Scales((0,)),
-    Type.Q5_1: Scales((0,), (2,)),
-    Type.Q8_0: Scales((0,)),
-    Type.Q2_K: Scales((80, 82)),
-    Type.Q3_K: Scales((108,)),
-    Type.Q4_K: Scales((0, 2)),
-    Type.Q5_K: Scales((0, 2)),
-    Type.Q6_K: Scales((208,)),
-    Type.IQ2_XXS: Scales((0,)),
-    Type.IQ2_XS: Scales((0,)),
-    Type.IQ2_S: Scales((0,)),
-    Type.IQ3_XXS: Scales((0,)),
-    Type.IQ3_S: Scales((0,)),
-    Type.IQ1_S: Scales((0,)),
-    Type.IQ4_NL: Scales((0,)),
-    Type.IQ4_XS: Scales((0,)),
-    Type.TQ1_0: Scales((52,)),
-    Type.TQ2_0: Scales((64,)),
-    Type.MXFP4: Scales(exponent=(0,)),
-    Type.NVFP4: Scales(small=(0, 1, 2, 3)),
-    Type.Q1_0: Scales((0,)),
-    Type.Q2_0: Scales((0,)),
-    Type.IQ1_M: Scales(),
-}
-"""Layouts of ggml's blocks, as ``ggml_get_type_traits``' ``to_float`` reads them (a test decodes a block of each type)."""
-
-FULL_SCALE = {
-    **dict.fromkeys((Type.Q8_0, Type.IQ4_NL), 127),
-    **dict.fromkeys((Type.IQ2_XXS, Type.IQ2_XS, Type.IQ2_S), 256),
-    **dict.fromkeys((Type.IQ3_XXS, Type.IQ3_S), 512),
-    Type.Q2_K: 64,
-    Type.Q3_K: 128,
-    Type.Q4_K: 960,
-    Type.Q5_K: 2016,
-    Type.Q6_K: 32 * 128,
-    Type.IQ4_XS: 127 * 32,
-}
-"""About the largest product of a block's inner scale and value, for values of the size of 1; 8 where nothing is said."""
-IQ1_M_SCALES = (48, 56)
+def shuffled(source: Source, kind: Type, fill: Fill, count: int, row: int) -> Bytes:
+    """Rows of ``row`` different numbers."""
+    choices = int(fill.high) if fill.kind == "rows" else row
+    if not count:
+        return b""
+    orders = orders_of(source.seed, kind, fill, choices)
+    size = len(orders[0]) // (2 * choices)
+    parts = []
+    for word in source.words(count // row):
+        start = (word * choices >> 32) * size
+        parts.append(orders[word % ORDERS][start : start + row * size])
+    return b"".join(parts)
 
 
-def random_blocks(source: Source, kind: Type, count: int, size: int) -> Bytes:
-    """Random blocks of a quantised type whose values are finite and of the size of 1."""
-    blocks = source.bytes(count * size).copy().reshape(count, size)
-    scales = SCALES[kind]
-    full = FULL_SCALE.get(kind, 8)
-    fractions = (blocks[:, 0].astype(np.float32) + np.float32(128)) / np.float32(256 * full)
-    for offset in scales.half:
-        blocks[:, offset : offset + 2] = fractions.astype("<f2").view(np.uint8).reshape(count, 2)
-    for offset in scales.minimum:
-        blocks[:, offset : offset + 2] = (fractions * np.float32(-8)).astype("<f2").view(np.uint8).reshape(count, 2)
-    for offset in scales.exponent:
-        blocks[:, offset] = 124 + blocks[:, offset] % 4
-    for offset in scales.small:
-        blocks[:, offset] = 0x20 + blocks[:, offset] % 16
-    if kind is Type.IQ1_M:
-        _set_spread_scale(blocks)
-    return blocks.reshape(-1)
+@functools.cache
+def orders_of(seed: int, kind: Type, fill: Fill, choices: int) -> tuple[bytes, ...]:
+    """Numbers in several orders, each two times, so that a turn from anywhere lies in one piece."""
+    values = range(choices) if fill.kind == "rows" else spread(fill, choices)
+    orders = []
+    for place in range(ORDERS):
+        words = memoryview(words_of(seed).stretch(place * PERIOD // ORDERS, choices)).cast("I")
+        orders.append(encoded(kind, [values[index] for index in sorted(range(choices), key=words.__getitem__)]) * 2)
+    return tuple(orders)
 
 
-def _set_spread_scale(blocks: Array) -> None:
-    """IQ1_M keeps its f16 scale in the upper four bits of its four words of scales."""
-    words = blocks[:, IQ1_M_SCALES[0] : IQ1_M_SCALES[1]].copy().view("<u2")
-    scale = int(np.float16(1 / 16).view(np.uint16))
-    for index in range(4):
-        words[:, index] = (words[:, index] & np.uint16(0x0FFF)) | np.uint16(((scale >> (4 * index)) & 0xF) << 12)
-    blocks[:, IQ1_M_SCALES[0] : IQ1_M_SCALES[1]] = words.view(np.uint8)
+def spread(fill: Fill, count: int) -> list[float]:
+    """So many numbers between the bounds, all equally far apart."""
+    step = (fill.high - fill.low) / max(count, 1)
+    return [fill.low + index * step for index in range(count)]
+
+
+ARRAYS = {Type.F32: "f", Type.F64: "d", Type.I8: "b", Type.I16: "h", Type.I32: "i", Type.I64: "q"}
+"""What ``array`` calls the types that it can hold."""
+
+
+def encoded(kind: Type, values: Iterable[float]) -> bytes:
+    """Numbers as a type that is not quantised stores them."""
+    match kind:
+        case Type.F16:
+            every = tuple(values)
+            return struct.pack(f"<{len(every)}e", *every)
+        case Type.BF16:
+            return shortened(array("f", values).tobytes())
+    letter = ARRAYS[kind]
+    return array(letter, values if letter in "fd" else map(int, values)).tobytes()
+
+
+def shortened(stored: bytes) -> bytes:
+    """The nearest bf16 of f32 numbers, ties to even: all of them at once, as one whole number with 32 bits for each."""
+    count = len(stored) // 4
+    ones = int.from_bytes(b"\1\0\0\0" * count, "little")
+    bits = int.from_bytes(stored, "little")
+    halves = int.from_bytes(b"\xff\x7f\0\0" * count, "little")
+    rounded = (bits + halves + (bits >> 16 & ones)).to_bytes(len(stored) + 1, "little")
+    short = bytearray(2 * count)
+    short[0::2], short[1::2] = rounded[2 : 4 * count : 4], rounded[3 : 4 * count : 4]
+    return bytes(short)

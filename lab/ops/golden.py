@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from lab.ggml.arrays import Array, decoded, dequantised
 from lab.ggml.library import Ggml
-from lab.ggml.tensor import dequantised
-from lab.ggml.types import PLAIN, Array, Bytes, Type, decoded
+from lab.ggml.types import Bytes, Type
 from lab.ops.build import LEAF, SLICE, Value
 
 WHOLE_NUMBERS = frozenset({Type.I8, Type.I16, Type.I32, Type.I64})
@@ -34,7 +34,7 @@ class Definition:
 
 def numbers_of(ggml: Ggml, kind: Type, ne: Sequence[int], data: Bytes) -> Array:
     """The elements of a contiguous tensor as float64, or int64 for whole numbers."""
-    flat = dequantised(ggml, kind, data) if kind.quantised else decoded(kind, data.view(PLAIN[kind]))
+    flat = dequantised(ggml, kind, data) if kind.quantised else decoded(kind, data)
     wide = flat.astype(np.int64 if kind in WHOLE_NUMBERS else np.float64)
     return np.asarray(wide.reshape(tuple(ne)[::-1]))
 

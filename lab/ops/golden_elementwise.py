@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.ggml.types import Array
+from lab.ggml.arrays import Array
 from lab.ops.golden import Definition
 
 GGML = "ggml.h of libggml 0.27, comment at the function"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.ggml.types import Array
+from lab.ggml.arrays import Array
 from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML, sigmoid
 

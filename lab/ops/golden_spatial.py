@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lab.ggml.types import Array
+from lab.ggml.arrays import Array
 from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML
 

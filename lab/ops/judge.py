@@ -18,14 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from lab.ggml.arrays import Array
 from lab.ggml.library import Ggml, loaded_ggml
-from lab.ggml.types import Array, Bytes, Type, typed
+from lab.ggml.types import Bytes, Type, typed
 from lab.ops import golden_elementwise, golden_rows, golden_spatial
+from lab.ops.built import built_case, leaf_data, new_contexts
 from lab.ops.case import ROUNDS, Case
 from lab.ops.catalog import case_named
 from lab.ops.compare import Difference, difference, tolerance_of
-from lab.ops.engine import Output, built_case, leaf_data, new_contexts
 from lab.ops.golden import WHOLE_NUMBERS, NoGolden, evaluated, numbers_of
+from lab.ops.result import Output
 
 DEFINITIONS = {**golden_elementwise.DEFINITIONS, **golden_rows.DEFINITIONS, **golden_spatial.DEFINITIONS}
 
@@ -132,7 +134,7 @@ class Recorded:
     def read(cls, rows: Path, values: Path) -> Recorded:
         """Read both files."""
         lines = (json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines() if line.startswith('{"case"'))
-        data = np.memmap(values, np.uint8, "r") if values.stat().st_size else np.empty(0, np.uint8)
+        data = np.memmap(values, np.uint8, "r").data if values.stat().st_size else b""
         return cls({line["case"]: line for line in lines}, data)
 
     def outputs(self, case: str) -> tuple[Output, ...]:
@@ -140,7 +142,7 @@ class Recorded:
         row = self.rows.get(case, {})
         start, outputs = row.get("at", 0), []
         for label, ne, size in row.get("outputs", ()):
-            outputs.append(Output(typed(label), tuple(ne), np.asarray(self.values[start : start + size])))
+            outputs.append(Output(typed(label), tuple(ne), self.values[start : start + size]))
             start += size
         return tuple(outputs)
 

@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from lab.apir.loopback import HostLibrary, loaded_host_library
 from lab.apir.protocol_gen import (
     BackendGraphComputeReply,
@@ -113,8 +111,8 @@ class LoopbackBuffer:
     def write(self, data: Bytes, offset: int = 0) -> None:
         """Copy bytes in, through the data page."""
         page = self.library.data_page
-        for start in range(0, data.nbytes, page.size):
-            part = data[start : start + page.size].tobytes()
+        for start in range(0, len(data), page.size):
+            part = bytes(data[start : start + page.size])
             page.memory[: len(part)] = part
             request = BufferSetTensorRequest(self.address, self._arena(), page.number, offset + start, len(part))
             self.library.call(Call.BUFFER_SET_TENSOR, request)
@@ -127,8 +125,8 @@ class LoopbackBuffer:
             count = min(page.size, end - start)
             request = BufferGetTensorRequest(self.address, self._arena(), page.number, start, count)
             self.library.call(Call.BUFFER_GET_TENSOR, request)
-            parts.append(np.frombuffer(page.memory[:count], np.uint8))
-        return np.concatenate(parts)
+            parts.append(bytes(page.memory[:count]))
+        return b"".join(parts)
 
     def offset_of(self, tensor: int) -> int:
         """Where a tensor's data begin."""

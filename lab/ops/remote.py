@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lab.deadline import Deadline
+from lab.errors import LabError
 from lab.ops.agent_rows import AgentRow, AgentStream
 from lab.ops.engine import BATCH_CASES
 from lab.ops.native import ROW_START, Files
@@ -18,6 +19,9 @@ from lab.temporary import nameless_file
 BACKEND_PATH = "GGML_BACKEND_PATH"
 """Variable that names a backend library to ggml: the one with the device, where it is set."""
 PARCEL, CASES, VALUES = "ops.pyz", "cases", "values"
+PYTHON = ("python3", "-I", "-S")
+"""Without what a site adds to Python: the program needs the standard library alone, and starts sooner."""
+READY = '{"ready"'
 STDIN, END = "-", "END_OF_CASES"
 INLINE_BYTES = 64 << 10
 """So many bytes of ids go with the command (a shell takes 128 KiB); more are copied as a file, a second of an emulated guest."""
@@ -59,8 +63,23 @@ class GuestAgent:
     on_line: Callable[[str, AgentStream], None] = lambda _line, _stream: None
 
     def ship(self, deadline: Deadline, parcel: bytes | None = None) -> None:
-        """Put the program into the guest; ``parcel`` is it, packed already."""
+        """Put the program into the guest and start it there once, to see that it can; ``parcel`` is it, packed already.
+
+        After it, its files are in the guest's memory, as those of ``test-backend-ops`` are when that has listed the devices.
+
+        Raises:
+            LabError: the guest's Python, or its ggml, is none that the program can use.
+        """
         self._put(parcel or agent_parcel(), PARCEL, deadline)
+        lines: list[str] = []
+        program = guest_command((*PYTHON, f"{self.folder}/{PARCEL}", "--probe"), {})
+        status = self.shell.stream(program, lines.append, deadline)
+        if status or not any(line.startswith(READY) for line in lines):
+            said = "".join(lines[1:]).strip()[-1000:] or "nothing"
+            raise LabError(
+                f"the lab's program does not run in the guest: status {status}, it said {said}",
+                hint="the guest's image needs python3 with ctypes, and libggml",
+            )
 
     def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline, *, hold: bool = False) -> AgentStream:
         """Run cases, so many together at most; what ends the program is no error here, what ends the guest is.
@@ -108,7 +127,7 @@ class GuestAgent:
 
         library = self.variables.get(BACKEND_PATH)
         of = ("--of", library) if library else ()
-        program = ("python3", f"{self.folder}/{PARCEL}", "--device", self.device, *of, "--seed", str(self.seed))
+        program = (*PYTHON, f"{self.folder}/{PARCEL}", "--device", self.device, *of, "--seed", str(self.seed))
         command = guest_command((*program, "--cases", STDIN if inline else f"{self.folder}/{CASES}", *words), self.variables)
         given = f"({command}) <<'{END}'\n{text}\n{END}" if inline else command
         stream.exit_status = self.shell.stream(f"cd {self.folder} || exit\n{given}", on_line, deadline)

@@ -14,8 +14,8 @@ from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.ggml.registry import Device
 from lab.ops.agent_rows import LOST, AgentRow
 from lab.ops.catalog import case_named
-from lab.ops.engine import COMPUTED
 from lab.ops.native import Judged
+from lab.ops.result import COMPUTED
 
 BROKEN_COUNT = (
     "ggml-cpu 0.27 counts elements beyond the tensor when COUNT_EQUAL has more than two dimensions: it depends on what lies there"

@@ -9,7 +9,7 @@ from lab.bundle.outcome import FindingKind
 from lab.metrics.memory import MemoryLog, private_kib
 from lab.ops.agent_rows import AgentRow
 from lab.ops.cost import leaking_cases, slow_cases
-from lab.ops.engine import COMPUTED, UNSUPPORTED
+from lab.ops.result import COMPUTED, UNSUPPORTED
 
 MS = 1_000_000
 HELD_KIB = 64 << 10

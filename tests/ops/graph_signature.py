@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lab.ggml.library import TensorStruct, loaded_ggml
+from lab.ops.built import built_case, new_contexts
 from lab.ops.catalog import case_named
-from lab.ops.engine import built_case, new_contexts
 
 VIEWS = frozenset({36, 37, 38, 39})
 """ggml_op's numbers of RESHAPE, VIEW, PERMUTE and TRANSPOSE in libggml 0.27: they compute nothing."""

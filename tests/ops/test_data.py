@@ -1,81 +1,156 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 
 import numpy as np
 import pytest
 
+from lab.ggml.arrays import Array, bf16_bits, decoded
 from lab.ggml.types import Block, Type
-from lab.ops.data import DISTINCT, MASK, SCALES, UNIFORM, Fill, Source, distinct_rows, filled, integers, numbers, random_blocks
+from lab.ops.blocks import SCALES
+from lab.ops.data import (
+    ALONE,
+    COUNT,
+    DISTINCT,
+    KEPT_BYTES,
+    MASK,
+    PERIOD,
+    POSITIVE,
+    UNIFORM,
+    ZERO,
+    Fill,
+    Source,
+    between,
+    distinct_rows,
+    encoded,
+    filled,
+    integers,
+    words_of,
+)
 from lab.ops.families import QUANTISED
 
-F32 = Block(1, 4)
+SIZES = {Type.F32: 4, Type.F16: 2, Type.BF16: 2, Type.F64: 8, Type.I8: 1, Type.I16: 2, Type.I32: 4, Type.I64: 8}
+
+
+def made(kind: Type, ne: tuple[int, ...], fill: Fill, source: Source | None = None) -> Array:
+    """The numbers of a tensor, as a flat array."""
+    data = filled(source or Source("x", 1), kind, ne, Block(1, SIZES[kind]), fill)
+    return decoded(kind, data)
 
 
 def test_data_are_the_same_on_every_machine() -> None:
-    data = filled(Source("ADD()", 1), Type.F32, (64,), F32, UNIFORM)
-    assert hashlib.sha256(data.tobytes()).hexdigest()[:16] == "8e3f836086d2fa6d"
+    kinds = ((Type.F32, UNIFORM), (Type.BF16, UNIFORM), (Type.F16, POSITIVE), (Type.I32, integers(100, -100)), (Type.F32, DISTINCT))
+    source, digest = Source("ADD()", 1), hashlib.sha256()
+    for kind, fill in kinds:
+        for count in (64, 5000):
+            digest.update(filled(source, kind, (count,), Block(1, SIZES[kind]), fill))
+    digest.update(filled(source, Type.Q4_K, (2560,), Block(256, 144), UNIFORM))
+    assert digest.hexdigest()[:16] == "94182f054d4fb2ec"
 
 
-def test_words_are_splitmix64s_however_many_are_asked_for_at_once() -> None:
-    source = Source("ADD()", 1)
-    source._state = 0
-    known = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
-    assert source.bytes(32).view("<u8").tolist() == known
-    one, other = Source("ADD()", 1), Source("ADD()", 1)
-    parts = np.concatenate([other.bytes(8 * 3000), other.bytes(8 * 3000)])
-    assert (one.bytes(8 * 6000) == parts).all()
+def test_words_are_of_the_seed_alone() -> None:
+    assert bytes(words_of(1).stretch(0, 8)) == hashlib.shake_128(b"words 1").digest(32)
+    assert bytes(words_of(2).stretch(0, 8)) != bytes(words_of(1).stretch(0, 8))
 
 
 def test_another_case_seed_or_round_has_other_data() -> None:
-    drawn = {Source(case, seed, number).bytes(32).tobytes() for case in ("ADD()", "SUB()") for seed in (1, 2) for number in (0, 1)}
-    assert len(drawn) == 8
+    sources = [Source(case, seed, number) for case in ("ADD()", "SUB()") for seed in (1, 2) for number in (0, 1)]
+    for count in (8, 5000):
+        assert len({made(Type.F32, (count,), UNIFORM, source).tobytes() for source in sources}) == 8
 
 
-def test_sources_of_a_case_differ() -> None:
-    source = Source("ADD()", 1)
-    assert source.bytes(32).tobytes() != source.bytes(32).tobytes()
+def test_no_two_tensors_of_a_case_are_alike() -> None:
+    for case in (f"CASE({number})" for number in range(200)):
+        source = Source(case, 1)
+        assert len({source.place() for _ in range(120)}) == 120
 
 
-def test_sources_that_take_turns_do_not_disturb_each_other() -> None:
-    alone = Source("ADD()", 1).bytes(64).tobytes()
-    first, second = Source("ADD()", 1), Source("SUB()", 1)
-    halves = first.bytes(32).tobytes()
-    second.bytes(32)
-    assert halves + first.bytes(32).tobytes() == alone
+@pytest.mark.parametrize("fill", [UNIFORM, POSITIVE, MASK, integers(7, -7)], ids=lambda fill: fill.kind)
+def test_long_and_short_stretches_hold_the_same_numbers(fill: Fill) -> None:
+    kind = Type.I32 if fill.kind == "integers" else Type.F32
+    row = ALONE - 2
+    short = made(kind, (row,), fill, Source("x", 77))
+    long = made(kind, (row, 4 * PERIOD // row), fill, Source("x", 77))
+    assert short.tolist()[1:] == long.tolist()[1:row]
+    assert made(kind, (row,), fill, Source("x", 77)).tolist() == short.tolist()
 
 
-def test_numbers_keep_their_bounds() -> None:
-    values = numbers(Source("x", 1), UNIFORM, 10000, 100)
-    assert -1 <= values.min() < -0.9 < 0.9 < values.max() < 1
-    whole = numbers(Source("x", 1), integers(5, -5), 10000, 100)
-    assert set(whole.tolist()) == set(range(-5, 5))
+def test_stretches_of_every_length_come_round() -> None:
+    cycle = words_of(5)
+    once = bytes(cycle.stretch(0, PERIOD))
+    for begin, count in ((0, 3), (PERIOD - 1, 3), (7, 3 * PERIOD), (PERIOD - 1, KEPT_BYTES // 4 + 9)):
+        expected = (once * (count // PERIOD + 2))[4 * begin : 4 * (begin + count)]
+        assert bytes(cycle.stretch(begin, count)) == expected
+
+
+@pytest.mark.parametrize("kind", [Type.F32, Type.F16, Type.BF16, Type.F64])
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (-4, 4), (0.125, 2.0), (0.5, 0.95), (-0.5, 0.5)])
+def test_numbers_are_spread_evenly_between_their_bounds(kind: Type, bounds: tuple[float, float]) -> None:
+    low, high = bounds
+    values = made(kind, (10000,), between(low, high)).astype(np.float64)
+    rounding = 2.0**-7 * max(abs(low), abs(high)) if kind in {Type.BF16, Type.F16} else 0.0
+    assert low - rounding <= values.min() < low + 0.01 * (high - low)
+    assert high - 0.01 * (high - low) < values.max() <= high + rounding
+    tenths, _ = np.histogram(values, bins=10, range=(low, high))
+    assert tenths.min() > 850
+    assert tenths.max() < 1150
+    if kind in {Type.F32, Type.F64}:
+        assert values.max() < high
+        assert len(set(values.tolist())) > 9990
+
+
+def test_whole_numbers_take_every_value() -> None:
+    for kind in (Type.I8, Type.I16, Type.I32, Type.I64):
+        assert set(made(kind, (10000,), integers(5, -5)).tolist()) == set(range(-5, 5))
 
 
 def test_rows_of_distinct_numbers_have_no_two_alike() -> None:
-    chosen = numbers(Source("x", 1), distinct_rows(9), 40, 4).reshape(-1, 4)
+    chosen = made(Type.I64, (4, 10), distinct_rows(9)).reshape(-1, 4)
     assert all(len(set(row)) == 4 and max(row) < 9 for row in chosen.tolist())
-    values = numbers(Source("x", 1), DISTINCT, 300, 100).reshape(-1, 100)
+    assert len({tuple(row) for row in chosen.tolist()}) > 5
+    values = made(Type.F32, (100, 30), DISTINCT).reshape(-1, 100)
     assert all(len(set(row)) == 100 for row in values.tolist())
+    assert len({tuple(row) for row in values.tolist()}) > 20
+    assert values.min() == -1
+    assert values.max() == pytest.approx(0.98)
 
 
 def test_no_row_of_a_mask_is_all_infinite() -> None:
-    mask = numbers(Source("x", 1), MASK, 400, 4).reshape(-1, 4)
-    assert np.isinf(mask).any()
-    assert np.isfinite(mask).any(axis=1).all()
+    for kind in (Type.F32, Type.F16):
+        for rows in (10, 2000):
+            mask = made(kind, (4, rows), MASK).reshape(-1, 4)
+            assert np.isinf(mask).any()
+            assert np.isfinite(mask).any(axis=1).all()
+            assert (mask[np.isfinite(mask)] == 0).all()
+
+
+def test_constants_and_counts() -> None:
+    assert made(Type.F32, (3, 2), ZERO).tolist() == [0.0] * 6
+    assert made(Type.I32, (5,), COUNT).tolist() == [0, 1, 2, 3, 4]
+    assert made(Type.F32, (0,), DISTINCT).tolist() == []
 
 
 def test_unknown_filling_is_refused() -> None:
     with pytest.raises(ValueError, match="sparkling"):
-        numbers(Source("x", 1), Fill("sparkling"), 4, 4)
+        made(Type.F32, (4,), Fill("sparkling"))
+
+
+def test_numbers_are_stored_as_numpy_would() -> None:
+    values = [1.0, 1.00390625, 1.01171875, -2.5, 3.0e38, -0.0, 1e-40, 0.1]
+    assert encoded(Type.BF16, values) == bf16_bits(np.array(values, np.float32)).tobytes()
+    assert encoded(Type.F16, values[:4]) == np.array(values[:4], np.float16).tobytes()
+    assert encoded(Type.I16, [3.0, -2.0]) == struct.pack("<hh", 3, -2)
 
 
 def test_every_quantised_type_of_the_catalog_has_its_scales() -> None:
     assert {kind.label for kind in SCALES} == set(QUANTISED)
 
 
-def test_blocks_have_finite_scales() -> None:
-    blocks = random_blocks(Source("x", 1), Type.Q8_0, 500, 34).reshape(-1, 34)
+def test_blocks_have_finite_scales_and_differ() -> None:
+    data = filled(Source("x", 1), Type.Q8_0, (32 * 500,), Block(32, 34), UNIFORM)
+    blocks = np.frombuffer(data, np.uint8).reshape(-1, 34)
     scales = np.ascontiguousarray(blocks[:, :2]).view("<f2")
     assert np.isfinite(scales).all()
     assert (scales > 0).all()
+    assert len({bytes(block) for block in blocks}) == 500

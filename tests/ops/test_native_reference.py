@@ -13,7 +13,8 @@ import pytest
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import HostError, LabError
-from lab.ggml.types import PLAIN, bf16_bits, bf16_values, typed
+from lab.ggml.arrays import STORED, bf16_bits, bf16_values
+from lab.ggml.types import typed
 from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.ops.catalog import all_cases, cases_of
 from lab.ops.native import Computed, Files, Judged, NativeRun
@@ -116,7 +117,7 @@ def harm(values: np.ndarray[Any, Any], row: dict[str, Any]) -> None:
     """Make the last finite element of the first result wrong by about the size of all."""
     label, _, size = row["outputs"][0]
     kind, start = typed(label), row["at"]
-    stored = values[start : start + size].view(PLAIN[kind])
+    stored = values[start : start + size].view(STORED[kind])
     numbers = bf16_values(stored).astype(np.float64) if label == "bf16" else stored.astype(np.float64)
     finite = np.flatnonzero(np.isfinite(numbers))
     place = finite[-1]

@@ -16,6 +16,9 @@ from lab.ops.remote import CASES, INLINE_BYTES, GuestAgent
 
 PROGRAM = """\
 import json, sys
+if "--probe" in sys.argv:
+    print(json.dumps({"ready": {}}))
+    sys.exit(0)
 given = sys.argv[sys.argv.index("--cases") + 1]
 text = sys.stdin.read() if given == "-" else open(given).read()
 print(json.dumps({"end": {"cases": [given, text.split(chr(10))]}}))

@@ -149,6 +149,9 @@ class FakeShell:
         if "registry.py" in command:
             on_line(json.dumps({"devices": [asdict(device) for device in self.script.devices]}) + "\n")
             return 0
+        if AGENT in command and "--probe" in command:
+            on_line('{"ready": {}}\n')
+            return 0
         for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
             self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
         if self.script.program is not None:

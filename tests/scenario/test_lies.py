@@ -17,7 +17,7 @@ from lab.bundle.writer import CheckWriter, new_bundle
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError
 from lab.ops.agent_rows import AgentRow, AgentStream
-from lab.ops.engine import COMPUTED
+from lab.ops.result import COMPUTED
 from lab.scenario import shipment as shipments
 from lab.scenario.checks import catalog_cost
 from lab.scenario.checks.catalog import CatalogRun, wished_reference

@@ -10,6 +10,7 @@ all of its CPU builds, which takes an emulated guest a second, and here nothing 
 * ``{"end": {"cases", "batches", "seconds"}}``. Without it the program was cut off: the first case without a line, or one that
   would have travelled with it, is where. ``--batch 1`` tells which.
   With ``--hold`` the program stays behind it, with its libraries mapped, until SIGTERM: so it can be looked at.
+* ``{"ready": {…}}`` alone with ``--probe``: Python runs this program here, and ggml's library loads.
 * ``{"lost": text}`` in its place when the device computes nothing any more. The program stays for some seconds then, so that
   whoever reads the line can see what became of the other side while this one lives.
 """
@@ -24,14 +25,14 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from lab.errors import LabError
 from lab.ggml.device import OpenDevice, device_named, device_of_library, listed_devices, opened_backend
 from lab.ggml.library import Ggml, loaded_ggml
 from lab.ops.catalog import case_named
-from lab.ops.engine import BATCH_CASES, DeviceLost, Engine, Result, ordered
+from lab.ops.engine import BATCH_CASES, DeviceLost, Engine, ordered
+from lab.ops.result import Result
 
 USAGE = """\
 --device NAME    the device that computes, or
@@ -43,7 +44,8 @@ USAGE = """\
 --cases FILE     ids, one a line; - is the standard input
 --values FILE    gets the results
 --batch N        so many cases travel together at most
---hold           stay at the end until SIGTERM"""
+--hold           stay at the end until SIGTERM
+--probe          only say that the program runs here"""
 """Read here by hand: argparse would be a twentieth of an emulated guest's time for a few hundred cases."""
 STATUS_REFUSED = 2
 STATUS_LOST = 3
@@ -99,6 +101,12 @@ def tell(*lines: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def read(path: str) -> str:
+    """The text of a file."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
 def row_of(result: Result, values: BinaryIO | None) -> dict[str, Any]:
     """A case's line; its results are appended to ``values``."""
     row: dict[str, Any] = {
@@ -112,9 +120,9 @@ def row_of(result: Result, values: BinaryIO | None) -> dict[str, Any]:
         row["text"] = result.text
     if values is not None and result.outputs:
         row["at"] = values.tell()
-        row["outputs"] = [[output.type.label, list(output.ne), output.data.nbytes] for output in result.outputs]
+        row["outputs"] = [[output.type.label, list(output.ne), len(output.data)] for output in result.outputs]
         for output in result.outputs:
-            values.write(output.data.tobytes())
+            values.write(output.data)
     return row
 
 
@@ -130,13 +138,13 @@ def run(arguments: Options) -> int:
     started = time.monotonic()
     if arguments.hold:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    text = sys.stdin.read() if arguments.cases == "-" else Path(arguments.cases).read_text(encoding="utf-8")
+    text = sys.stdin.read() if arguments.cases == "-" else read(arguments.cases)
     ids = text.split("\n")
     cases = ordered(case_named(text) for text in ids if text)
     ggml = loaded_ggml()
     device = chosen_device(ggml, arguments)
     with ExitStack() as stack:
-        values = stack.enter_context(Path(arguments.values).open("ab", buffering=0)) if arguments.values else None
+        values = stack.enter_context(open(arguments.values, "ab", buffering=0)) if arguments.values else None
         backend = stack.enter_context(opened_backend(device, threads=arguments.threads))
         tell(
             {"device": asdict(device.facts), "pid": os.getpid(), "others": [asdict(other.facts) for other in listed_devices(ggml)]}
@@ -158,6 +166,9 @@ def main(words: Sequence[str] | None = None) -> int:
         given = sys.argv[1:] if words is None else words
         if "--help" in given:
             sys.stdout.write(f"{USAGE}\n")
+            return 0
+        if "--probe" in given:
+            tell({"ready": {"python": sys.version.split()[0], "ggml": loaded_ggml().text("ggml_version")}})
             return 0
         return run(options_of(given))
     except DeviceLost as error:

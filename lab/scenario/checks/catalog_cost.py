@@ -9,7 +9,7 @@ from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.metrics.memory import MemoryLog, private_kib
 from lab.ops.agent_rows import AgentRow, AgentStream
 from lab.ops.cost import leaking_cases, slow_cases
-from lab.ops.engine import COMPUTED
+from lab.ops.result import COMPUTED
 from lab.scenario.checks.catalog import CatalogRun
 from lab.scenario.model_catalog import Cost
 
