@@ -48,6 +48,9 @@ class Type(IntEnum):
     Q1_0 = 41
     Q2_0 = 42
 
+    __hash__ = int.__hash__
+    """Enum's own is made of the name, in Python: types are keys in every inner loop."""
+
     @property
     def label(self) -> str:
         """The name as ggml writes it, such as ``f32`` or ``q4_K``."""

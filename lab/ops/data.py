@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from lab.ggml.types import Block, Bytes, Type
+from lab.ops.bits import masked, symmetric
 from lab.ops.blocks import scaled_blocks
 from lab.ops.hashes import blake2b, shake_128
 
@@ -116,9 +117,9 @@ class Source:
         self._place = (self._place + self._step) % PERIOD
         return self._place
 
-    def words(self, count: int) -> memoryview:
+    def words(self, count: int) -> Bytes:
         """Random numbers of 32 bits."""
-        return memoryview(words_of(self.seed).stretch(self.place(), count)).cast("I")
+        return words_of(self.seed).stretch(self.place(), count)
 
 
 @functools.cache
@@ -160,14 +161,21 @@ def drawn(source: Source, kind: Type, fill: Fill, count: int, size: int) -> Byte
     cycle = _CYCLES.get(key)
     if cycle is None:
         if count < ALONE:
-            return encoded(kind, numbers(fill, source.words(count)))
-        words = memoryview(words_of(source.seed).stretch(0, PERIOD)).cast("I")
-        cycle = _CYCLES[key] = Cycle(encoded(kind, numbers(fill, words)), size)
+            return elements(kind, fill, source.words(count))
+        cycle = _CYCLES[key] = Cycle(elements(kind, fill, words_of(source.seed).stretch(0, PERIOD)), size)
     return cycle.stretch(source.place(), count)
 
 
-def numbers(fill: Fill, words: Iterable[int]) -> Iterable[float]:
+def elements(kind: Type, fill: Fill, words: Bytes) -> bytes:
     """What words become in a filling. Raises ``ValueError`` for one that knows no words."""
+    if fill.kind == "mask":
+        return masked(bytes(words), encoded(kind, (-math.inf,)))
+    made = symmetric(kind, bytes(words), fill.high) if fill.kind == "uniform" and fill.low == -fill.high else None
+    return made or encoded(kind, numbers(fill, memoryview(words).cast("I")))
+
+
+def numbers(fill: Fill, words: Iterable[int]) -> Iterable[float]:
+    """The numbers of a filling that is no mask. Raises ``ValueError`` for one that knows no words."""
     match fill.kind:
         case "uniform":
             scale = (fill.high - fill.low) * BELOW_ONE / WORD_VALUES
@@ -175,8 +183,6 @@ def numbers(fill: Fill, words: Iterable[int]) -> Iterable[float]:
         case "integers":
             low, span = int(fill.low), int(fill.high) - int(fill.low)
             return [low + (word * span >> 32) for word in words]
-        case "mask":
-            return [0.0 if word & 3 else -math.inf for word in words]
     raise ValueError(fill.kind)
 
 
@@ -196,7 +202,7 @@ def shuffled(source: Source, kind: Type, fill: Fill, count: int, row: int) -> By
     orders = orders_of(source.seed, kind, fill, choices)
     size = len(orders[0]) // (2 * choices)
     parts = []
-    for word in source.words(count // row):
+    for word in memoryview(source.words(count // row)).cast("I"):
         start = (word * choices >> 32) * size
         parts.append(orders[word % ORDERS][start : start + row * size])
     return b"".join(parts)

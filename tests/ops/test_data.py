@@ -46,7 +46,7 @@ def test_data_are_the_same_on_every_machine() -> None:
         for count in (64, 5000):
             digest.update(filled(source, kind, (count,), Block(1, SIZES[kind]), fill))
     digest.update(filled(source, Type.Q4_K, (2560,), Block(256, 144), UNIFORM))
-    assert digest.hexdigest()[:16] == "94182f054d4fb2ec"
+    assert digest.hexdigest()[:16] == "82dfd1d21e8000c1"
 
 
 def test_words_are_of_the_seed_alone() -> None:
