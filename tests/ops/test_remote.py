@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.deadline import Deadline
+from lab.errors import LabError
 from lab.ops.catalog import all_cases
 from lab.ops.remote import CASES, INLINE_BYTES, GuestAgent
 
@@ -66,3 +67,10 @@ def test_the_ids_arrive_and_the_status_comes_back(tmp_path: Path, count: int) ->
     assert ('["-", ' in told[-1]) is inline
     assert (tmp_path / CASES).exists() is not inline
     assert all(f'"{case}"' in told[-1] for case in cases)
+
+
+@pytest.mark.parametrize("program", ["import sys; sys.exit('no module named _ctypes')", "print('hello')"])
+def test_a_program_that_does_not_run_there_is_told_when_it_is_shipped(tmp_path: Path, program: str) -> None:
+    agent = GuestAgent(HereShell(tmp_path), str(tmp_path), "[virtgpu] CPU", 1, {})
+    with pytest.raises(LabError, match=r"does not run in the guest: status [01], it said (no module named _ctypes|hello)"):
+        agent.ship(Deadline.after(10), program.encode())

@@ -1,1 +1,1 @@
-"""Programs that run inside the guest. They and all they import need Python's standard library and numpy only."""
+"""Programs that run inside the guest. They and all they import need Python's standard library only."""
