@@ -1,14 +1,12 @@
 from __future__ import annotations
 
+import functools
 import json
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lab.bundle import Bundle, read_bundle
-from lab.bundle.schema import CapabilityRecord, Status, VariantRecord
+from lab.bundle.schema import CapabilityRecord, Status
 from lab.deadline import Deadline, poll
 from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
 from lab.ggml.registry import Device
@@ -16,33 +14,12 @@ from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, Script, die, row
-
-Running = Callable[..., Bundle]
+from tests.scenario.small_runs import Running, run_small, texts, variant
 
 
 @pytest.fixture
 def running(tmp_path: Path) -> Running:
-    def run_script(script: Script, text: str = SCENARIO, **choice: tuple[str, ...]) -> Bundle:
-        path = tmp_path / "small.toml"
-        path.write_text(text)
-        chosen = Choice(**choice)
-        outcome = run(
-            planned([path], chosen), chosen, tmp_path / "runs", SilentListener(), FakePlatform(script, tmp_path).platform()
-        )
-        bundle = read_bundle(outcome.folder)
-        assert bundle.run == outcome.record, "run.json on disk is what the run says"
-        assert bundle.cut_lines == 0
-        return bundle
-
-    return run_script
-
-
-def variant(bundle: Bundle, name: str = "venus") -> VariantRecord:
-    return next(one for one in bundle.run.variants if one.variant == name)
-
-
-def texts(bundle: Bundle) -> str:
-    return "\n".join(f"{row.finding} [{row.blame}] {row.text}" for row in bundle.findings)
+    return functools.partial(run_small, tmp_path)
 
 
 def test_run_passes_and_says_what_ran(running: Running) -> None:
@@ -224,70 +201,6 @@ def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> 
     bundle = running(Script(capset=10))
     assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.PASSED]
     assert "wrong capset [product] capset of the contexts served: expected venus, seen apir" in texts(bundle)
-
-
-TWO = SCENARIO.replace("min_cases = 3", "min_cases = 3\nprocesses = 2\njobs = 2")
-
-
-def meeting() -> Callable[[], None]:
-    """A step at which both processes wait for each other."""
-    return threading.Barrier(2, timeout=10).wait
-
-
-def test_two_processes_at_once_are_two_runs_of_the_same_cases(running: Running) -> None:
-    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), meeting(), *(row(text) for text in TEXTS[1:])))
-    bundle = running(script, TWO, variants=("venus",))
-    assert texts(bundle) == ""
-    assert bundle.run.exit == 0
-    assert [(case.check, case.case) for case in sorted(bundle.cases, key=lambda case: case.check)] == [
-        (check, text) for check in ("ops", "ops 2") for text in TEXTS
-    ]
-    assert (variant(bundle).cases.ok, variant(bundle).expected_cases, variant(bundle).calls.count) == (3, 3, 10)
-    assert any(fact.name == "processes that computed at the same time" and fact.seen == "2" for fact in bundle.facts)
-
-
-def test_processes_that_ran_one_after_the_other_do_not_pass(running: Running) -> None:
-    waiting = threading.Event()
-    turns = iter((lambda: waiting.wait(10), waiting.is_set))
-
-    def wait_but_for_the_last() -> None:
-        next(turns)()
-
-    script = Script(ops=(wait_but_for_the_last, HEADER_LINE, *(row(text) for text in TEXTS), waiting.set))
-    bundle = running(script, TWO, variants=("venus",))
-    assert "processes that computed at the same time: expected 2, seen not all" in texts(bundle)
-    assert bundle.run.exit == 2
-
-
-def test_interruption_of_two_processes_ends_both(running: Running) -> None:
-    script = Script()
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    def wait_for_the_kill() -> None:
-        poll("the kill", lambda: "kill -KILL 7" in script.killed, Deadline.after(10))
-
-    turns = iter((interrupt, wait_for_the_kill))
-
-    def take_turns() -> None:
-        next(turns)()
-
-    script.ops = (HEADER_LINE, row(TEXTS[0]), meeting(), take_turns)
-    bundle = running(script, TWO, variants=("venus",))
-    assert bundle.run.status is Status.INTERRUPTED
-    assert {case.case for case in bundle.cases} == {TEXTS[0]}
-    assert "program failed" not in texts(bundle)
-    assert script.torn_down == 1
-
-
-def test_case_that_failed_in_one_of_two_processes_counts_as_failed(running: Running) -> None:
-    rows = iter((row(TEXTS[2], error="test failed"), row(TEXTS[2])))
-    script = Script(ops=(HEADER_LINE, meeting(), *(row(text) for text in TEXTS[:2])), ops_status=1)
-    script.last_row = lambda: next(rows)
-    bundle = running(script, TWO, variants=("venus",))
-    assert bundle.run.exit == 1
-    assert (variant(bundle).cases.ok, variant(bundle).cases.fail) == (2, 1)
 
 
 UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]
