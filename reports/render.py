@@ -15,7 +15,8 @@ import jinja2
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
-from lab.bundle.schema import LOGS, PAGE, SUMMARY, CaseRow, FactRow, FindingRow, Status, VariantRecord
+from lab.bundle.rows import CaseRow, FactRow, FindingRow
+from lab.bundle.schema import LOGS, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import BenchView, bench_view
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.bundle.outcome import Outcome
-from lab.bundle.schema import CallRow, CaseRow
+from lab.bundle.rows import CallRow, CaseRow
 
 BINS = 96
 MIDDLE = (10.0, 90.0)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lab.bundle.schema import CaseRow, Supported, SupportRow
+from lab.bundle.rows import CaseRow, Supported, SupportRow
 
 EXCUSED = "excused ("
 """How the message of a case begins that passes although an oracle refused it."""

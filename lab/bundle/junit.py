@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 
 from lab.bundle.outcome import Blame, Outcome
 from lab.bundle.reader import Bundle
-from lab.bundle.schema import CaseRow, FactRow, FindingRow, Status, VariantRecord
+from lab.bundle.rows import CaseRow, FactRow, FindingRow
+from lab.bundle.schema import Status, VariantRecord
 
 CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 

@@ -11,20 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from lab.bundle.schema import (
-    CALLS,
-    RESULTS,
-    RUN,
-    SCHEMA,
-    SUPPORT,
-    CallRow,
-    CaseRow,
-    FactRow,
-    FindingRow,
-    PerfRow,
-    RunRecord,
-    SupportRow,
-)
+from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow, PerfRow, SupportRow
+from lab.bundle.schema import CALLS, RESULTS, RUN, SCHEMA, SUPPORT, RunRecord
 from lab.errors import ConfigError, ConfigProblem
 
 R = TypeVar("R", CaseRow, PerfRow, FactRow, FindingRow, CallRow)

@@ -16,25 +16,8 @@ from typing import Any, NamedTuple, TextIO
 
 from lab.bundle.expected import Expected
 from lab.bundle.outcome import CaseResult, Finding, FindingKind
-from lab.bundle.schema import (
-    CALLS,
-    LOGS,
-    RESULTS,
-    RUN,
-    SCENARIOS,
-    SPEED,
-    SUPPORT,
-    CallRow,
-    CaseRow,
-    FactRow,
-    FindingRow,
-    PerfRow,
-    ResultRow,
-    RunRecord,
-    SpeedRow,
-    Supported,
-    SupportRow,
-)
+from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow, PerfRow, ResultRow, SpeedRow, Supported, SupportRow
+from lab.bundle.schema import CALLS, LOGS, RESULTS, RUN, SCENARIOS, SPEED, SUPPORT, RunRecord
 
 
 class Measure(NamedTuple):

@@ -12,7 +12,8 @@ import numpy as np
 
 from lab.apir.protocol_gen import ReturnCode
 from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
-from lab.bundle.schema import CallRow, CallsRecord, CommandRecord
+from lab.bundle.rows import CallRow
+from lab.bundle.schema import CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, WireError

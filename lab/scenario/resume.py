@@ -16,7 +16,8 @@ from typing import Any
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.reader import Bundle, read_bundle
-from lab.bundle.schema import CaseRow, ResumedRecord, VariantRecord
+from lab.bundle.rows import CaseRow
+from lab.bundle.schema import ResumedRecord, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.expand import Variant

@@ -12,11 +12,11 @@ from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.reader import read_bundle
 from lab.bundle.reproduce import reproduce_script
+from lab.bundle.rows import CallRow
 from lab.bundle.schema import (
     JUNIT,
     REPRODUCE,
     BootRecord,
-    CallRow,
     CallsRecord,
     CapabilityRecord,
     CaseCounts,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lab.bundle.outcome import Outcome
-from lab.bundle.schema import CallRow, CaseRow
+from lab.bundle.rows import CallRow, CaseRow
 from reports.statistics import BINS, LogAxis, durations, op_outcomes, succeeded, time_parts
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from lab.bundle import read_bundle
 from lab.bundle.outcome import CaseResult, Outcome
-from lab.bundle.schema import SPEED, SUPPORT, RunRecord, Status, Supported, SupportRow, VariantRecord
+from lab.bundle.rows import Supported, SupportRow
+from lab.bundle.schema import SPEED, SUPPORT, RunRecord, Status, VariantRecord
 from lab.bundle.writer import CheckWriter, new_bundle
 from reports.render import rendered_report
 from reports.support import support_view

@@ -12,7 +12,8 @@ import pytest
 
 from lab.bundle import read_bundle
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.bundle.schema import RunRecord, Status, Supported
+from lab.bundle.rows import Supported
+from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.bundle.schema import Supported
+from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
 from lab.ops.agent_rows import LOST, AgentRow, Cut, in_order
 from lab.ops.case import Case

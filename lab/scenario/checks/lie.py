@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.bundle.schema import Supported
+from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, LabError
