@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from lab.ops.case import BadCaseId
-from lab.ops.catalog import case_named
+from lab.ops.catalog import FAMILY_OF, case_named
 from lab.scenario.section import CheckTable, Patterns, Seconds, Section, Words, known_ggml_library
 
 OWN = "own"
@@ -29,6 +30,16 @@ def known_cases(cases: tuple[str, ...]) -> tuple[str, ...]:
     return cases
 
 
+def known_operations(ops: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of operations, of each of which the catalog must have cases."""
+    for op in ops:
+        if op not in FAMILY_OF:
+            near = get_close_matches(op, FAMILY_OF, 1)
+            meant = f" (did you mean {near[0]}?)" if near else " (lab ops lists them)"
+            raise PydanticCustomError("no_operation", "the catalog has no operation '{op}'{meant}", {"op": op, "meant": meant})
+    return ops
+
+
 class Cost(Section):
     """What right results may cost. For it the cases are computed again one after the other, each alone and several times."""
 
@@ -46,7 +57,7 @@ class CatalogCheck(CheckTable):
     """Cases of the lab's own catalog, computed on the remote device and judged by three oracles (``lab ops`` tells the cases)."""
 
     kind: Literal["catalog"]
-    ops: Words = ()
+    ops: Annotated[Words, AfterValidator(known_operations)] = ()
     """Operations, by ggml's names; all if absent."""
     cases: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(known_cases)] = ()
     """Ids of the only cases that are computed, whether the catalog has them or its families only could; nothing is drawn then."""

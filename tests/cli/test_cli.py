@@ -86,6 +86,13 @@ def test_mistake_of_the_labs_own_keeps_its_traceback() -> None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
+def test_operation_that_the_catalog_lacks_is_told_before_anything_boots(tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text('name = "wrong"\n[[checks]]\nkind = "catalog"\nops = ["ADD", "MULMAT"]\n')
+    status, output = lab("run", str(tmp_path / "wrong.toml"))
+    assert status == 2
+    assert "line 4: checks[0].ops: the catalog has no operation 'MULMAT' (did you mean MUL_MAT?)" in output
+
+
 def test_unknown_option_is_a_usage_error() -> None:
     status, output = lab("run", "--nonsense", "x.toml")
     assert status == 2

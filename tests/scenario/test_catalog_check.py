@@ -316,8 +316,8 @@ def test_a_share_is_drawn_by_the_seed_and_patterns_choose() -> None:
 
 def test_an_operation_without_cases_is_told(running: Running) -> None:
     text = SCENARIO.replace(
-        'cases = ["ADD()", "MUL()", "SUB()", "SCALE(x=2.0)"]', 'ops = ["ADD", "AD"]\ninclude = ["^ADD\\\\(\\\\)$"]'
+        'cases = ["ADD()", "MUL()", "SUB()", "SCALE(x=2.0)"]', 'ops = ["ADD", "MUL"]\ninclude = ["^ADD\\\\(\\\\)$"]'
     )
     bundle = running(Script(agent=agent()), text.replace("min_cases = 4", "min_cases = 1"))
-    assert "op without cases [lab] no case of AD was chosen" in texts(bundle)
+    assert "op without cases [lab] no case of MUL was chosen" in texts(bundle)
     assert outcomes(bundle) == {"ADD()": "pass"}
