@@ -21,12 +21,20 @@ constexpr std::array<std::pair<const char *, const char *>, 11> documented{{
     {"apir.trace", "VIRGL_APIR_TRACE"}, // a folder
 }};
 
+constexpr uint32_t venus_capset = 4;
+
 } // namespace
 
-Config config_from_environment() {
+const char *variable_for(uint32_t capset, const char *variable) {
+    std::string own = std::string(variable) + (capset == venus_capset ? "_VENUS" : "_APIR");
+    const char *value = std::getenv(own.c_str());
+    return value != nullptr ? value : std::getenv(variable);
+}
+
+Config config_from_environment(uint32_t capset) {
     Config config;
     for (auto [key, variable] : documented)
-        if (const char *value = std::getenv(variable)) config.emplace(key, value);
+        if (const char *value = variable_for(capset, variable)) config.emplace(key, value);
     return config;
 }
 

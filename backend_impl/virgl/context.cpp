@@ -101,7 +101,7 @@ void Context::remove_blob(uint32_t resource) {
 
 void Context::start_worker(const std::string &program, bool append_to_host_log) {
     // Environment variables count only where the hypervisor has configured nothing.
-    if (config_.empty()) config_ = config_from_environment();
+    if (config_.empty()) config_ = config_from_environment(capset_);
     stall_limit_ns_ = stall_limit_ns(config_);
     try {
         worker_ = std::make_unique<WorkerProcess>(

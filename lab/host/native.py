@@ -34,6 +34,8 @@ WORKER = "apir-worker"
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
 CASE_LISTER = "libcase-lister.so"
+HOST_REFERENCE = "libhost-reference.so"
+REFERENCE_LIBRARY = "libggml-reference.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,16 @@ class NativePayloads:
     def case_lister(self) -> Path:
         """What makes test-backend-ops list its cases, preloaded into it."""
         return self.folder / CASE_LISTER
+
+    @property
+    def host_reference(self) -> Path:
+        """What makes test-backend-ops compare with a device of the host's, preloaded into it."""
+        return self.folder / HOST_REFERENCE
+
+    @property
+    def reference_library(self) -> Path:
+        """The ggml library of that device's context on the host: it wraps another one and quantises."""
+        return self.folder / REFERENCE_LIBRARY
 
     def build_id(self, path: Path) -> str:
         """The build id of one of the products."""

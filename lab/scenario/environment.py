@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.section import Environment
-from lab.scenario.shipment import Shipment, processor_count
+from lab.scenario.shipment import DEFAULT_REGISTRATION, ReferenceFiles, Shipment, processor_count
 
 PRELOAD = "LD_PRELOAD"
 ROUTE = "VIRGL_ROUTE_VENUS_TO_APIR"
@@ -29,11 +29,16 @@ TRACE = "VIRGL_APIR_TRACE"
 LIAR_LIBRARY = "GGML_LIAR_LIBRARY"
 LIES = "GGML_LIAR"
 HONEST = "honest"
+WRAPPED_BY_REFERENCE = "GGML_REFERENCE_LIBRARY"
+REFERENCE_CALLS = "reference-calls"
+"""Folder of the call records of contexts that a reference is computed in."""
 
 USE_APIR_CAPSET = "GGML_REMOTING_USE_APIR_CAPSET"
 BACKEND_PATH = "GGML_BACKEND_PATH"
 DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
 GUEST_CALL_LOG = "GGML_VIRTGPU_CALL_LOG"
+REFERENCE_GUEST_LIBRARY = "GGML_VIRTGPU_REFERENCE_LIBRARY"
+REFERENCE_CAPSET = "GGML_VIRTGPU_REFERENCE_CAPSET"
 
 NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
 """Without these there can be no remote device: a run that lacks one is the configuration's fault."""
@@ -72,6 +77,8 @@ def host_environment(
         GGML_THREADS: str(scenario.host.threads or processor_count()),
         HOST_CALL_LOG: str(logs / "calls"),
     }
+    if shipment.reference is not None:
+        variables |= reference_on_host(shipment.reference, logs)
     if shipment.wrapped_library is not None:
         variables |= {LIAR_LIBRARY: shipment.wrapped_library.inside, LIES: HONEST}
     if scenario.host.trace:
@@ -81,6 +88,26 @@ def host_environment(
     elif scenario.host.ggml_library == "vulkan" and vulkan_manifest:
         variables[VULKAN_DRIVER] = vulkan_manifest
     return overlaid(variables, scenario.host.environment)
+
+
+def reference_on_host(files: ReferenceFiles, logs: Path) -> dict[str, str]:
+    """What contexts on the reference's capset have otherwise than those of the device under test; their calls are kept apart."""
+    variables = {
+        GGML_LIBRARY: files.library.inside,
+        GGML_REGISTRATION: DEFAULT_REGISTRATION,
+        HOST_CALL_LOG: str(logs / REFERENCE_CALLS),
+    }
+    own = {f"{name}_{files.capset.upper()}": value for name, value in variables.items()}
+    return {**own, WRAPPED_BY_REFERENCE: files.computing.inside}
+
+
+def reference_in_guest(files: ReferenceFiles) -> dict[str, str]:
+    """What makes test-backend-ops compare with a device of the host's."""
+    return {
+        PRELOAD: files.preload.inside,
+        REFERENCE_GUEST_LIBRARY: files.guest_library.inside,
+        REFERENCE_CAPSET: files.capset.value,
+    }
 
 
 def preloaded_component(shipment: Shipment, *, advertise: bool) -> dict[str, str]:

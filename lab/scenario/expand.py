@@ -12,6 +12,7 @@ from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations
 from lab.scenario.model import AxisValue, Scenario
+from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.source import VARIANTS, Source
 
 NOTHING_EXPECTED = Expectations()
@@ -32,7 +33,8 @@ class Variant:
     @property
     def boot_key(self) -> str:
         """Equal for variants that one boot can serve."""
-        guest = self.scenario.guest.model_dump(mode="json", exclude=set(CHOSEN_PER_PROGRAM))
+        per_program = CHOSEN_PER_PROGRAM - ({"capset"} if has_host_reference(self.scenario.checks) else set())
+        guest = self.scenario.guest.model_dump(mode="json", exclude=set(per_program))
         rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s", "requires"})
         return f"{sorted(guest.items())} {rest}"
 

@@ -32,6 +32,7 @@ from lab.scenario.environment import BACKEND_PATH
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
+from lab.scenario.reference_files import with_reference
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
 from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
@@ -91,7 +92,8 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
     native = native_payloads(root, progress, deadline)
     if scenario.implementation.guest.path == BUILTIN:
         prove_payload(native, root, image.rootfs, progress, deadline)
-    return Ingredients(root, image, shipment(scenario, root, native, deadline), native.folder)
+    shipped = with_reference(shipment(scenario, root, native, deadline), scenario, root, native, deadline)
+    return Ingredients(root, image, shipped, native.folder)
 
 
 def require_kernel(scenario: Scenario, image: GuestImage) -> None:
@@ -130,6 +132,7 @@ def payload_folders(ingredients: Ingredients, scenario: Scenario) -> tuple[Path,
     outside |= {
         Path(check.host_library).parent for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library
     }
+    outside |= {shipped.reference.library.path.parent} if shipped.reference is not None else set()
     outside |= {ingredients.tools} if ingredients.tools is not None else set()
     return tuple(sorted(outside))
 

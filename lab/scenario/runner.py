@@ -22,7 +22,7 @@ from lab.scenario.boots_at_once import RunningGuests, at_once
 from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
 from lab.scenario.ended import status_of
-from lab.scenario.environment import host_environment, recorded
+from lab.scenario.environment import REFERENCE_CALLS, host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
 from lab.scenario.guest_programs import ship_programs
@@ -31,6 +31,7 @@ from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
 from lab.scenario.listener import RunListener
 from lab.scenario.model import Capset
 from lab.scenario.model_checks import FaultCheck
+from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
 from lab.scenario.requirements import Decision, HostAbilities, decided
@@ -184,6 +185,8 @@ class Runner:
         logs = self.logs(variants[0])
         for folder in (FOLDER, TRACES) if variants[0].scenario.host.trace else (FOLDER,):
             (logs / folder).mkdir(exist_ok=True)
+        if has_host_reference(variants[0].scenario.checks):
+            (logs / REFERENCE_CALLS).mkdir(exist_ok=True)
         plan = boot_plan(variants, ingredients, decision, logs)
         number = self.book.boot(boot_record(variants, plan))
         started = time.monotonic()
@@ -275,7 +278,7 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         scenario,
         ingredients.shipment,
         logs,
-        advertise=any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
+        advertise=has_host_reference(scenario.checks) or any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
         software_vulkan=decision.software_vulkan,
         vulkan_manifest=decision.vulkan_manifest,
     )

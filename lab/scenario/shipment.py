@@ -17,7 +17,7 @@ from lab.host.native import WORKER, NativePayloads
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
-from lab.scenario.model import Build, Scenario
+from lab.scenario.model import Build, Capset, Scenario
 from lab.scenario.model_checks import LieCheck
 from lab.scenario.section import BUILTIN, LIAR, VIRGLRENDERER_WORDS
 
@@ -69,11 +69,36 @@ class Payload:
 
 
 @dataclass(frozen=True, slots=True)
+class ReferenceFiles:
+    """What a device of the host's to compare with is made of.
+
+    Attributes:
+        preload: what is preloaded into test-backend-ops in the guest.
+        guest_library: a copy of the guest library under another name, which the reference is reached with.
+        library: the ggml library of the reference's context on the host.
+        computing: the build of ggml-cpu that it wraps.
+        capset: of that context; the device under test is on the other one.
+    """
+
+    preload: Payload
+    guest_library: Payload
+    library: Payload
+    computing: Payload
+    capset: Capset
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """All of them."""
+        return (self.preload, self.guest_library, self.library, self.computing)
+
+
+@dataclass(frozen=True, slots=True)
 class Shipment:
     """All native files of a boot. ``registration`` is the symbol that the ggml library registers itself by.
 
     ``built_in``: the host root's virglrenderer has the APIR component. It is the component then, and virglrenderer's render server
-    is the worker: both are configured, nothing is preloaded. ``wrapped_library`` is there when the ggml library is the liar.
+    is the worker: both are configured, nothing is preloaded. ``wrapped_library`` is there when the ggml library is the liar,
+    ``reference`` when a check compares with a device of the host's.
     """
 
     guest_library: Payload
@@ -84,11 +109,12 @@ class Shipment:
     registration: str
     built_in: bool = False
     wrapped_library: Payload | None = None
+    reference: ReferenceFiles | None = None
 
     @property
     def payloads(self) -> tuple[Payload, ...]:
         """All of them."""
-        return (self.guest_library, self.component, *self.of_worker)
+        return (self.guest_library, self.component, *self.of_worker, *(self.reference.payloads if self.reference else ()))
 
     @property
     def of_worker(self) -> tuple[Payload, ...]:
@@ -202,16 +228,22 @@ def ggml_library(choice: str, root: HostRoot, deadline: Deadline) -> Payload:
 
 def best_cpu_library(root: HostRoot, deadline: Deadline) -> Path:
     """The CPU variant with the highest score of its own on this processor, as ggml's registry chooses."""
+    scores = cpu_scores(root, deadline)
+    best = max(scores, key=lambda variant: scores[variant], default=None)
+    if best is None or scores[best] == 0:
+        raise BuildError("no CPU variant of ggml runs on this processor", output=json.dumps(scores))
+    return root.path / best.removeprefix("/")
+
+
+def cpu_scores(root: HostRoot, deadline: Deadline) -> dict[str, int]:
+    """How well each CPU variant says that it fits this processor, by its path in the root; 0: it does not run."""
     variants = sorted((root.path / BACKENDS).glob("libggml-cpu*.so"))
     script = Path(next(iter(ggml.__path__))) / "registry.py"
     inside = [f"/{variant.relative_to(root.path)}" for variant in variants]
     argv = root.enter(("/usr/bin/python3", script, "scores", *inside), binds=(Bind(script),))
     output = check(argv, what="asking ggml's CPU variants for their score", deadline=deadline.narrowed(SCORES_S))
     scores: dict[str, int] = json.loads(output.splitlines()[-1])["scores"]
-    best = max(scores, key=lambda variant: scores[variant], default=None)
-    if best is None or scores[best] == 0:
-        raise BuildError("no CPU variant of ggml runs on this processor", output=json.dumps(scores))
-    return root.path / best.removeprefix("/")
+    return scores
 
 
 def require_registration(library: Payload, symbol: str, scenario: Scenario) -> None:

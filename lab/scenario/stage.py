@@ -21,6 +21,7 @@ class Stage:
         guest_variables: what programs under test are given.
         listing: ggml's registry in the guest, and the processes while it was listed.
         logs: the variant's own folder in the bundle.
+        boot_logs: the folder that the boot's processes on the host write to.
         switches: library paths of the host that may be led elsewhere.
         lies: what the liar is told.
     """
@@ -33,5 +34,6 @@ class Stage:
     guest_variables: dict[str, str]
     listing: Listing
     logs: Path
+    boot_logs: Path
     switches: Switches | None = None
     lies: LiesFile | None = None

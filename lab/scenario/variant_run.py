@@ -134,6 +134,7 @@ class VariantRun:
             variables,
             self.listing,
             here.logs,
+            here.plan.logs,
             here.plan.switches,
             here.plan.lies,
         )

@@ -44,7 +44,7 @@ bool parse(int count, char **values, Arguments &arguments) {
 void open_call_log(CallLog &calls, const Arguments &arguments) {
     std::string error;
     std::string name = "host-" + std::to_string(arguments.context) + "-" + std::to_string(getpid()) + ".calls";
-    calls.open(std::getenv("VIRGL_APIR_CALL_LOG"), name, CallSide::host, arguments.context, arguments.capset,
+    calls.open(variable_for(arguments.capset, "VIRGL_APIR_CALL_LOG"), name, CallSide::host, arguments.context, arguments.capset,
                reinterpret_cast<const void *>(&open_call_log), error);
     if (!error.empty()) log(Level::warn, "%s", error.c_str());
 }

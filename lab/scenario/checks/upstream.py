@@ -24,6 +24,15 @@ from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, cho
 from lab.ops.upstream_judge import Sweep, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
+from lab.scenario.checks.state import tell
+from lab.scenario.checks.upstream_reference import (
+    program_variables,
+    reference_facts,
+    reference_of,
+    ship_reference,
+    unused_reference,
+    without_reference,
+)
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.expected_cases import left_out, run_again, skip
@@ -152,7 +161,14 @@ class UpstreamRun:
             observed = onlooker.observe(pid)
         except CommandFailed:
             return
-        prove_libraries(stage, observed, self.writer)
+        files = reference_of(stage, self.check)
+        if files is None:
+            prove_libraries(stage, observed, self.writer)
+        else:
+            prove_libraries(stage, without_reference(observed, files), self.writer)
+            shipped = stage.ingredients.shipment
+            for fact in reference_facts(observed, files, shipped.wrapped_library or shipped.ggml_library):
+                tell(fact, self.writer)
         self.proven += 1
 
     def tell_findings(self) -> None:
@@ -209,7 +225,13 @@ def sweep(
     if run is None:
         return
     runs.append(run)
+    files = reference_of(stage, check)
+    if files is not None:
+        ship_reference(stage, files)
     run_upstream(stage, run, onlooker, deadline)
+    unused = unused_reference(stage.boot_logs) if files is not None and run.new else None
+    if unused is not None:
+        writer.finding(unused)
 
     def again(cases: Sequence[str], _attempt: int) -> None:
         wanted = tuple(one for one in run.wanted if one.case in set(cases))
@@ -338,7 +360,7 @@ def _process(stage: Stage, run: UpstreamRun, stream: BatchStream, writing: Writi
                 _kill(stage, stream.pid)
 
         with watched(run.check.case_deadline_s, lambda: _kill(stage, stream.pid)) as watch:
-            command = guest_command(argv, stage.guest_variables)
+            command = guest_command(argv, program_variables(stage, reference_of(stage, run.check)))
             status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
     if run.stopped:
         return
