@@ -131,6 +131,30 @@ void worker_is_confined() {
     close(witness);
 }
 
+void a_capset_has_variables_of_its_own() {
+    environment();
+    setenv("APIR_LLAMA_CPP_GGML_LIBRARY_REG", "everybody's", 1);
+    setenv("APIR_LLAMA_CPP_GGML_LIBRARY_REG_APIR", "apir's", 1);
+    setenv("APIR_LLAMA_CPP_GGML_THREADS_VENUS", "7", 1);
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30); // on Venus's
+        guest.start();
+        expect(guest.ask(FakeCall::config, "ggml.library.reg") == "everybody's", "the other capset's is not taken");
+        expect(guest.ask(FakeCall::config, "ggml.threads") == "7", "its own is, without one for all");
+    }
+    setenv("APIR_LLAMA_CPP_GGML_LIBRARY_REG_VENUS", "venus's", 1);
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        expect(guest.ask(FakeCall::config, "ggml.library.reg") == "venus's", "its own goes before the one for all");
+    }
+    for (const char *name : {"APIR_LLAMA_CPP_GGML_LIBRARY_REG", "APIR_LLAMA_CPP_GGML_LIBRARY_REG_APIR",
+                             "APIR_LLAMA_CPP_GGML_LIBRARY_REG_VENUS", "APIR_LLAMA_CPP_GGML_THREADS_VENUS"})
+        unsetenv(name);
+}
+
 void fences() {
     environment();
     {
@@ -306,6 +330,7 @@ int main(int count, char **values) {
                       {"load_failures", load_failures},
                       {"no_worker_program", no_worker_program},
                       {"worker_is_confined", worker_is_confined},
+                      {"variables", a_capset_has_variables_of_its_own},
                       {"fences", fences},
                       {"old_qemu", old_qemu},
                       {"blobs", blobs},

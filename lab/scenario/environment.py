@@ -75,8 +75,9 @@ def host_environment(
         GGML_REGISTRATION: shipment.registration,
         HOST_LIBRARY_LOG: str(logs / "host-library.log"),
         GGML_THREADS: str(scenario.host.threads or processor_count()),
-        HOST_CALL_LOG: str(logs / "calls"),
     }
+    if scenario.call_records:
+        variables[HOST_CALL_LOG] = str(logs / "calls")
     if shipment.reference is not None:
         variables |= reference_on_host(shipment.reference, logs)
     if shipment.wrapped_library is not None:
@@ -126,7 +127,7 @@ def built_in_component(shipment: Shipment) -> dict[str, str]:
 
 def guest_environment(scenario: Scenario, library: str, calls: str) -> dict[str, str]:
     """Variables for a program under test in the guest. ``calls`` is the guest's folder for call records."""
-    variables = {BACKEND_PATH: library, GUEST_CALL_LOG: calls}
+    variables = {BACKEND_PATH: library, **({GUEST_CALL_LOG: calls} if scenario.call_records else {})}
     if scenario.guest.capset is Capset.APIR:
         variables[USE_APIR_CAPSET] = "1"
     if scenario.guest.data_path is not DataPath.AUTO:

@@ -217,6 +217,9 @@ class Scenario(Section):
     """For one boot and all that is checked in it; building images and payloads does not count."""
     nightly: bool = False
     """It takes long: pytest runs it by its name or with -m nightly alone, lab run as any other."""
+    call_records: bool = True
+    """Record every remote call on both sides. A sweep of many thousand cases has millions, and what they prove (that the remote
+    device computed) must be proved otherwise then: by the libraries that its workers have mapped."""
     matrix: Matrix = Matrix()
     """Axes whose combinations are variants."""
     variants: Annotated[tuple[VariantTable, ...], Field(strict=False)] = ()

@@ -276,12 +276,12 @@ class VariantRun:
         if alive and not cut_off and not lost_processes and not self.interrupted and not broken:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
             # the same holds for calls that a fault check makes fail
-            writer = self._writer("calls")
-            if self._tensors_travelled():
+            writer, recorded = self._writer("calls"), self.here.variant.scenario.call_records
+            if recorded and self._tensors_travelled():
                 for fact in way.way_facts(self.here.variant.scenario.guest, collector.capsets(), self.calls):
                     state.tell(fact, writer)
             kept = sum(run.sweep.kept for run in self.upstream_runs)
-            for finding in calls.findings_of(joined, len(self._results()) - kept):
+            for finding in calls.findings_of(joined, len(self._results()) - kept if recorded else 0):
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +29,7 @@ from lab.ops.upstream_cases import Listed, ListedCase
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
-from lab.scenario.shipment import GUEST_LIBRARY, Payload, Shipment
+from lab.scenario.shipment import GUEST_LIBRARY, Payload, ReferenceFiles, Shipment
 
 KERNEL = "6.12.0-fake"
 SHA = "ab" * 32
@@ -106,6 +106,10 @@ class Script:
     agent: Callable[[Sequence[str], str], Iterable[str | Callable[[], None]]] | None = None
     agent_status: int = 0
     workers: tuple[int, ...] = (WORKER_PID,)
+    reference: ReferenceFiles | None = None
+    """What programs of a check with a reference on the host compare with; ``reference_worker`` serves it."""
+    reference_worker: ProcessFacts | None = None
+    reference_graphs: int = 0
 
 
 def die(script: Script, reason: str) -> Callable[[], None]:
@@ -154,6 +158,9 @@ class FakeShell:
             return 0
         for folder in re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command):
             self._calls(self.folder / folder, self.script.capset or (10 if "GGML_REMOTING_USE_APIR_CAPSET" in command else 4))
+        if self.script.reference_graphs and "LD_PRELOAD" in command:
+            calls = self.plan.logs / "reference-calls" / f"host-{self._sessions}-8.calls"
+            write_calls(calls, 1, Made(900 + self._sessions, 10, 9), self.script.reference_graphs + 1)
         if self.script.program is not None:
             return self.script.program(command, on_line)
         for step in self._steps(command):
@@ -235,7 +242,8 @@ class FakeGuest:
     qemu_pid: int = QEMU_PID
 
     def worker_pids(self) -> tuple[int, ...]:
-        return self.script.workers
+        served = self.script.reference_worker
+        return (*self.script.workers, *([served.pid] if served is not None else []))
 
     def alive(self) -> bool:
         return self.script.alive
@@ -283,7 +291,11 @@ def guest_program(script: Script, plan: BootPlan, pid: int) -> ProcessFacts:
     variables: dict[str, str] = {"GGML_BACKEND_PATH": GUEST_LIBRARY, "GGML_REMOTING_USE_APIR_CAPSET": "1"}
     variables["GGML_VIRTGPU_DATA_PATH"] = plan.scenario.guest.data_path
     assert plan.variables
-    return ProcessFacts(pid, "/usr/bin/python3", ("python3",), tuple(variables.items()), (mapped(script, SHIPMENT.guest_library),))
+    files = script.reference
+    loaded = (SHIPMENT.guest_library, *((files.preload, files.guest_library) if files is not None else ()))
+    return ProcessFacts(
+        pid, "/usr/bin/python3", ("python3",), tuple(variables.items()), tuple(mapped(script, one) for one in loaded)
+    )
 
 
 class FakePlatform:
@@ -311,7 +323,7 @@ class FakePlatform:
         root = HostRoot(Path("/root"), "rootkey", (("libggml0", "0.27.0"), ("qemu-system-x86", "11.1")), ())
         nowhere = Path("/nowhere")
         image = GuestImage("guest-6.12", "imagekey", nowhere, nowhere, nowhere, KERNEL, (("libggml0", "0.27.0"),), ())
-        return Ingredients(root, image, SHIPMENT, Path("/native"))
+        return Ingredients(root, image, replace(SHIPMENT, reference=self.script.reference), Path("/native"))
 
     @contextlib.contextmanager
     def boot(self, plan: BootPlan) -> Iterator[FakeGuest]:
@@ -352,7 +364,9 @@ class FakePlatform:
         return self.script.listed if listed.device == OURS.name.removeprefix("[virtgpu] ") else None
 
     def process(self, pid: int) -> ProcessFacts:
-        plan = self.plans[-1]
+        plan, served = self.plans[-1], self.script.reference_worker
+        if served is not None and pid == served.pid:
+            return served
         if pid == QEMU_PID:
             return ProcessFacts(pid, "/usr/bin/qemu", ("qemu",), plan.variables, (mapped(self.script, SHIPMENT.component),))
         files = (SHIPMENT.worker, SHIPMENT.host_library, SHIPMENT.ggml_library)

@@ -19,7 +19,7 @@ from lab.scenario.stage import Stage
 
 CAPSET_ARGUMENT = 2
 """Where a worker has its capset's number, behind its own name and the context's."""
-COMPUTING = "backend_graph_compute"
+COMPUTING = frozenset(("backend_graph_compute", "wide_graph_compute", "graph_keep", "graph_run", "graph_patch"))
 OTHER = "another build than the one under test"
 
 
@@ -82,7 +82,7 @@ def graphs_of_reference(logs: Path) -> int:
             log = read_call_log(path)
         except WireError:
             continue
-        count += sum(command_name(record) == COMPUTING for record in log.records)
+        count += sum(command_name(record) in COMPUTING for record in log.records)
     return count
 
 
