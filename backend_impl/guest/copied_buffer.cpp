@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <system_error>
+#include <thread>
 
 #include "bulk_copy.hpp"
 #include "log.hpp"
@@ -17,8 +19,7 @@ constexpr size_t inline_limit = 1024;
 // Pieces on their way at once, and their sizes. A submission by ioctl costs what copying some 64 KiB does, one by the ring nothing.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
-constexpr size_t least_piece = size_t{1} << 20;
-constexpr size_t least_piece_by_ring = size_t{256} << 10;
+constexpr size_t least_piece = size_t{512} << 10;
 
 struct InlineSet {
     SetTensorInlineRequest request;
@@ -29,12 +30,14 @@ void write(Writer &writer, const InlineSet &set) {
     writer.bytes(set.data, set.request.size);
 }
 
+// From here on a second thread is worth being started.
+constexpr size_t least_for_two_lanes = size_t{32} << 20;
+
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
 size_t piece_size(Session &session, size_t size) {
     if (!session.has(Extension::asynchronous)) return SIZE_MAX;
-    size_t least = session.has(Extension::ring) ? least_piece_by_ring : least_piece;
-    return std::clamp((size / 4 + 4095) / 4096 * 4096, least, largest_piece);
+    return std::clamp((size / 8 + 4095) / 4096 * 4096, least_piece, largest_piece);
 }
 
 } // namespace
@@ -128,38 +131,59 @@ bool CopiedBuffer::settle(Way way, const CallResult &result, Piece &piece) {
     return result.ok();
 }
 
-// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, a second does without.
 template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const size_t most = piece_size(session(), size);
-    bool piped = size > most;
-    bool well = true;
+    Work work{way, *record, offset, size, piece_size(session(), size)};
+    auto lane = [&] { run_lane(work, before, after); };
+    std::thread second;
+    if (size >= least_for_two_lanes && work.piece < size && std::thread::hardware_concurrency() > 1) {
+        try {
+            second = std::thread(lane);
+        } catch (const std::system_error &) { // the program may have no more threads: one lane does, too
+        }
+    }
+    lane();
+    if (second.joinable()) second.join();
+    return !work.failed.load();
+}
+
+// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, a second does without.
+template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
+    const bool piped = work.size > work.piece;
     std::deque<Piece> under_way;
-    for (size_t done = 0; (well && done < size) || !under_way.empty();) {
-        if (well && done < size && under_way.size() < (piped ? pipe_depth : 1)) {
+    auto next_piece = [&](Piece &piece) {
+        const size_t most = std::min(piece.slot->size, work.piece);
+        piece.done = work.begun.fetch_add(most);
+        if (piece.done >= work.size) return false;
+        piece.size = std::min(work.size - piece.done, most);
+        before(piece.slot->memory, piece.done, piece.size);
+        begin(work.way, work.record, work.offset, !piped, piece);
+        return true;
+    };
+    for (bool more = true; more || !under_way.empty();) {
+        more = more && !work.failed && work.begun < work.size;
+        if (more && under_way.size() < (piped ? pipe_depth : 1)) {
             Piece piece;
             Deadline until = under_way.empty() ? session().channel().deadline(Patience::ordinary) : Deadline(Clock::now());
             piece.slot = session().data_slots().take(until);
             if (piece.slot) {
-                piece.done = done;
-                piece.size = std::min({size - done, piece.slot->size, most});
-                before(piece.slot->memory, done, piece.size);
-                begin(way, *record, offset, !piped, piece);
-                done += piece.size;
-                under_way.push_back(std::move(piece));
+                more = next_piece(piece);
+                if (more) under_way.push_back(std::move(piece));
                 continue;
             }
-            if (under_way.empty()) log(LogLevel::error, "tensor '%s': no data slot is free", tensor->name);
-            if (under_way.empty()) return false;
+            if (under_way.empty()) {
+                log(LogLevel::error, "%s: no data slot is free", name_of(work.way == Way::in));
+                work.failed = true;
+            }
         }
+        if (under_way.empty()) continue;
         Piece piece = std::move(under_way.front());
         under_way.pop_front();
-        well = settle(way, piece.end(), piece) && well;
-        if (well) after(piece.slot->memory, piece.done, piece.size);
+        if (!settle(work.way, piece.end(), piece)) work.failed = true;
+        else after(piece.slot->memory, piece.done, piece.size);
     }
-    return well;
 }
 
 // Calls in flight never hold the last slot: nobody has to wait for what no one awaits.

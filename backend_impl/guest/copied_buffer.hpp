@@ -1,8 +1,10 @@
 // A buffer that the host has where it likes: bytes travel in a data slot, a piece at a time, or in the command when they are few.
 //
-// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other.
+// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other. Large
+// tensors go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <variant>
@@ -42,9 +44,21 @@ class CopiedBuffer : public RemoteBuffer {
     std::function<CallResult()> begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
                                          const CallTraits &traits);
     static bool settle(Way way, const CallResult &result, Piece &piece);
-    // Runs `before` on each slot that is sent and `after` on each that came.
+    // What is left of a transfer, for whoever takes the next piece.
+    struct Work {
+        Way way;
+        const Record &record;
+        size_t offset; // within the tensor
+        size_t size;
+        size_t piece; // bytes of one, at most
+        std::atomic<size_t> begun{0}; // bytes that somebody has taken
+        std::atomic<bool> failed{false};
+    };
+
+    // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once where that is worth it.
     template <typename Before, typename After>
     bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);
+    template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
     BlobPool::Lease slot_beside(InFlight &in_flight);
 };
 

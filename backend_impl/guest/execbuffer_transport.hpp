@@ -14,6 +14,7 @@ class ExecbufferTransport : public Transport {
 
   private:
     Device &device_;
+    std::atomic<Clock::rep> last_reply_{0};
 };
 
 } // namespace apir::guest

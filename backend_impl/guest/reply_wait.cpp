@@ -24,18 +24,25 @@ constexpr int most_growth = 8; // of what is expected, that one wait counts with
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
 constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
-// A thread that did not sleep for so long, counted in quick replies, lets others have its turn; one for which it had to spin counts as several.
-constexpr int turn = 512;
-constexpr int spun_reply = 16;
-constexpr Clock::duration nap = 50us;
+// A worker that sleeps is there within so long: the submission, two threads of the host that are woken one by the other, and their caches.
+constexpr Clock::duration waking_spin = 1ms;
+// A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Two and a
+// half milliseconds: to change places costs some fifty microseconds.
+constexpr int turn = 1024;
+constexpr int spun_reply = 32;
+// Where replies take longer than this, who leaves the row's front calls the next one by itself.
+constexpr Clock::duration quick_pace = 20us;
+// How often a thread in the row looks whether there still is somebody awake who will call it, and how often at most.
+constexpr Clock::duration row_look = 1ms;
+constexpr int most_row_looks = 20;
+constexpr uint32_t least_beats = 16;
 constexpr int yields_at_once = 8;
 
 // Threads that spin or yield at this moment. More of them than cores but one would keep the host's worker from running where
-// the guest's cores are the host's: the others sleep, so that a virtual processor falls idle and the worker gets a real one.
-// They lose little by it: whoever wakes up finds its reply, and the next ones too while the worker is awake.
+// the guest's cores are the host's: the others stand in the row, so that a virtual processor falls idle and the worker gets a real one.
 std::atomic<int> spinners{0};
-std::atomic<int> sleepers{0};
 thread_local int awake_for = 0;
+thread_local bool turn_is_over = false;
 
 int spinner_limit() {
     static const int limit = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -55,10 +62,17 @@ bool pause_is_dear() {
 
 // A reply came to a thread that did not sleep for it.
 void stay_awake(int share) {
-    awake_for = sleepers.load(std::memory_order_relaxed) == 0 ? 0 : awake_for + share;
+    WaitingRow &row = WaitingRow::instance();
+    if (row.empty()) {
+        awake_for = 0;
+        return;
+    }
+    row.beat();
+    awake_for += share;
     if (awake_for < turn) return;
     awake_for = 0;
-    std::this_thread::sleep_for(nap);
+    turn_is_over = true;
+    row.call_first();
 }
 
 void relax() {
@@ -82,27 +96,42 @@ void Pace::learn(Clock::duration took) {
 
 // What is expected within a longest spin is spun for, with a margin. What takes longer is not worth a core from its first
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
-ReplyWait::ReplyWait(Pace &pace)
-    : pace_(pace), start_(Clock::now()), seen_(start_), looks_(first_looks), spinning_(spinners.fetch_add(1) < spinner_limit()) {
-    if (!spinning_) spinners.fetch_sub(1);
-    Clock::duration expected = pace.expected();
-    if (!spinning_) { // asleep at once: see spinners
-        sleepers.fetch_add(1);
-        crowded_out_ = true;
+ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
+    : word_(word), pace_(pace), other_(other), start_(Clock::now()), seen_(start_), looks_(first_looks) {
+    if (turn_is_over || !begin_spinning()) {
+        turn_is_over = false;
         awake_for = 0;
-        return;
+        place_.emplace(WaitingRow::instance(), word_);
     }
-    spin_until_ = start_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
+}
+
+// Unless as many do already as may.
+bool ReplyWait::begin_spinning() {
+    if (spinners.fetch_add(1) >= spinner_limit()) {
+        spinners.fetch_sub(1);
+        return false;
+    }
+    spinning_ = true;
+    const Clock::duration expected = pace_.expected();
+    if (other_ == OtherSide::asleep) {
+        spin_until_ = yield_until_ = seen_ + waking_spin;
+        return true;
+    }
+    spin_until_ = seen_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
     // What is much later than expected waits for somebody who has no processor: better asleep than in the way.
-    yield_until_ = start_ + (expected > longest_yield ? longest_spin : std::clamp(expected * 10, shortest_yield, longest_yield));
+    yield_until_ = seen_ + (expected > longest_yield ? longest_spin : std::clamp(expected * 10, shortest_yield, longest_yield));
+    return true;
 }
 
 ReplyWait::~ReplyWait() {
     const bool spun = spinning_;
     stop_spinning();
-    if (crowded_out_) sleepers.fetch_sub(1);
-    pace_.learn(seen_ - start_);
-    if (spun) stay_awake(spun_reply);
+    place_.reset();
+    // What it takes to wake the other side says nothing of its replies.
+    if (other_ == OtherSide::awake) pace_.learn(seen_ - start_);
+    if (!spun) return;
+    if (pace_.expected() >= quick_pace) WaitingRow::instance().call_first();
+    stay_awake(spun_reply);
 }
 
 void ReplyWait::stop_spinning() {
@@ -110,28 +139,46 @@ void ReplyWait::stop_spinning() {
     spinning_ = false;
 }
 
-Clock::time_point ReplyWait::pause(const std::atomic<uint32_t> &word) {
+// Until the thread is called, or nobody seems to be there who would call it; then it looks for its reply as others do.
+void ReplyWait::stand_in_row() {
+    WaitingRow &row = WaitingRow::instance();
+    bool called = false;
+    uint32_t beats = row.beats();
+    for (int looks = 0; looks < most_row_looks && !called; ++looks) {
+        called = place_->sleep(row_look);
+        const uint32_t now = row.beats();
+        if (now - beats < least_beats) break;
+        beats = now;
+    }
+    seen_ = Clock::now();
+    if (word_.load(std::memory_order_relaxed) != 0) return;
+    const bool awake = begin_spinning();
+    if (awake || called) place_.reset();
+    if (!awake && called) place_.emplace(row, word_);
+}
+
+Clock::time_point ReplyWait::pause() {
+    if (place_) {
+        stand_in_row();
+        return seen_;
+    }
     if (spinning_ && seen_ < spin_until_) {
-        watch_word(word, looks_);
+        watch_word(word_, looks_);
         // Half of the waiting at most lies behind the last look at the clock.
         looks_ = std::min(looks_ * 2, longest_looks);
     } else if (seen_ < yield_until_) {
-        for (int i = 0; i < yields_at_once && word.load(std::memory_order_relaxed) == 0; ++i) std::this_thread::yield();
+        for (int i = 0; i < yields_at_once && word_.load(std::memory_order_relaxed) == 0; ++i) std::this_thread::yield();
     } else {
         stop_spinning();
         std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
     }
+    WaitingRow::instance().call_answered();
     seen_ = Clock::now();
     return seen_;
 }
 
-Clock::time_point ReplyWait::pause() {
-    static const std::atomic<uint32_t> nothing{0};
-    return pause(nothing);
-}
-
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace) {
-    uint32_t value = watch_word(word, first_looks);
+    uint32_t value = watch_word(word, turn_is_over ? 1 : first_looks);
     if (value == 0) return 0;
     pace.learn(Clock::duration::zero());
     stay_awake(1);

@@ -9,6 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+
+#include "waiting_row.hpp"
 
 namespace apir::guest {
 
@@ -43,50 +46,57 @@ class Pace {
     std::atomic<Clock::rep> expected_{std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(100)).count()};
 };
 
-// One wait: begins when it is made, and tells the pace how long it took when it ends.
+// Whether the other side is known to have slept when it was last given something: then nothing can come for a while, and what comes
+// then is worth being looked for, for whoever sleeps as well pays for being woken twice.
+enum class OtherSide { awake, asleep };
+
+// One wait for a word: begins when it is made, and tells the pace how long it took when it ends.
 class ReplyWait {
   public:
-    explicit ReplyWait(Pace &pace);
+    ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other = OtherSide::awake);
     ~ReplyWait();
     ReplyWait(const ReplyWait &) = delete;
     ReplyWait &operator=(const ReplyWait &) = delete;
 
-    // One step of waiting: until `word` is not 0, or for a while. Returns the time now.
-    Clock::time_point pause(const std::atomic<uint32_t> &word);
-    // The same where there is no such word.
+    // One step of waiting: until the word is not 0, or for a while. Returns the time now.
     Clock::time_point pause();
 
   private:
+    bool begin_spinning();
     void stop_spinning();
+    void stand_in_row();
 
+    const std::atomic<uint32_t> &word_;
     Pace &pace_;
+    const OtherSide other_;
     const Clock::time_point start_;
     Clock::time_point spin_until_;
     Clock::time_point yield_until_;
     Clock::time_point seen_; // by the last pause
     int looks_; // of the next spin, between two looks at the clock
-    bool spinning_;
-    bool crowded_out_ = false;
+    bool spinning_ = false;
+    std::optional<WaitingRow::Place> place_; // of a thread that others keep from spinning
 };
 
 // Looks at the word until it is not 0, for at most `looks` times: what it was last, with acquire order.
 uint32_t watch_word(const std::atomic<uint32_t> &word, int looks);
 
 // The first thing to do about waiting: looks at the word for a little longer than a quick call takes, without a clock. What it
-// was last. A thread that is lucky again and again while others sleep takes a nap, so that they have their turn.
+// was last. A thread that is lucky again and again while others stand in the row goes there itself when its turn is over.
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace);
 
 // The word once it is not 0, read with acquire order; 0 when `until` passed before, or when `hopeless()`, asked at each step of
 // waiting, says that nothing will come.
 template <typename Hopeless>
-uint32_t await_word(const std::atomic<uint32_t> &word, const Deadline &until, Pace &pace, Hopeless hopeless) {
+uint32_t await_word(const std::atomic<uint32_t> &word, const Deadline &until, Pace &pace, Hopeless hopeless,
+                    OtherSide other = OtherSide::awake) {
     uint32_t value = word.load(std::memory_order_acquire);
     if (value != 0) return value;
-    ReplyWait wait(pace);
+    ReplyWait wait(word, pace, other);
     for (;;) {
         bool over = hopeless();
         // Once more after the last look at the time or the other side: the answer may have come before its end.
-        over = wait.pause(word) >= until.moment() || over;
+        over = wait.pause() >= until.moment() || over;
         value = word.load(std::memory_order_acquire);
         if (value != 0 || over) return value;
     }

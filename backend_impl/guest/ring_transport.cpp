@@ -43,7 +43,8 @@ void RingTransport::ring_doorbell() {
 Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until) {
     Push pushed = producer_.push(command, size);
     if (pushed == Push::full) {
-        ReplyWait wait(room_);
+        static const std::atomic<uint32_t> nothing{0};
+        ReplyWait wait(nothing, room_);
         while ((pushed = producer_.push(command, size)) == Push::full) {
             if (gone() != nullptr) break;
             if (wait.pause() >= until.moment()) return Status::failure("the command ring is full and the host takes nothing from it");
@@ -55,12 +56,16 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
     case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
     default: return Status::failure("the host has written nonsense into the command ring");
     }
-    if (producer_.owes_doorbell()) ring_doorbell();
+    if (producer_.owes_doorbell()) {
+        was_asleep_.store(true, std::memory_order_relaxed);
+        ring_doorbell();
+    }
     return {};
 }
 
 uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
-    return await_word(notify, until, pace, [this] { return gone() != nullptr; });
+    const bool asleep = was_asleep_.load(std::memory_order_relaxed) && was_asleep_.exchange(false);
+    return await_word(notify, until, pace, [this] { return gone() != nullptr; }, asleep ? OtherSide::asleep : OtherSide::awake);
 }
 
 const char *RingTransport::gone() const {

@@ -35,6 +35,7 @@ class RingTransport : public Transport {
     const uint32_t type_offset_;
     RingProducer producer_;
     Pace room_; // how long it takes until a full ring has room
+    std::atomic<bool> was_asleep_{false}; // the worker, when a command was last submitted
 };
 
 } // namespace apir::guest

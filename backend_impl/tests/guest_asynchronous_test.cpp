@@ -211,7 +211,7 @@ void late_failures() {
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.
 void many_transfers(const char *extensions) {
     Run run(extensions);
-    constexpr int64_t large = int64_t{6} << 20;
+    constexpr int64_t large = int64_t{10} << 20; // what is not sent ahead goes in two lanes
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
