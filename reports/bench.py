@@ -34,7 +34,12 @@ RATES = {
     "graphs_per_s": "graphs per second, nodes",
     "calls_per_s": "calls per second, threads",
 }
-LATENCY_FLOORS = {"floor_us": "the floor: a word polled in a blob", "ioctl_us": "the floor: the submission ioctl alone"}
+LATENCY_FLOORS = {
+    "floor_us": "the floor: a word polled in a blob",
+    "ioctl_us": "the floor: the submission ioctl alone",
+    "ioctl_answered_us": "the floor: the ioctl and its answer",
+    "ioctl_answered_after_pause_us": "the floor: the ioctl and its answer after 1 s without any",
+}
 FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_s"}
 
 

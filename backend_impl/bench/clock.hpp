@@ -12,17 +12,26 @@ inline uint64_t now_ns() {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
+// What calls one after the other took, and when, by the clock of the call records.
+struct Timed {
+    std::vector<uint64_t> ns;
+    uint64_t begin_ns = 0;
+    uint64_t end_ns = 0;
+};
+
 // Duration of each of `rounds` calls. One look at the clock ends a round and begins the next.
-template <typename Call> std::vector<uint64_t> timed(size_t rounds, Call call) {
-    std::vector<uint64_t> samples(rounds);
-    uint64_t before = now_ns();
-    for (uint64_t &sample : samples) {
+template <typename Call> Timed timed(size_t rounds, Call call) {
+    Timed made;
+    made.ns.resize(rounds);
+    uint64_t before = made.begin_ns = now_ns();
+    for (uint64_t &sample : made.ns) {
         call();
         uint64_t after = now_ns();
         sample = after - before;
         before = after;
     }
-    return samples;
+    made.end_ns = before;
+    return made;
 }
 
 } // namespace apir::bench

@@ -103,7 +103,7 @@ void Floors::word(const Request &request, Row &row) {
         while (word.load(std::memory_order_acquire) != number + 1)
             if (++looks == (uint64_t{1} << 32)) throw Failure("the host has stopped looking at the word");
         number += 2;
-    });
+    }).ns;
     if (answer() != static_cast<uint32_t>(ReturnCode::ok)) throw Failure("the word was not answered");
     samples.erase(samples.begin());
     row.numbers("ns", samples);
@@ -111,9 +111,11 @@ void Floors::word(const Request &request, Row &row) {
 
 void Floors::submission(const Request &request, Row &row) {
     const uint32_t version[] = {protocol_major, protocol_minor};
+    const auto pause = std::chrono::milliseconds(request.number("pause_ms", 0, 0));
     std::vector<uint64_t> submitted;
     std::vector<uint64_t> answered;
     for (size_t left = request.number("rounds", 100); left > 0; --left) {
+        if (pause.count() != 0) std::this_thread::sleep_for(pause);
         uint64_t start = now_ns();
         send(static_cast<uint32_t>(CommandType::handshake), 0, version, 2);
         submitted.push_back(now_ns() - start);
@@ -121,6 +123,16 @@ void Floors::submission(const Request &request, Row &row) {
         answered.push_back(now_ns() - start);
     }
     row.numbers("ns", submitted).numbers("answered_ns", answered);
+}
+
+// The device is busy with those before, so that nobody has to be woken for one: what the guest's kernel takes.
+void Floors::burst(const Request &request, Row &row) {
+    std::vector<uint64_t> samples = timed(request.number("rounds", 20), [&] {
+        const uint32_t kick[] = {static_cast<uint32_t>(CommandType::forward) + type_offset_, static_cast<uint32_t>(Call::ring_kick), 0};
+        require(device_.submit(kick, sizeof kick));
+    }).ns;
+    samples.erase(samples.begin());
+    row.numbers("ns", samples);
 }
 
 void Floors::copy(const Request &request, Row &row) {
@@ -136,7 +148,7 @@ void Floors::copy(const Request &request, Row &row) {
     row.number("size", size);
     for (size_t i = 0; i < copy_loop_count; ++i) {
         const CopyLoop &loop = copy_loops[i];
-        if (loop.usable()) row.numbers(loop.name, timed(rounds, [&] { loop.copy(to, from, size); }));
+        if (loop.usable()) row.numbers(loop.name, timed(rounds, [&] { loop.copy(to, from, size); }).ns);
     }
     device_.close_blob(shared);
 }

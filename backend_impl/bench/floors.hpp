@@ -18,8 +18,11 @@ class Floors {
 
     // `rounds` of a word that both sides poll: `ns` of each.
     void word(const Request &request, Row &row);
-    // `rounds` of the smallest command: `ns` of the submission alone, `answered_ns` until the reply is there.
+    // `rounds` of the smallest command, each behind the other's reply and after `pause_ms`: `ns` of the submission alone, as part of a
+    // call, `answered_ns` until the reply is there.
     void submission(const Request &request, Row &row);
+    // `rounds` of a command that gets no reply, at least two, one at the heels of the other: `ns` of each submission.
+    void burst(const Request &request, Row &row);
     // `size` bytes between memory and a mapped blob, `direction` to or from: `ns` of every copy loop, by name.
     void copy(const Request &request, Row &row);
 

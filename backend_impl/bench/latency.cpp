@@ -30,17 +30,17 @@ uint64_t processor_ns() {
 } // namespace
 
 void empty_call(Subject &subject, const Request &request, Row &row) {
-    row.numbers("ns", timed(request.number("rounds", 100), [&] { ask_memory(subject); }));
+    row.samples(timed(request.number("rounds", 100), [&] { ask_memory(subject); }));
 }
 
 void clear_call(Subject &subject, const Request &request, Row &row) {
     Buffer buffer = subject.buffer(small_buffer);
-    row.numbers("ns", timed(request.number("rounds", 100), [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
+    row.samples(timed(request.number("rounds", 100), [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
 }
 
 void alloc_free(Subject &subject, const Request &request, Row &row) {
     const size_t size = request.number("size", 65536);
-    row.numbers("ns", timed(request.number("rounds", 100), [&] { subject.buffer(size); }));
+    row.samples(timed(request.number("rounds", 100), [&] { subject.buffer(size); }));
 }
 
 void after_pause(Subject &subject, const Request &request, Row &row) {
@@ -49,7 +49,7 @@ void after_pause(Subject &subject, const Request &request, Row &row) {
     for (size_t i = 0; i < warm_rounds; ++i) ask_memory(subject);
     for (size_t left = request.number("rounds", 1); left > 0; --left) {
         std::this_thread::sleep_for(pause);
-        samples.push_back(timed(1, [&] { ask_memory(subject); }).front());
+        samples.push_back(timed(1, [&] { ask_memory(subject); }).ns.front());
     }
     row.numbers("ns", samples);
 }

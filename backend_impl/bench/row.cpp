@@ -31,6 +31,10 @@ Row &Row::numbers(const char *name, const std::vector<uint64_t> &values) {
     return *this;
 }
 
+Row &Row::samples(const Timed &timed) {
+    return numbers("ns", timed.ns).number("begin_ns", timed.begin_ns).number("end_ns", timed.end_ns);
+}
+
 void Row::print() const {
     std::printf("{%s}\n", line_.c_str());
     std::fflush(stdout);

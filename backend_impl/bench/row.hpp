@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "clock.hpp"
+
 namespace apir::bench {
 
 class Row {
@@ -12,6 +14,8 @@ class Row {
     Row &text(const char *key, const std::string &value);
     Row &number(const char *key, uint64_t value);
     Row &numbers(const char *key, const std::vector<uint64_t> &values);
+    // `ns`, `begin_ns` and `end_ns`.
+    Row &samples(const Timed &timed);
 
     void print() const;
 

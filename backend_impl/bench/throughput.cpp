@@ -23,7 +23,7 @@ template <typename Call> void moved(Subject &subject, const Request &request, Ro
     ggml_backend_tensor_set(&tensor, bytes.data(), 0, size);
     ggml_backend_tensor_get(&tensor, back.data(), 0, size);
     if (std::memcmp(bytes.data(), back.data(), size) != 0) throw Failure("the tensor did not keep its bytes");
-    row.numbers("ns", timed(request.number("rounds", 10), [&] { call(tensor, bytes, back); })).number("size", size);
+    row.samples(timed(request.number("rounds", 10), [&] { call(tensor, bytes, back); })).number("size", size);
 }
 
 } // namespace

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.standard import MORE
-
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
@@ -64,16 +62,14 @@ class Rows:
             for row in rows
         ]
 
-    def latency(self, subject: str, name: str) -> Latency | None:
-        """Of a measurement with samples ``ns``; None when nobody made it."""
-        return latency_of([row["ns"] for row in self.of(subject, name)])
+    def latency(self, subject: str, name: str, samples: str = "ns") -> Latency | None:
+        """Of a measurement with such samples; None when nobody made it."""
+        return latency_of([row[samples] for row in self.of(subject, name) if samples in row])
 
     def sent(self, subject: str, name: str, phase: str) -> Sent | None:
-        """What a round sends, from the two measurements of different length; None without call records."""
-        few, more = self.of(subject, name, phase), self.of(subject, name + MORE, phase)
-        if not few or not more or "commands" not in few[-1] or "commands" not in more[-1]:
-            return None
-        return sent_per_round(few[-1], more[-1])
+        """What a round sends, of the last measurement; None without call records."""
+        rows = self.of(subject, name, phase)
+        return sent_per_round(rows[-1]) if rows and "commands" in rows[-1] else None
 
     def subjects(self) -> tuple[str, ...]:
         """Everybody who answered."""
@@ -92,10 +88,9 @@ def latency_of(groups: Sequence[Sequence[int]]) -> Latency | None:
     return Latency(len(pooled), len(groups), p50, p99, float(medians.min()), p10, p90, float(medians.max()))
 
 
-def sent_per_round(few: Row, more: Row) -> Sent:
-    """The difference of two measurements that differ in their rounds only."""
-    rounds = len(more["ns"]) - len(few["ns"])
-    return Sent(*((more[key] - few[key]) / rounds for key in ("commands", "bytes_out", "bytes_in")))
+def sent_per_round(row: Row) -> Sent:
+    """What was counted while the rounds were timed, a round's share."""
+    return Sent(*(row[key] / len(row["ns"]) for key in ("commands", "bytes_out", "bytes_in")))
 
 
 def gib_per_s(rows: Sequence[Row]) -> float | None:

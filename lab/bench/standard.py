@@ -26,6 +26,8 @@ SIZES = {
 NODES = (1, 100, 1000)
 THREADS = (1, 2, 4)
 DIRECTIONS = {"set": "to", "get": "from"}
+BURST = 21
+"""Submissions one at the heels of the other: fewer than the device's queue has room for."""
 MOVED_BYTES = 64 * MIB
 """Bytes that one repetition moves at most, but for one round of anything larger."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
@@ -115,13 +117,7 @@ COUNTED = {
     "set_1MiB": f"set size={MIB} rounds={{}}",
     "get_1MiB": f"get size={MIB} rounds={{}}",
 }
-MORE = "+"
-"""Ends the name of a measurement made with more rounds: the difference is what the rounds sent, without the preparation."""
-
-
-def counted(name: str, line: str, rounds: int, more: int) -> tuple[Measure, Measure]:
-    """A measurement twice, with few rounds and with more."""
-    return Measure(name, line.format(rounds)), Measure(name + MORE, line.format(more))
+COUNTED_ROUNDS = 12
 
 
 def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
@@ -135,6 +131,7 @@ def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
         subjects.insert(0, floors(programs))
         measures.insert(0, Measure("word", f"word rounds={10 * rounds}", (FLOORS,)))
         measures.insert(1, Measure("submission", f"submission rounds={rounds}", (FLOORS,)))
+        measures.insert(2, Measure("burst", f"burst rounds={BURST}", (FLOORS,)))
     return Phase("calls", tuple(subjects), tuple(measures), effort.repetitions(10))
 
 
@@ -156,9 +153,13 @@ def rates_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
 
 
 def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
-    """The first call after a second without any."""
-    subjects = tuple(subject(programs, way, "copied") for way in ways)
-    return Phase("pause", subjects, (Measure("after_pause", "after_pause rounds=1 pause_ms=1000"),), effort.repetitions(8))
+    """The first call after a second without any, beside the smallest command after as long."""
+    subjects = [subject(programs, way, "copied") for way in ways]
+    measures = [Measure("after_pause", "after_pause rounds=1 pause_ms=1000", tuple(one.name for one in subjects))]
+    if programs.floors:
+        subjects.insert(0, floors(programs))
+        measures.insert(0, Measure("submission_after_pause", "submission rounds=1 pause_ms=1000", (FLOORS,)))
+    return Phase("pause", tuple(subjects), tuple(measures), effort.repetitions(8))
 
 
 def transfer_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
@@ -183,7 +184,7 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
     subjects = tuple(
         recorded(subject(programs, way, path), programs.calls) for way in ways for path in PATHS if way != OTHER
     )  # fmt: skip
-    measures = tuple(measure for name, line in COUNTED.items() for measure in counted(name, line, 4, 12))
+    measures = tuple(Measure(name, line.format(COUNTED_ROUNDS)) for name, line in COUNTED.items())
     # once for what is asked only once, and once for what every round sends
     return Phase("census", subjects, measures, 2)
 
@@ -211,8 +212,8 @@ def token_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
         )
         rounds = effort.rounds(10)
         measures = (
-            *counted("token", "token warm=2 rounds={}", rounds, 2 * rounds),
-            *counted("rebuilt", "token warm=2 rebuild=1 rounds={}", rounds, 2 * rounds),
+            Measure("token", f"token warm=2 rounds={2 * rounds}"),
+            Measure("rebuilt", f"token warm=2 rebuild=1 rounds={2 * rounds}"),
         )
         yield Phase(f"tokens {path}", subjects, measures, effort.repetitions(3))
 

@@ -40,6 +40,14 @@ LATENCIES = {
     "alloc_free_us": "alloc + free 64 KiB",
     "after_pause_us": "call after 1 s idle",
 }
+FLOORS = {
+    "floor_us": "a polled word",
+    "ioctl_us": "the ioctl alone",
+    "ioctl_answered_us": "the ioctl and its answer",
+    "ioctl_in_a_row_us": "the ioctl, device busy",
+    "ioctl_after_pause_us": "the ioctl after 1 s idle",
+    "ioctl_answered_after_pause_us": "with its answer",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +151,8 @@ def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
             cells.append(_ratio(answer.get("vm", {}).get(key), floor))
             cells.append(_ratio(answer.get("vm_execbuffer", {}).get(key), ioctl))
         table.add_row(name, *cells)
-    for name, one in (("a polled word", floor), ("the ioctl alone", ioctl)):
-        if one:
+    for key, name in FLOORS.items():
+        if one := answer.get(key):
             table.add_row(
                 Text(name, style="cyan"),
                 *("" for _ in ways[:-1]),

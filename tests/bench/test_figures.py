@@ -6,7 +6,6 @@ import pytest
 
 from lab.bench.answer import answered, empty_call, ratios
 from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
-from lab.bench.standard import MORE
 
 
 def row(subject: str, name: str, ns: list[int], phase: str = "calls", **more: Any) -> dict[str, Any]:
@@ -39,15 +38,12 @@ def test_threads_tell_the_slowest() -> None:
     assert call_rates([]) is None
 
 
-def census(name: str, few: int, more: int, subject: str = "vm/copied") -> list[dict[str, Any]]:
-    return [
-        row(subject, name, [1] * 4, "census", commands=few, bytes_out=100 * few, bytes_in=0),
-        row(subject, name + MORE, [1] * 12, "census", commands=more, bytes_out=100 * more, bytes_in=0),
-    ]
+def census(name: str, commands: int, subject: str = "vm/copied") -> list[dict[str, Any]]:
+    return [row(subject, name, [1] * 4, "census", commands=commands, bytes_out=100 * commands, bytes_in=0)]
 
 
-def test_census_takes_the_preparation_off() -> None:
-    sent = Rows(census("empty", 7, 15)).sent("vm/copied", "empty", "census")
+def test_census_is_of_a_round() -> None:
+    sent = Rows(census("empty", 4)).sent("vm/copied", "empty", "census")
     assert sent is not None
     assert (sent.commands, sent.bytes_out) == (1.0, 100.0)
     assert Rows([row("vm/copied", "empty", [1], "census")]).sent("vm/copied", "empty", "census") is None
@@ -55,12 +51,12 @@ def test_census_takes_the_preparation_off() -> None:
 
 def test_empty_call_must_travel() -> None:
     timed = [row("vm/copied", "empty", [100]), row("vm/copied", "clear", [900])]
-    cached = Rows([*timed, *census("empty", 1, 1), *census("clear", 5, 13)])
+    cached = Rows([*timed, *census("empty", 0), *census("clear", 4)])
     assert empty_call(cached, "vm") is not None
     assert empty_call(cached, "vm")[0] == "clear"  # type: ignore[index] # it is there
-    both = Rows([*timed, *census("empty", 4, 12), *census("clear", 4, 12)])
+    both = Rows([*timed, *census("empty", 4), *census("clear", 4)])
     assert empty_call(both, "vm")[0] == "empty"  # type: ignore[index] # it is there
-    neither = Rows([*timed, *census("empty", 1, 1), *census("clear", 4, 4)])
+    neither = Rows([*timed, *census("empty", 0), *census("clear", 0)])
     assert empty_call(neither, "vm") is None
     assert "empty_call_us" not in answered(neither)["vm"]
 
@@ -83,6 +79,8 @@ def test_answer_has_the_keys_of_the_contract() -> None:
         {"phase": "rates", "subject": "vm/copied", "name": "threads_2", "calls": [10, 20], "ns": 1_000_000_000},
         row("floors", "word", [500]),
         row("floors", "submission", [30_000], answered_ns=[60_000]),
+        row("floors", "burst", [6_000]),
+        row("floors", "submission_after_pause", [100_000], "pause", answered_ns=[200_000]),
         {"phase": "transfers", "subject": "floors", "name": "copy_set_1MiB", "size": 1 << 20, "memcpy": [1_000_000]},
         {"phase": "transfers", "subject": "floors", "name": "copy_get_1MiB", "size": 1 << 20, "memcpy": [500_000]},
         {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1_000_000, "ns": 1_000_000_000, "worker_cpu_ns": 0},
@@ -96,6 +94,8 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert answer["vm"]["calls_per_s"] == {"2": 30.0}
     assert answer["vm"]["idle_percent"] == {"guest": 0.1, "worker": 0.0, "seconds": 1.0}
     assert (answer["floor_us"]["p50"], answer["ioctl_us"]["p50"]) == (0.5, 30.0)
+    assert (answer["ioctl_answered_us"]["p50"], answer["ioctl_in_a_row_us"]["p50"]) == (60.0, 6.0)
+    assert (answer["ioctl_after_pause_us"]["p50"], answer["ioctl_answered_after_pause_us"]["p50"]) == (100.0, 200.0)
     assert answer["copy_floor_gib_s"] == {"1MiB": 1.95}
     assert "loopback" not in answer
 

@@ -120,3 +120,9 @@ for line in sys.stdin:
     assert [(row["commands"], row["bytes_out"], row["bytes_in"], row["by_call"]) for row in rows] == [
         (3, 300, 24, {"17": 2, "22": 1})
     ] * 2
+
+
+def test_calls_outside_of_the_timed_rounds_are_not_counted() -> None:
+    records = [(moment, 5, 0, 0, 2, 17, 3, 4, 100, 8) for moment in (10, 20, 30, 40)]
+    assert [one[0] for one in turns.within(records, {"begin_ns": 20, "end_ns": 30})] == [20, 30]
+    assert turns.within(records, {}) == records

@@ -87,7 +87,7 @@ class Program:
         row = self.answer(limit_s)
         after = self._recorded()
         if self._calls and len(after) >= len(before):
-            new = after[len(before) :]
+            new = within(after[len(before) :], row)
             row["commands"] = len(new)
             row["bytes_out"], row["bytes_in"] = sum(one[8] for one in new), sum(one[9] for one in new)
             row["by_call"] = counted(one[5] for one in new)
@@ -123,6 +123,12 @@ class Program:
             starts = range(HEADER.size, len(raw) - size + 1, size) if size >= RECORD.size else ()
             rows += [one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1]]
         return rows
+
+
+def within(records: list[tuple[Any, ...]], row: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Those of the rounds that were timed, where the program says when that was: without what it did before and after."""
+    begin, end = row.get("begin_ns", 0), row.get("end_ns", float("inf"))
+    return [one for one in records if begin <= one[0] <= end]
 
 
 def counted(numbers: Any) -> dict[str, int]:
