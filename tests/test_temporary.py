@@ -22,11 +22,12 @@ import time, typer
 from pathlib import Path
 from lab.cli.answer import answering
 from lab.cli.display import progress_display
+from lab.cli.shell import raw_terminal
 from lab.process import spawn
 from lab.temporary import temporary_folder
 def work(place: Path) -> None:
     with answering(as_json=True), temporary_folder("held") as folder, temporary_folder("tree", place=place), \
-         progress_display() as progress, progress.step("working"):
+         raw_terminal(), progress_display() as progress, progress.step("working"):
         deaf = ("sh", "-c", "trap '' TERM HUP INT; echo ready; exec sleep 60")
         with spawn(deaf, log=folder / "log", terminate_s=0.5) as child:
             while "ready" not in child.log_tail():
@@ -99,7 +100,7 @@ def test_nothing_is_left_by_a_lab_that_is_interrupted(numbers: tuple[signal.Sign
 def test_nothing_is_left_by_a_lab_whose_terminal_goes_away(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     lab = pexpect.spawn(sys.executable, ["-c", ENDING, str(tmp_path / "place")], cwd=PROJECT, encoding="utf-8", timeout=20)
-    lab.expect(r"child (\d+)\r\n")
+    lab.expect(r"child (\d+)\r?\n")
     os.close(lab.child_fd)  # the kernel tells the lab, as it does when a window is closed or a connection breaks
     lab.closed, lab.child_fd = True, -1
     assert lab.wait() == 2

@@ -62,7 +62,7 @@ def _attached(guest: Guest, command: str) -> int:
     """Run a command in the guest with our terminal as its own."""
     with _second_connection(guest) as transport:
         channel = transport.open_session(timeout=CONNECT_S)
-        with contextlib.closing(channel), _raw_terminal() as on_terminal:
+        with contextlib.closing(channel), raw_terminal() as on_terminal:
             if on_terminal:
                 size = os.get_terminal_size(sys.stdout.fileno())
                 channel.get_pty(os.environ.get("TERM", "dumb"), size.columns, size.lines)
@@ -119,7 +119,7 @@ def _second_connection(guest: Guest) -> Iterator[paramiko.Transport]:
 
 
 @contextlib.contextmanager
-def _raw_terminal() -> Iterator[bool]:
+def raw_terminal() -> Iterator[bool]:
     """Every key goes to the guest while the context lasts, Ctrl-C included; False where there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         yield False
@@ -129,4 +129,5 @@ def _raw_terminal() -> Iterator[bool]:
         tty.setraw(sys.stdin.fileno())
         yield True
     finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        with contextlib.suppress(termios.error):  # it has hung up
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
