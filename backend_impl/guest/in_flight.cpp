@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "log.hpp"
+
 namespace apir::guest {
 
 bool InFlight::has_room() {
@@ -40,6 +42,11 @@ void InFlight::await(uint64_t place) {
         --all_;
         std::lock_guard lock(mutex_);
         ++ended_;
+        // Whoever waits here has been told of success before, and ggml has no status for waiting.
+        if (!went_well && !failed_) {
+            log(LogLevel::error, "a graph or transfer that was sent ahead has failed: what it was to compute or read is not there, "
+                                 "and the next graph is refused");
+        }
         failed_ = failed_ || !went_well;
     }
 }

@@ -27,7 +27,7 @@ class InFlight {
     void add(End end);
     // Place of the call that was added last.
     uint64_t last() const;
-    // Ends all calls up to a place, in order.
+    // Ends all calls up to a place, in order. A failure is logged, once until it is taken.
     void await(uint64_t place);
     void await_all() { await(UINT64_MAX); }
     // Whether a call has failed since this was asked last.

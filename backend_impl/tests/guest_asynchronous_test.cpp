@@ -201,7 +201,14 @@ void late_failures() {
     ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
     ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
     run.channel().lose("the test says so");
-    ggml_backend_synchronize(run.backend.get());
+    {
+        CapturedLog log;
+        ggml_backend_synchronize(run.backend.get());
+        const std::string text = log.text();
+        const size_t told = text.find("sent ahead has failed");
+        expect(told != std::string::npos && text.find("sent ahead has failed", told + 1) == std::string::npos,
+               "waiting tells of the failure, once: " + text);
+    }
     expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
     // The pages that it still answers in go with the session.
