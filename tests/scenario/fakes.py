@@ -17,7 +17,7 @@ import numpy as np
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import MappedFile, ProcessFacts
-from lab.errors import GuestLost, LabError
+from lab.errors import GuestLost, LabError, WaitTimeout
 from lab.ggml.registry import Device
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
@@ -84,6 +84,8 @@ class Script:
     expected: Sequence[str] | None = TEXTS
     through: bool = False
     """Whether a process of the guest has ended by the time that it is looked at."""
+    busy: bool = False
+    """Whether the guest is too busy to look at a process in time."""
     listed: tuple[ListedCase, ...] | None = None
     program: Callable[[str, Callable[[str], None]], int] | None = None
     """Plays test-backend-ops in the place of ``ops``: gets the command and where lines go, returns the exit status."""
@@ -139,6 +141,8 @@ class FakeShell:
             return 0, f"{KERNEL}\n"
         if "elf.py" in command and self.script.through:
             return 1, ""
+        if "elf.py" in command and self.script.busy:
+            raise WaitTimeout(f"the guest command: {command}", 30.0, "")
         if "elf.py" in command:
             return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
         if command.startswith("ls "):

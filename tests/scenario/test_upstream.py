@@ -217,6 +217,21 @@ def test_processes_that_nobody_could_look_at_prove_nothing(running: Running) -> 
     assert {(row.finding, row.blame) for row in bundle.findings} == {(FindingKind.WRONG_LIBRARY, "lab")}
 
 
+def test_a_guest_that_is_too_busy_to_look_costs_no_process(running: Running) -> None:
+    script = Script()
+
+    class Busy(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            script.busy = self.processes == 0
+            return super().__call__(command, on_line)
+
+    program = Busy()
+    bundle = running(program, script=script, text=SCENARIO.replace("shards = 2", "shards = 1"))
+    assert counted_once(bundle)
+    assert program.processes == 3
+    assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
+
+
 def lose_qemu(script: Script, reason: str) -> Callable[[], int]:
     def step() -> int:
         script.alive = False

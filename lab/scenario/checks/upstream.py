@@ -156,10 +156,13 @@ class UpstreamRun:
         return self.check.mode is not Mode.SUPPORT
 
     def prove(self, stage: Stage, onlooker: Onlooker, pid: int) -> None:
-        """Look at what a process has mapped. One that is through with its cases already is not to be seen any more."""
+        """Look at what a process has mapped.
+
+        One that is through with its cases already is not to be seen any more; in a guest that is too busy to look it goes on.
+        """
         try:
             observed = onlooker.observe(pid)
-        except CommandFailed:
+        except (CommandFailed, WaitTimeout):
             return
         files = reference_of(stage, self.check)
         if files is None:
