@@ -33,6 +33,14 @@ bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
     return a.buffer == b.buffer && a_at < b_at + ggml_nbytes(&b) && b_at < a_at + ggml_nbytes(&a);
 }
 
+// A buffer may lie in the very resource that its data is to come from, or to go to.
+void check_apart(const ggml_tensor &tensor, uint64_t offset, const SharedRange &data) {
+    if (!ggml_backend_buffer_is_host(tensor.buffer)) return; // its addresses are none
+    auto at = reinterpret_cast<uintptr_t>(tensor.data) + offset;
+    auto other = reinterpret_cast<uintptr_t>(data.data);
+    if (at < other + data.size && other < at + data.size) refuse("%" PRIu64 " bytes onto themselves", data.size);
+}
+
 } // namespace
 
 BufferGetBaseReply Session::on_buffer_get_base(const BufferGetBaseRequest &request) { return {buffer(request.buffer).told_base}; }
@@ -41,6 +49,7 @@ template <typename Request> void Session::set_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
+    check_apart(tensor, request.offset, data);
     if (request.size != 0) ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);
 }
 
@@ -48,6 +57,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
+    check_apart(tensor, request.offset, data);
     if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
 #if defined(APIR_PLANT_WRONG_BYTE)
     static int gets = 0;

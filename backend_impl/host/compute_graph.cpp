@@ -9,11 +9,21 @@
 #include "op_rules.hpp"
 #include "refusal.hpp"
 #include "tensor_check.hpp"
+#include "vulkan_layout.hpp"
 
 namespace apir::host {
+namespace {
+
+#if defined(APIR_UNCHECKED) // to measure what the checks cost (fuzz/check_cost.cpp)
+constexpr bool checked = false;
+#else
+constexpr bool checked = true;
+#endif
+
+} // namespace
 
 void place(ggml_tensor &tensor, uint64_t data, const Buffer &buffer, uint64_t reach) {
-    if (!within(data, reach, buffer.size))
+    if (checked && !within(data, reach, buffer.size))
         refuse("%" PRIu64 " bytes at %#" PRIx64 " of a buffer that has %" PRIu64, reach, data, buffer.size);
     tensor.buffer = buffer.ggml.get();
     tensor.data = buffer.base + data;
@@ -63,7 +73,8 @@ ggml_cgraph *GraphBuilder::link_all(BufferTable &buffers, ggml_backend_dev_t dev
     for (ggml_tensor &tensor : tensors_)
         if (tensor.buffer != nullptr && ggml_backend_buffer_init_tensor(tensor.buffer, &tensor) != GGML_STATUS_SUCCESS)
             refuse("tensor '%s' cannot be initialised in its buffer", tensor.name);
-    for (uint32_t index : distinct_) check_node(index, device);
+    if (checked)
+        for (uint32_t index : distinct_) check_node(index, device);
     return assemble();
 }
 
@@ -161,6 +172,8 @@ void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     check_packed(node);
     for (const ggml_tensor *source : node.src)
         if (source != nullptr) check_packed(*source);
+    if (has_vulkan_kernels(device) && !has_vulkan_layout(node))
+        refuse("%s of tensors that are not aligned for the device", ggml_op_name(node.op));
     if (!ggml_backend_dev_supports_op(device, &node))
         refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
 }

@@ -118,6 +118,8 @@ bool copies_blocks(const ggml_tensor &from, const ggml_tensor &to) {
 bool copies(const ggml_tensor &tensor) {
     const ggml_tensor &from = *tensor.src[0];
     const ggml_tensor *to = tensor.src[1];
+    // Only a copy converts: for others no working memory is planned.
+    if (tensor.op != GGML_OP_CPY && from.type != tensor.type) return false;
     if (tensor.op == GGML_OP_CPY && (to->type != tensor.type || std::memcmp(to->nb, tensor.nb, sizeof tensor.nb) != 0)) return false;
     bool blocks = ggml_is_quantized(from.type) || ggml_is_quantized(tensor.type);
     if (!blocks) return true;
@@ -130,7 +132,7 @@ bool copies(const ggml_tensor &tensor) {
 bool adds(const ggml_tensor &tensor) {
     if (!ggml_is_quantized(tensor.type)) return true;
     const ggml_tensor &numbers = *tensor.src[1];
-    return ggml_are_same_shape(&tensor, &numbers) && ggml_is_contiguous(&tensor) && ggml_is_contiguous(tensor.src[0]) && ggml_is_contiguous(&numbers);
+    return ggml_are_same_shape(&tensor, &numbers) && is_laid_out(tensor, Layout::contiguous) && ggml_is_contiguous(tensor.src[0]) && ggml_is_contiguous(&numbers);
 }
 
 // The one function of a number with parameters of its own is not made for rows that lie anyhow.

@@ -15,9 +15,9 @@ DataUse data_use(const ggml_tensor &node) {
     case GGML_OP_TOP_K: return {Kind::sorted, 0, 0};
     case GGML_OP_ROPE:
     case GGML_OP_ROPE_BACK:
-        // Frequencies are looked up for the whole row, also for what is not turned.
-        if (node.src[2] == nullptr || node.src[2]->ne[0] >= node.ne[0] / 2) return {};
-        return {Kind::padded, 2, node.ne[0] / 2};
+        // Frequencies are looked up for the whole row, also for what is not turned, and for the half of a pair that ends an odd one.
+        if (node.src[2] == nullptr || node.src[2]->ne[0] >= (node.ne[0] + 1) / 2) return {};
+        return {Kind::padded, 2, (node.ne[0] + 1) / 2};
     default: return {};
     }
 }

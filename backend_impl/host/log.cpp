@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <unistd.h>
 
 #include <ggml.h>
@@ -22,10 +23,11 @@ struct Sink {
     bool echo = false; // the open line is a warning or an error
 };
 
-// Never destroyed: ggml's threads may log while the process ends.
+// Never destroyed: ggml's threads may log while the process ends. Nor on the heap, where it would be lost when the library is unloaded.
 Sink &sink() {
-    static Sink *instance = new Sink;
-    return *instance;
+    static_assert(std::is_trivially_destructible_v<Sink>);
+    static Sink instance;
+    return instance;
 }
 
 const char *name(Level level) {
@@ -110,6 +112,9 @@ void log(Level level, const char *format, ...) {
     int size = std::vsnprintf(text, sizeof text - 1, format, arguments);
     va_end(arguments);
     if (size < 0) return;
+    // Tensors have the names that a guest gave them: none ends a line, or steers a terminal.
+    for (char *at = text; *at != '\0'; ++at)
+        if (static_cast<unsigned char>(*at) < ' ' || *at == '\x7f') *at = '?';
     std::strcat(text, "\n");
     Sink &out = sink();
     std::lock_guard lock(out.mutex);

@@ -119,7 +119,8 @@ bool rope(T t) {
         if (t.op_params[i] < 0) return false;
         sum_of_sections += t.op_params[i];
     }
-    return sum_of_sections > 0 && sum_of_sections <= a(t).ne[0] && (mode != GGML_ROPE_TYPE_VISION || dimensions == a(t).ne[0] / 2);
+    bool vision = mode != GGML_ROPE_TYPE_VISION || (dimensions == a(t).ne[0] / 2 && before == 0);
+    return sum_of_sections > 0 && sum_of_sections <= a(t).ne[0] && vision;
 }
 
 bool flash_attention(T t) {

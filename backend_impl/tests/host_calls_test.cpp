@@ -2,6 +2,7 @@
 #include <ggml.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -84,6 +85,25 @@ void initialize_errors() {
         expect(log.str().rfind(wanted, 0) == 0, "log begins with: " + log.str());
         expect(log.str().find(each.text) != std::string::npos, "log lacks: " + std::string(each.text) + " in " + log.str());
     }
+    unlink(path.c_str());
+}
+
+// A tensor's name is the guest's: it makes no lines of its own in the host's log.
+void names_in_the_log() {
+    std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    auto host = cpu_loopback(1);
+    Graph graph;
+    graph.tensors = {f32_tensor(1, 0, 0, 8)};
+    graph.tensors[0].op = GGML_OP_SQR, graph.tensors[0].src[0] = 1;
+    std::strcpy(graph.tensors[0].name, "a\n[error] \x1b[2Jb");
+    graph.nodes = {1};
+    std::vector<uint8_t> bytes = Loopback::encoded(graph);
+    std::copy(bytes.begin(), bytes.end(), host->resource(2).data());
+    expect_equal(host->code(Call::backend_graph_compute, BackendGraphComputeRequest{2, bytes.size()}), failed, "a node that is its own source");
+    std::ostringstream log;
+    log << std::ifstream(path).rdbuf();
+    expect(log.str().find("a?[error] ?[2Jb") != std::string::npos, "the name in one line: " + log.str());
     unlink(path.c_str());
 }
 
@@ -246,6 +266,12 @@ void shared_buffers() {
     expect(made.buffer != 0 && made.buft != 0, "a buffer in a resource");
     expect_equal(host->code(Call::buffer_clear, BufferClearRequest{made.buffer, 0x5a}), ok, "clear");
     expect(blob.data()[0] == 0x5a && blob.data()[8191] == 0x5a, "the resource is the buffer");
+    for (uint64_t at : {uint64_t{0}, uint64_t{60}, uint64_t{64}}) {
+        TensorRecord tensor = f32_tensor(1, made.buffer, at, 16);
+        uint32_t wanted = at == 64 ? ok : failed;
+        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{made.buffer, tensor, 9, 0, 64}), wanted, "bytes onto themselves");
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{made.buffer, tensor, 9, 0, 64}), wanted, "bytes out of themselves");
+    }
     expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}), ok,
                  "free of a buffer that owns no memory");
     expect_equal(host->code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8193, 8193}), failed,
@@ -337,7 +363,7 @@ void ops_in_line() {
 int main(int count, char **values) {
     return run_cases({{"device_calls", device_calls},
                       {"initialize_errors", initialize_errors},
-                      {"several_contexts", several_contexts},
+                      {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
                       {"allocation", allocation},

@@ -104,6 +104,28 @@ void indices() {
     }
 }
 
+// Two of three experts, of a row each: which ones is data.
+void experts() {
+    World world;
+    TensorRecord weights = world.tensor(0, GGML_TYPE_F32, 2);
+    weights.ne[2] = 3, weights.nb[3] = 24;
+    TensorRecord input = world.tensor(64, GGML_TYPE_F32, 2);
+    TensorRecord chosen = world.tensor(128, GGML_TYPE_I32, 2);
+    TensorRecord products = world.node(GGML_OP_MUL_MAT_ID, world.tensor(192, GGML_TYPE_F32, 1, 2), {weights.id, input.id, chosen.id});
+    Graph graph;
+    graph.tensors = {weights, input, chosen, products};
+    graph.nodes = {products.id};
+    world.set<float>(weights, {1, 2, 3, 4, 5, 6});
+    world.set<float>(input, {10, 1});
+    world.set<int32_t>(chosen, {2, 0});
+    expect_equal(world.compute(graph), ok, "experts");
+    expect(world.get(products, 2) == std::vector<float>{56, 12}, "the chosen experts' products");
+    for (int32_t bad : {3, -1, INT32_MAX, INT32_MIN}) {
+        world.set<int32_t>(chosen, {1, bad});
+        expect_equal(world.compute(graph), failed, "expert " + std::to_string(bad));
+    }
+}
+
 // What a router does: the best of all, and their rows.
 void sorted() {
     World world;
@@ -203,7 +225,7 @@ void cancelled() {
 } // namespace
 
 int main(int count, char **values) {
-    return run_cases({{"indices", indices},
+    return run_cases({{"indices", indices}, {"experts", experts},
                       {"sorted", sorted},
                       {"read_behind", read_behind},
                       {"too_much_work", too_much_work},

@@ -116,6 +116,13 @@ void rules() {
     Op product{"OUT_PROD", GGML_OP_OUT_PROD, {{8, 6, 1, 1}}, {{{8, 4, 1, 1}}, {{6, 4, 1, 1}}}, {}};
     expect(supported(*host, product, 1), "OUT_PROD with a transposed second source is refused");
     expect(!supported(*host, product, 0), "OUT_PROD with a transposed first source");
+    // The gradient is the first source, as ggml computes it, whatever its header calls the two.
+    Op swapped{"IM2COL_BACK", GGML_OP_IM2COL_BACK, {{10, 11, 3, 2}}, {{{3, 3, 3, 4}}, {{27, 10, 11, 2}}}, {1, 1, 1, 1, 1, 1, 1}};
+    expect(!supported(*host, swapped), "IM2COL_BACK with its sources changed over");
+    Op converted{"CONT", GGML_OP_CONT, {{64, 8, 1, 1}}, {{{64, 8, 1, 1}, GGML_TYPE_F16}}, {}};
+    expect(!supported(*host, converted), "CONT into another type");
+    converted.sources[0].type = GGML_TYPE_F32;
+    expect(supported(*host, converted), "CONT into the same type is refused");
     Op bad{"FLASH_ATTN_BACK", GGML_OP_FLASH_ATTN_BACK, {{16, 8, 4, 1}}, {{{16, 8, 4, 1}}, {{16, 8, 4, 1}}, {{16, 8, 4, 1}}, {{16, 8, 4, 1}}}, {}};
     expect(!supported(*host, bad), "an op that libggml itself does not make");
 }
