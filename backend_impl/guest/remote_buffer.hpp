@@ -61,9 +61,9 @@ class RemoteBuffer {
     size_t size_;
 };
 
-// A buffer of `size` bytes, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
+// A buffer of `size` bytes whose base is aligned, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
 // error here, for there may be another way.
-std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size);
-std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size);
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment);
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment);
 
 } // namespace apir::guest

@@ -16,6 +16,8 @@ namespace {
 
 constexpr const char *name_prefix = "[virtgpu] ";
 constexpr size_t alignment_limit = size_t{1} << 30;
+// What no tensor needs, and what sums of which still count in 64 bits.
+constexpr uint64_t largest_need = uint64_t{1} << 46;
 constexpr size_t text_reply = 8 + max_string + 1;
 
 // Device names come from the other side and go to terminals.
@@ -203,6 +205,10 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
             return bytes;
         }
         size = wide ? wide_reply.size : reply.size;
+        if (size > largest_need) {
+            log(LogLevel::error, "get_alloc_size: no tensor needs %llu bytes", static_cast<unsigned long long>(size));
+            size = bytes;
+        }
         alloc_sizes_.keep(signature, size);
     }
     if (size > bytes && !may_need_more(tensor)) {
@@ -215,14 +221,14 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate_anew(size_t size) {
     if (session_.config().data_path != DataPath::copied && takes_pointers_) {
-        if (auto buffer = allocate_shared(session_, index_, size)) return buffer;
+        if (auto buffer = allocate_shared(session_, index_, size, alignment_)) return buffer;
         // What is kept takes room in the host-visible window.
         if (reserve_.give_up_all()) {
-            if (auto buffer = allocate_shared(session_, index_, size)) return buffer;
+            if (auto buffer = allocate_shared(session_, index_, size, alignment_)) return buffer;
         }
     }
-    auto buffer = allocate_copied(session_, buft_, size);
-    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size);
+    auto buffer = allocate_copied(session_, buft_, size, alignment_);
+    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size, alignment_);
     return buffer;
 }
 

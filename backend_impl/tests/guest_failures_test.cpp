@@ -48,10 +48,10 @@ void test_hostile_buffers() {
     host.answer(Call::buffer_type_alloc_buffer, from_hex("0000000000000000"));
     expect(bench.buffer(64) == nullptr, "handle 0 is a buffer");
     host.answer(Call::buffer_type_alloc_buffer, from_hex("0100000000000000"));
-    for (const char *base : {"0000000000000000", "ffffffffffffffff", ""}) {
+    // 0, one that wraps around, none at all (an empty reply reads as the zeros that the guest left there), one that is not aligned.
+    for (const char *base : {"0000000000000000", "e0ffffffffffffff", "", "0100000000010000"}) {
         host.answer(Call::buffer_get_base, from_hex(base));
         bool none = bench.buffer(64) == nullptr;
-        // An empty reply reads as the zeros that the guest left there.
         expect(none, std::string("base ") + base + " accepted");
     }
     host.answer(Call::buffer_type_get_alloc_size, from_hex("ffffffffffffff7f"));
@@ -59,6 +59,7 @@ void test_hostile_buffers() {
     ggml_tensor *a = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8);
     ggml_tensor *sum = ggml_add(memory.get(), a, a);
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 32, "an alloc size that libggml would abort on");
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), a) == 32, "an alloc size that no sum of counts in 64 bits");
     host.answer(Call::buffer_type_get_alloc_size, from_hex("0100000000000000"));
     ggml_tensor *product = ggml_mul(memory.get(), a, a);
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), product) == 32, "an alloc size below ggml_nbytes");
