@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "mutate.hpp"
 
@@ -79,6 +80,9 @@ uint32_t some_resource(Random &random) {
     return random.one_in(8) ? static_cast<uint32_t>(random.edge()) : 1 + static_cast<uint32_t>(random.below(4));
 }
 
+// Of a tensor, in bytes: most lie within it.
+uint64_t some_part(Random &random) { return random.one_in(6) ? random.edge() : random.below(64); }
+
 uint64_t some_size(Random &random) { return random.one_in(3) ? random.edge() : random.below(8192); }
 
 OpRecord some_op(const Handles &handles, Random &random) {
@@ -99,6 +103,47 @@ std::vector<WideTensorRecord> some_op_tensors(const Handles &handles, Random &ra
     return tensors;
 }
 
+// Numbers of kept graphs count from 1 in every fresh world.
+uint64_t some_graph(Random &random) {
+    constexpr uint64_t first = (uint64_t{3} << 56) + 1;
+    return random.one_in(8) ? random.edge() : first + random.below(6);
+}
+
+Bytes payload_of(Call call, const Handles &handles, Random &random);
+
+void append(Bytes &bytes, const Bytes &more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    bytes.resize(padded(bytes.size()));
+}
+
+void append_item(Bytes &batch, uint32_t call, const Bytes &payload, Random &random) {
+    auto size = static_cast<uint32_t>(random.one_in(16) ? random.near(payload.size()) : payload.size());
+    append(batch, bytes_of(BatchedCall{static_cast<uint32_t>(random.one_in(16) ? random.edge() : 0), call, size}));
+    append(batch, payload);
+}
+
+// Some calls that go along, mostly those that a guest leaves to; then the last one.
+Bytes batched(uint32_t last, const Bytes &payload, const Handles &handles, Random &random) {
+    constexpr Call left[] = {Call::set_tensor_inline, Call::buffer_clear, Call::buffer_free_buffer, Call::set_tensor_inline};
+    auto count = static_cast<uint32_t>(1 + random.below(4));
+    Bytes batch = bytes_of(BatchRequest{random.one_in(16) ? random.near(count) : count});
+    for (uint32_t i = 1; i < count; ++i) {
+        Call call = random.one_in(3) ? all_calls[random.below(all_calls.size())] : left[random.below(std::size(left))];
+        append_item(batch, number(call), call == Call::batch ? Bytes{} : payload_of(call, handles, random), random);
+    }
+    append_item(batch, last, payload, random);
+    return batch;
+}
+
+// As many bytes behind it as it says, or other than that.
+Bytes inline_payload(uint64_t handle, const Handles &handles, Random &random) {
+    constexpr uint64_t most = 2048;
+    uint64_t size = some_part(random);
+    Bytes bytes = bytes_of(SetTensorInlineRequest{handle, narrowed(some_tensor(handles, random)), some_part(random), size});
+    bytes.resize(bytes.size() + padded(std::min(size, most)), static_cast<uint8_t>(random.next()));
+    return bytes;
+}
+
 Bytes payload_of(Call call, const Handles &handles, Random &random) {
     uint64_t handle = random.one_in(4) ? any_handle(handles, random) : random.one_in(2) ? handles.home : handles.pool;
     uint64_t type = random.one_in(4) ? any_handle(handles, random) : handles.type;
@@ -114,9 +159,9 @@ Bytes payload_of(Call call, const Handles &handles, Random &random) {
     case Call::buffer_type_get_alloc_size: return bytes_of(BufferTypeGetAllocSizeRequest{type, some_op(handles, random)});
     case Call::buffer_get_base: return bytes_of(BufferGetBaseRequest{handle});
     case Call::buffer_set_tensor:
-        return bytes_of(BufferSetTensorRequest{handle, narrowed(tensor()), some_resource(random), some_size(random), some_size(random)});
+        return bytes_of(BufferSetTensorRequest{handle, narrowed(tensor()), some_resource(random), some_part(random), some_part(random)});
     case Call::buffer_get_tensor:
-        return bytes_of(BufferGetTensorRequest{handle, narrowed(tensor()), some_resource(random), some_size(random), some_size(random)});
+        return bytes_of(BufferGetTensorRequest{handle, narrowed(tensor()), some_resource(random), some_part(random), some_part(random)});
     case Call::buffer_cpy_tensor: return bytes_of(BufferCpyTensorRequest{handle, narrowed(tensor()), narrowed(tensor())});
     case Call::buffer_clear: return bytes_of(BufferClearRequest{handle, static_cast<uint8_t>(random.next())});
     case Call::buffer_free_buffer: return bytes_of(BufferFreeBufferRequest{random.one_in(16) ? handle : handles.stale});
@@ -125,11 +170,22 @@ Bytes payload_of(Call call, const Handles &handles, Random &random) {
     case Call::wide_supports_op: return bytes_of(WideSupportsOpRequest{some_op_tensors(handles, random)});
     case Call::wide_get_alloc_size: return bytes_of(WideGetAllocSizeRequest{type, some_op_tensors(handles, random)});
     case Call::wide_set_tensor:
-        return bytes_of(WideSetTensorRequest{handle, tensor(), some_resource(random), some_size(random), some_size(random)});
+        return bytes_of(WideSetTensorRequest{handle, tensor(), some_resource(random), some_part(random), some_part(random)});
     case Call::wide_get_tensor:
-        return bytes_of(WideGetTensorRequest{handle, tensor(), some_resource(random), some_size(random), some_size(random)});
+        return bytes_of(WideGetTensorRequest{handle, tensor(), some_resource(random), some_part(random), some_part(random)});
     case Call::wide_cpy_tensor: return bytes_of(WideCpyTensorRequest{handle, tensor(), tensor()});
     case Call::wide_graph_compute: return bytes_of(WideGraphComputeRequest{some_resource(random), some_size(random)});
+    case Call::ring_create:
+        return bytes_of(RingCreateRequest{some_resource(random), static_cast<uint32_t>(random.near(32u)), static_cast<uint32_t>(random.near(4160u))});
+    case Call::graph_keep:
+        return bytes_of(GraphKeepRequest{some_resource(random), some_size(random), random.one_in(2), {some_graph(random)}});
+    case Call::graph_run: return bytes_of(GraphRunRequest{some_graph(random)});
+    case Call::graph_patch: return bytes_of(GraphPatchRequest{some_graph(random), some_resource(random), some_size(random)});
+    case Call::set_tensor_inline: return inline_payload(handle, handles, random);
+    case Call::batch: {
+        Call last = all_calls[random.below(all_calls.size())];
+        return batched(number(last), last == Call::batch ? Bytes{} : payload_of(last, handles, random), handles, random);
+    }
     // Those without a request; and calls that came later than this list get bytes of no meaning.
     default: break;
     }
@@ -178,12 +234,6 @@ Bytes encoded_graph(const WideGraph &graph, uint32_t call) {
 Message with_graph_size(Message message) {
     message.payload = bytes_of(BackendGraphComputeRequest{HostWorld::data_resource, message.data.size()});
     return message;
-}
-
-// Numbers of kept graphs count from 1 in every fresh world.
-uint64_t some_graph(Random &random) {
-    constexpr uint64_t first = (uint64_t{3} << 56) + 1;
-    return random.one_in(8) ? random.edge() : first + random.below(6);
 }
 
 // Some records take the place of those that a kept graph of the same op has.
@@ -236,6 +286,10 @@ Message message_of(const SeedGraph &graph, const Handles &handles, Random &rando
         message.data = encoded_graph(graph.graph, message.call);
         message.memory = graph.memory;
         message = with_graph_size(std::move(message));
+    }
+    if (random.one_in(12)) {
+        message.payload = batched(message.call, message.payload, handles, random);
+        message.call = number(Call::batch);
     }
     return random.one_in(16) ? on_a_device(std::move(message), random) : message;
 }

@@ -1,12 +1,11 @@
-// Target: the guest library against a hostile host. Input: a byte per command says how it is answered (as a good host does, with bytes of
-// the input and any code, twice, late, or never), and where those bytes are. A program then does what programs do with a device.
+// Target: the guest library against a hostile host (hostile_host.hpp has the input). A program does what programs do with a device:
+// none of it may end the program, or take longer than its deadlines.
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <vector>
 
+#include <ggml-alloc.h>
+
+#include "hostile_host.hpp"
 #include "random.hpp"
 #include "target.hpp"
 #include "tests/guest_bench.hpp"
@@ -17,94 +16,61 @@ using namespace apir::guest::test;
 
 namespace {
 
-enum class Answer { good, garbled, twice, late, never };
+using Event = std::unique_ptr<ggml_backend_event, decltype(&ggml_backend_event_free)>;
 
-class HostileHost : public ScriptedHost {
-  public:
-    HostileHost(const uint8_t *data, size_t size) : data_(data, data + size) { takes_pointers = size > 1 && data[1] % 2 == 0; }
+struct Program {
+    Context memory = context();
+    ggml_tensor *a = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 16, 4);
+    ggml_tensor *b = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 16, 4);
+    ggml_tensor *sum = ggml_add(memory.get(), a, b);
+    ggml_tensor *scaled = ggml_scale(memory.get(), sum, 2.0f);
+    ggml_tensor *large = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 4096);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
 
-    void on_blob(uint32_t resource, const Blob &blob) override {
-        std::lock_guard lock(mutex_);
-        pages_[resource] = blob;
-        ScriptedHost::on_blob(resource, blob);
-    }
-    void on_blob_closed(uint32_t resource) override {
-        std::lock_guard lock(mutex_);
-        pages_.erase(resource);
-        ScriptedHost::on_blob_closed(resource);
-    }
-
-    void on_command(const std::vector<uint8_t> &command) override {
-        std::vector<uint8_t> late;
-        late.swap(late_);
-        CommandHeader header;
-        Reader reader(command.data(), command.size());
-        read(reader, header);
-        switch (answer_of(header)) {
-        case Answer::good: ScriptedHost::on_command(command); break;
-        case Answer::garbled: garble(header.reply_resource); break;
-        case Answer::twice: ScriptedHost::on_command(command), garble(header.reply_resource); break;
-        case Answer::late: late_ = command; break;
-        case Answer::never: break;
-        }
-        if (!late.empty()) ScriptedHost::on_command(late);
-    }
-
-  private:
-    uint8_t byte() { return at_ < data_.size() ? data_[at_++] : uint8_t{0}; }
-
-    // Only Forward is left without an answer: the waits for the others are constants of seconds.
-    Answer answer_of(const CommandHeader &header) {
-        uint8_t chosen = byte();
-        bool forward = header.type % venus_command_offset == static_cast<uint32_t>(CommandType::forward);
-        if (chosen < 160) return Answer::good;
-        if (chosen < 230 || !forward) return Answer::garbled;
-        return chosen < 245 ? Answer::twice : chosen < 252 ? Answer::late : Answer::never;
-    }
-
-    void garble(uint32_t resource) {
-        uint32_t code = byte() % 12;
-        size_t length = byte();
-        std::lock_guard lock(mutex_);
-        auto page = pages_.find(resource);
-        if (page == pages_.end()) return;
-        size_t count = std::min({length, data_.size() - std::min(at_, data_.size()), size_t{reply_page_size - 4}});
-        if (count != 0) std::memcpy(page->second.memory + 4, data_.data() + at_, count);
-        at_ += count;
-        reinterpret_cast<std::atomic<uint32_t> *>(page->second.memory)->store(code + 1, std::memory_order_release);
-    }
-
-    std::mutex mutex_;
-    std::map<uint32_t, Blob> pages_;
-    std::vector<uint8_t> data_;
-    size_t at_ = 2;
-    std::vector<uint8_t> late_;
+    Program() { ggml_build_forward_expand(graph, scaled); }
 };
+
+void compute(ggml_backend_t backend, Program &program) {
+    for (int i = 0; i < 3; ++i) (void)ggml_backend_graph_compute(backend, program.graph);
+    program.scaled->op_params[0] ^= 1; // a kept graph is changed
+    (void)ggml_backend_graph_compute(backend, program.graph);
+    (void)ggml_backend_graph_compute_async(backend, program.graph);
+}
+
+void transfer(ggml_backend_dev_t device, ggml_backend_t backend, Program &program) {
+    float numbers[4096] = {1, 2, 3};
+    ggml_backend_tensor_set(program.a, numbers, 0, 256);
+    ggml_backend_tensor_set(program.large, numbers, 0, sizeof numbers);
+    ggml_backend_tensor_set_async(backend, program.b, numbers, 64, 128);
+    Event event{ggml_backend_event_new(device), ggml_backend_event_free};
+    if (event != nullptr) ggml_backend_event_record(event.get(), backend);
+    compute(backend, program);
+    ggml_backend_tensor_get_async(backend, program.scaled, numbers, 0, 256);
+    if (event != nullptr) ggml_backend_event_synchronize(event.get());
+    ggml_backend_synchronize(backend);
+    ggml_backend_tensor_copy(program.a, program.b);
+    ggml_backend_tensor_memset(program.a, 7, 0, 64);
+    ggml_backend_tensor_get(program.large, numbers, 0, sizeof numbers);
+}
 
 void use(ggml_backend_dev_t device) {
     ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(device);
     if (type == nullptr) return;
-    size_t free_bytes = 0, total_bytes = 0;
-    ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
-    Context memory = context();
-    ggml_tensor *a = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 16);
-    ggml_tensor *sum = ggml_add(memory.get(), a, a);
-    (void)ggml_backend_dev_supports_op(device, sum);
-    (void)ggml_backend_buft_get_alloc_size(type, sum);
-    Buffer buffer{ggml_backend_buft_alloc_buffer(type, 4096), ggml_backend_buffer_free};
-    if (buffer == nullptr) return;
-    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
-    if (ggml_backend_tensor_alloc(buffer.get(), a, base) != GGML_STATUS_SUCCESS) return;
-    if (ggml_backend_tensor_alloc(buffer.get(), sum, base + 64) != GGML_STATUS_SUCCESS) return;
-    float numbers[16] = {1, 2, 3};
-    ggml_backend_tensor_set(a, numbers, 0, sizeof numbers);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
+    ggml_backend_dev_props props;
+    ggml_backend_dev_get_props(device, &props);
+    Program program;
+    (void)ggml_backend_dev_supports_op(device, program.sum);
     Backend backend{ggml_backend_dev_init(device, nullptr), ggml_backend_free};
     if (backend == nullptr) return;
-    for (int i = 0; i < 3; ++i) (void)ggml_backend_graph_compute(backend.get(), graph);
-    ggml_backend_tensor_get(sum, numbers, 0, sizeof numbers);
-    ggml_backend_buffer_clear(buffer.get(), 1);
+    for (int round = 0; round < 2; ++round) {
+        // Sized by what the host says that tensors need.
+        Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(program.memory.get(), type), ggml_backend_buffer_free};
+        if (buffer == nullptr) return;
+        ggml_backend_buffer_clear(buffer.get(), 1);
+        transfer(device, backend.get(), program);
+        buffer.reset();
+        for (ggml_tensor *each : {program.a, program.b, program.sum, program.scaled, program.large}) each->buffer = nullptr, each->data = nullptr;
+    }
 }
 
 } // namespace
@@ -112,7 +78,7 @@ void use(ggml_backend_dev_t device) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "20"), graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "20");
     CapturedLog log;
-    HostileHost host(data, size);
+    apir::fuzz::HostileHost host(data, size);
     std::unique_ptr<Registry> registry = set_up(host);
     if (registry != nullptr && !registry->devices.empty()) use(registry->device());
     return 0;
@@ -120,8 +86,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned int seed) {
     // Long enough for a session, mostly of good answers.
+    constexpr size_t least = 160;
+    constexpr size_t head = apir::fuzz::HostileHost::head_bytes;
     apir::fuzz::Random random(seed);
-    for (; size < 64; ++size) data[size] = 0;
-    for (uint64_t i = random.below(4); i > 0; --i) data[2 + random.below(size - 2)] = static_cast<uint8_t>(160 + random.below(96));
-    return random.one_in(2) ? size : std::max<size_t>(2, apir::fuzz::mutate_plainly(data, size, most, seed));
+    for (; size < std::min(least, most); ++size) data[size] = 0;
+    if (size <= head) return size;
+    if (random.one_in(4)) data[random.below(head)] = static_cast<uint8_t>(random.next());
+    for (uint64_t i = random.below(3); i > 0; --i) data[head + random.below(size - head)] = static_cast<uint8_t>(apir::fuzz::HostileHost::first_lie + random.below(96));
+    return random.one_in(2) ? size : std::max<size_t>(head, apir::fuzz::mutate_plainly(data, size, most, seed));
 }

@@ -100,7 +100,11 @@ void Driver::run_numbers(uint64_t begin, uint64_t end, Progress &progress) const
         if (number % renew_every == 0 && number != begin) world.renew();
         progress.number = number;
         Message message = generate.message(number, world.handles());
-        ++(world.run(message) == Outcome::done ? progress.done : progress.refused);
+        size_t kind = std::min<size_t>(message.call, Progress::kinds - 1);
+        ++progress.tried_of_kind[kind];
+        bool done = world.run(message) == Outcome::done;
+        ++(done ? progress.done : progress.refused);
+        if (done) ++progress.done_of_kind[kind];
         check(world);
     }
 }
@@ -160,6 +164,19 @@ std::string last_words(const std::string &log) {
     return text.substr(at, text.find('\n', at) - at);
 }
 
+// By call: how many were sent, and how many of them carried out.
+void tell_calls(const Progress &progress) {
+    std::string missing;
+    std::printf("calls sent/carried out:");
+    for (Call call : all_calls) {
+        auto number = static_cast<uint32_t>(call);
+        uint64_t tried = progress.tried_of_kind[number];
+        if (tried == 0) missing += std::string(missing.empty() ? "" : ", ") + call_name(number);
+        else std::printf(" %u %llu/%llu", number, static_cast<unsigned long long>(tried), static_cast<unsigned long long>(progress.done_of_kind[number]));
+    }
+    std::printf("; not sent: %s\n", missing.empty() ? "none" : missing.c_str());
+}
+
 int Driver::run() {
     std::filesystem::create_directories(options_.out);
     std::string log = options_.out + "/child." + std::to_string(getpid()) + ".log";
@@ -185,6 +202,7 @@ int Driver::run() {
     std::filesystem::remove(log);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const Progress &progress = supervisor_.progress();
+    tell_calls(progress);
     uint64_t run = progress.done + progress.refused + counts[Ending::killed] + counts[Ending::hung];
     std::printf("messages %llu: carried out %llu, refused %llu, killed %llu, hung %llu, wrong %llu, in %.1f s\n",
                 static_cast<unsigned long long>(run), static_cast<unsigned long long>(progress.done), static_cast<unsigned long long>(progress.refused),

@@ -10,15 +10,16 @@
 #include <apir_gen.hpp>
 #include <ggml.h>
 
+
 namespace apir::fuzz {
 namespace {
 
 constexpr uint32_t context = 1;
 constexpr size_t page = 4096;
 
-[[noreturn]] void give_up(const std::string &text) {
+[[noreturn]] void give_up(const std::string &text, int status = unable_status) {
     std::fprintf(stderr, "%s\n", text.c_str());
-    std::exit(2);
+    std::exit(status);
 }
 
 HostWorld *the_world = nullptr; // the callbacks of the C ABI know a context by its number only
@@ -53,6 +54,19 @@ template <typename Request> Bytes bytes_of(const Request &request) {
 }
 
 uint32_t number(Call call) { return static_cast<uint32_t>(call); }
+
+// Whether a batch may make or free buffers: its replies but the last one's are not told.
+bool changes_buffers(Reader &batch) {
+    BatchRequest head;
+    if (!read(batch, head)) return false;
+    for (uint32_t i = 0; i < head.count; ++i) {
+        BatchedCall item;
+        if (!read(batch, item) || batch.bytes(item.size) == nullptr) return false;
+        if (item.call == number(Call::device_buffer_from_ptr) || item.call == number(Call::buffer_type_alloc_buffer)) return true;
+        if (item.call == number(Call::buffer_free_buffer)) return true;
+    }
+    return false;
+}
 
 } // namespace
 
@@ -97,12 +111,13 @@ void HostWorld::renew() {
 
 void HostWorld::start() {
     if (uint32_t code = initialize_(context, &callbacks_); code != static_cast<uint32_t>(InitCode::success))
-        give_up("the host library cannot be initialised: " + std::to_string(code));
+        give_up("the host library cannot be initialised: " + std::to_string(code), failed_status_);
     make_buffers();
     std::vector<float> result;
-    if (!compute_known(result)) give_up("the known graph cannot be computed");
+    if (!compute_known(result)) give_up("the known graph cannot be computed", failed_status_);
     if (known_result_.empty()) known_result_ = result;
-    if (result != known_result_) give_up("a fresh host library computes other numbers");
+    if (result != known_result_) give_up("a fresh host library computes other numbers", failed_status_);
+    failed_status_ = wrong_status;
 }
 
 void HostWorld::make_buffers() {
@@ -119,7 +134,8 @@ void HostWorld::make_buffers() {
     handles_.pool = allocated(memory_bytes);
     handles_.known = allocated(page);
     handles_.stale = allocated(page);
-    if (handles_.home == 0 || handles_.pool == 0 || handles_.known == 0 || handles_.stale == 0) give_up("no buffers");
+    if (handles_.home == 0 || handles_.pool == 0 || handles_.known == 0 || handles_.stale == 0)
+        give_up("no buffers", failed_status_);
     dispatch(number(Call::buffer_free_buffer), bytes_of(BufferFreeBufferRequest{handles_.stale}));
 }
 
@@ -164,15 +180,19 @@ Outcome HostWorld::run(const Message &message) {
     fill_memory(message.memory);
     size_t size = std::min<size_t>(message.data.size(), data_bytes);
     if (size != 0) std::memcpy(resources_.at(data_resource)->data(), message.data.data(), size);
-    if (dispatch(message.call, message.payload) != 0) return Outcome::refused;
-    undo(message);
-    return Outcome::done;
+    Outcome outcome = dispatch(message.call, message.payload) == 0 ? Outcome::done : Outcome::refused;
+    undo(message, outcome);
+    return outcome;
 }
 
-// Buffers come and go by three calls, which may be wrapped.
-void HostWorld::undo(const Message &message) {
+// Buffers come and go by three calls, which may be wrapped; a batch that fails has carried out what stands before.
+void HostWorld::undo(const Message &message, Outcome outcome) {
     uint32_t call = message.call;
-    if (call == number(Call::on_device) && message.payload.size() >= 8) std::memcpy(&call, message.payload.data() + 4, sizeof call);
+    Reader payload(message.payload.data(), message.payload.size());
+    OnDeviceRequest address;
+    if (call == number(Call::on_device) && read(payload, address)) call = address.call;
+    if (call == number(Call::batch) && changes_buffers(payload)) return renew();
+    if (outcome == Outcome::refused) return;
     bool makes = call == number(Call::device_buffer_from_ptr) || call == number(Call::buffer_type_alloc_buffer);
     uint64_t made = 0;
     if (makes && reply_.size() >= sizeof made) std::memcpy(&made, reply_.data(), sizeof made);

@@ -14,6 +14,7 @@
 
 #include "host/callbacks.hpp"
 #include "message.hpp"
+#include "supervise.hpp"
 
 namespace apir::fuzz {
 
@@ -55,7 +56,7 @@ class HostWorld {
     void start();
     void make_buffers();
     void fill_memory(const Bytes &content);
-    void undo(const Message &message);
+    void undo(const Message &message, Outcome outcome);
     bool compute_known(std::vector<float> &result);
     static const char *get_config(uint32_t context, const char *key);
     static void *get_shmem_ptr(uint32_t context, uint32_t resource);
@@ -70,6 +71,7 @@ class HostWorld {
     bool memory_is_shared_ = false;
     Bytes reply_; // of the last call
     std::vector<float> known_result_;
+    int failed_status_ = unable_status; // of the process, when a world cannot be made; that of a wrong result once one could
 };
 
 } // namespace apir::fuzz

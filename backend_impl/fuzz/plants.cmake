@@ -1,15 +1,23 @@
-# Planted defects: the host library with one thing wrong each, and the check that has to see it. A plant is one source compiled anew with
-# its macro; the rest are the objects of the good library. A test passes when the check says what is wrong.
-function(apir_plant name source)
-  string(TOUPPER ${name} macro)
+# Planted defects: host library, worker, ring and guest library with one thing wrong each, and the check that has to see it. A plant is one
+# source compiled anew with its macro; the rest is that of the good one. A test passes when the check says what is wrong.
+function(apir_changed_host name macro)
   set(changed apir-plant-${name})
-  add_library(${changed} OBJECT ${CMAKE_SOURCE_DIR}/host/${source})
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/host/ OUTPUT_VARIABLE sources)
+  add_library(${changed} OBJECT ${sources})
   target_link_libraries(${changed} PRIVATE apir-host-objects)
-  target_compile_definitions(${changed} PRIVATE APIR_PLANT_${macro})
+  target_compile_definitions(${changed} PRIVATE ${macro})
   set(good $<TARGET_OBJECTS:apir-host-objects>)
-  apir_host_library(plant-${name} $<FILTER:${good},EXCLUDE,/${source}[.]> $<TARGET_OBJECTS:${changed}>)
+  foreach(source ${ARGN})
+    set(good $<FILTER:${good},EXCLUDE,/${source}[.]>)
+  endforeach()
+  apir_host_library(plant-${name} ${good} $<TARGET_OBJECTS:${changed}>)
   # Nothing of this is a product.
   set_target_properties(plant-${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
+function(apir_plant name source)
+  string(TOUPPER ${name} macro)
+  apir_changed_host(${name} APIR_PLANT_${macro} ${source})
 endfunction()
 
 set(mutations host-mutations --ggml-library ${GGML_CPU_BACKEND} --seeds ${CMAKE_CURRENT_SOURCE_DIR}/seeds/ops.txt --most-findings 1
@@ -32,3 +40,46 @@ apir_plant(leak calls_buffer.cpp)
 apir_plant_test(leak "memory grows" host-soak $<TARGET_FILE:plant-leak> ${GGML_CPU_BACKEND} 20000 2000)
 apir_plant(missing_lock session.cpp)
 apir_plant_test(missing_lock "not one call after the other" host-threads $<TARGET_FILE:plant-missing_lock> ${GGML_CPU_BACKEND} 3000)
+
+# The worker: what it tells its guest, and whether it forgets what is gone.
+function(apir_worker_plant name test seen)
+  string(TOUPPER ${name} macro)
+  # Found here, the source's part of the library is left out.
+  add_executable(plant-worker-${name} ${CMAKE_SOURCE_DIR}/virgl/worker/main.cpp ${CMAKE_SOURCE_DIR}/virgl/worker/commands.cpp)
+  target_compile_definitions(plant-worker-${name} PRIVATE APIR_PLANT_${macro})
+  target_link_libraries(plant-worker-${name} PRIVATE apir-worker-parts)
+  set_target_properties(plant-worker-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  apir_plant_test(worker-${name} "${seen}" ${CMAKE_COMMAND} -E env APIR_TEST_WORKER=$<TARGET_FILE:plant-worker-${name}> $<TARGET_FILE:test-virgl-${test}> ${ARGN})
+endfunction()
+
+apir_worker_plant(stale_resource component "gone for the worker too" blobs)
+apir_worker_plant(untold_reply ring "calls +FAILED" calls)
+
+# The ring's consumer: a length that is the other side's word.
+add_executable(plant-ring-trusted_size ${CMAKE_SOURCE_DIR}/tests/ring_test.cpp)
+target_include_directories(plant-ring-trusted_size PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(plant-ring-trusted_size PRIVATE APIR_PLANT_TRUSTED_SIZE)
+target_link_libraries(plant-ring-trusted_size PRIVATE apir-wire Threads::Threads)
+apir_plant_test(ring-trusted_size "hostile_guest +FAILED" plant-ring-trusted_size hostile_guest)
+
+# The guest library, linked into its tests. It may die of its defect: then the shell says so.
+function(apir_guest_plant name source test seen)
+  string(TOUPPER ${name} macro)
+  add_executable(plant-guest-${name} ${CMAKE_SOURCE_DIR}/tests/guest_${test}_test.cpp ${CMAKE_SOURCE_DIR}/guest/${source})
+  target_compile_definitions(plant-guest-${name} PRIVATE APIR_PLANT_${macro})
+  target_link_libraries(plant-guest-${name} PRIVATE apir-guest-fake)
+  set_target_properties(plant-guest-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  apir_plant_test(guest-${name} "${seen}" ${CMAKE_COMMAND} -E env GGML_NO_BACKTRACE=1
+    sh -c "'$<TARGET_FILE:plant-guest-${name}>' 2>&1 || echo seen: red")
+endfunction()
+
+apir_guest_plant(reused_slot channel.cpp failures "the reply slot of a call without a reply is used again")
+apir_guest_plant(trusted_base remote_buffer.cpp failures "base [0-9a-f]+ accepted")
+apir_guest_plant(shared_slot blob_pool.cpp threads "seen: red")
+
+# No defect but a measure: without its checks, to tell what they cost. By hand, for times are noisy: README.md.
+apir_changed_host(unchecked APIR_UNCHECKED compute_graph.cpp shared_memory.cpp guarded_compute.cpp)
+add_executable(check-cost check_cost.cpp)
+target_include_directories(check-cost PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
+target_link_libraries(check-cost PRIVATE apir-wire ${CMAKE_DL_LIBS})
+add_dependencies(check-cost ggml-virtgpu-backend plant-unchecked)

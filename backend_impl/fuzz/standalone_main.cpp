@@ -51,6 +51,7 @@ void run(const Bytes &input) {
 
 int main(int count, char **values) {
     if (count < 2) return std::fprintf(stderr, "usage: %s CORPUS [SECONDS [SEED]]\n", values[0]), 2;
+    if (LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&count, &values);
     std::vector<Bytes> inputs = corpus(values[1]);
     double seconds = count > 2 ? std::atof(values[2]) : 0;
     apir::fuzz::Random random(count > 3 ? std::strtoull(values[3], nullptr, 10) : 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,9 +11,13 @@ namespace apir::fuzz {
 
 // What a child tells its supervisor, in memory that both see.
 struct Progress {
+    static constexpr size_t kinds = 128; // the last one for all others
+
     std::atomic<uint64_t> number{0}; // of the item under way
     std::atomic<uint64_t> done{0};
     std::atomic<uint64_t> refused{0};
+    std::atomic<uint64_t> tried_of_kind[kinds]{};
+    std::atomic<uint64_t> done_of_kind[kinds]{};
 };
 
 enum class Ending { finished, killed, hung, wrong, unable };

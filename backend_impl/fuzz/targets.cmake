@@ -1,9 +1,5 @@
-# The fuzz targets: with libFuzzer where the compiler brings it (clang++, as CMAKE_CXX_COMPILER), else with a main of our own.
-include(CheckCXXSourceCompiles)
-set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
-check_cxx_source_compiles("extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }" HAS_LIBFUZZER)
-unset(CMAKE_REQUIRED_FLAGS)
-
+# The fuzz targets: with libFuzzer under the sanitizers of a compiler that brings it (clang++, as CMAKE_CXX_COMPILER), else with a main
+# of our own, which mutates without coverage to go by.
 add_library(apir-fuzz-target STATIC plain_mutation.cpp)
 target_include_directories(apir-fuzz-target PUBLIC ${CMAKE_SOURCE_DIR})
 if(HAS_LIBFUZZER)
@@ -12,14 +8,17 @@ else()
   target_sources(apir-fuzz-target PRIVATE standalone_main.cpp)
 endif()
 
-# What a worker is made of but its process.
-list(TRANSFORM APIR_WORKER_PARTS PREPEND ${CMAKE_SOURCE_DIR}/virgl/worker/ OUTPUT_VARIABLE worker_parts)
 set(parts_host apir-fuzz-host)
 set(parts_codec apir-wire)
 set(parts_ring apir-wire)
-set(parts_component apir-component ${CMAKE_DL_LIBS})
+set(parts_component apir-fuzz-host apir-worker-parts ${CMAKE_DL_LIBS})
 set(parts_guest apir-guest-fake)
+# All five together: a minute of one processor. Without coverage to go by it is a look at the corpus and at what is near it.
 set(smoke_s 3)
+if(HAS_LIBFUZZER)
+  set(smoke_s 12)
+endif()
+add_custom_target(fuzz-targets)
 foreach(name host codec ring component guest)
   add_executable(fuzz-${name} fuzz_${name}.cpp)
   target_link_libraries(fuzz-${name} PRIVATE apir-fuzz-target ${parts_${name}})
@@ -29,15 +28,21 @@ foreach(name host codec ring component guest)
   set(words ${corpus} ${smoke_s})
   if(HAS_LIBFUZZER)
     file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/corpus-${name})
-    set(words -max_total_time=${smoke_s} ${CMAKE_CURRENT_BINARY_DIR}/corpus-${name} ${corpus})
+    set(words -max_total_time=${smoke_s} -max_len=65536 -timeout=20 -print_final_stats=1 ${CMAKE_CURRENT_BINARY_DIR}/corpus-${name} ${corpus})
   endif()
+  add_dependencies(fuzz-targets fuzz-${name})
+  # The host library, opened at run time, tells its coverage to the program.
+  set_target_properties(fuzz-${name} PROPERTIES ENABLE_EXPORTS ON)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/smoke-${name})
-  if(APIR_SANITIZE) # by hand there
+  if(APIR_SANITIZE AND NOT HAS_LIBFUZZER) # a build with clang++ has them
     continue()
   endif()
   add_test(NAME fuzz-${name} COMMAND fuzz-${name} ${words} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/smoke-${name})
-  set_tests_properties(fuzz-${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(fuzz-${name} PROPERTIES TIMEOUT 240 LABELS fuzz)
 endforeach()
+target_sources(fuzz-guest PRIVATE hostile_host.cpp)
+target_sources(fuzz-host PRIVATE asan_options.cpp)
 add_dependencies(fuzz-host ggml-virtgpu-backend)
 add_dependencies(fuzz-component ggml-virtgpu-backend)
-target_sources(fuzz-component PRIVATE ${worker_parts})
+# A context at QEMU's side; and what a worker is made of but its process.
+target_sources(fuzz-component PRIVATE asan_options.cpp ${CMAKE_SOURCE_DIR}/virgl/context.cpp ${CMAKE_SOURCE_DIR}/virgl/worker_process.cpp)

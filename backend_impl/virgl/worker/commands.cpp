@@ -64,7 +64,9 @@ void Commands::on_blob_removed(const Entry &entry) {
     BlobEntry blob;
     std::memcpy(&blob, entry.payload, sizeof blob);
     ring_.forget(blob.resource);
+#if !defined(APIR_PLANT_STALE_RESOURCE)
     world_.blobs->remove(blob.resource);
+#endif
 }
 
 void Commands::on_config(const Entry &entry) {
@@ -107,6 +109,10 @@ void Commands::on_command(const Entry &entry) {
         }
         auto *notify = reinterpret_cast<uint32_t *>(page->data);
         // Release: the guest, which reads this with acquire, then sees the payload and all data.
+#if defined(APIR_PLANT_UNTOLD_REPLY)
+        static int replies = 0;
+        if (++replies == 20) return;
+#endif
         __atomic_store_n(notify, outcome.code + 1, __ATOMIC_RELEASE);
         record.status = static_cast<int32_t>(outcome.code);
         record.bytes_in = sizeof(uint32_t) + outcome.reply_size;
