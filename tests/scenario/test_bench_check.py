@@ -13,7 +13,7 @@ import pytest
 
 from lab.bench.targets import judged
 from lab.bundle.outcome import Blame, FindingKind
-from lab.bundle.schema import BenchRecord
+from lab.bundle.schema import BENCH, BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
@@ -135,3 +135,12 @@ def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path) -> None:
     assert row["worker_cpu_ns"] == 0
     assert row["qemu_cpu_ns"] >= 0
     assert bench.said == ["ggml says something"]
+
+
+def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:
+    bench = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"))
+    bench.take({"phase": "calls", "subject": "floors", "name": "word", "ns": [500]})
+    bench.take({"phase": "calls", "subject": "floors", "name": "submission", "ns": [30_000]})
+    bench.take({"phase": "rates", "subject": "vm/copied", "name": "graph_100", "ns": [9]})
+    record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
+    assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)

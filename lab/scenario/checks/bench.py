@@ -1,7 +1,7 @@
 """The transport benchmark: programs of ours in the guest and on the host, asked in turns, and what comes of it.
 
-Every row goes to ``bench.jsonl`` among the variant's logs as it comes; at the end, or when the run is cut off, all rows so far
-become ``bench.json``.
+Every row goes to ``bench.jsonl`` among the variant's logs as it comes; with every phase, at the end, and when the run is cut off,
+all rows so far become ``bench.json``.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Bench:
     started: float = field(default_factory=time.time)
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
     _usage: dict[int, int] = field(default_factory=dict)
+    _phase: str = ""
 
     @property
     def tools(self) -> Path:
@@ -78,6 +79,16 @@ class Bench:
         with open(self.stage.logs / ROWS, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         self.rows.append(row)
+        phase = row.get("phase", self._phase)
+        if phase != self._phase:
+            self._phase = phase
+            self.keep()
+
+    def keep(self) -> BenchRecord:
+        """What all rows so far say, on disk."""
+        record = self.record()
+        write_whole(self.stage.logs / BENCH, record.model_dump_json(indent=1) + "\n")
+        return record
 
     def loopback(self, deadline: Deadline) -> None:
         """Measure with guest and host library in one process, in the host root."""
@@ -209,8 +220,7 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
         if Place.VM in check.places:
             bench.vm(limit)
     finally:
-        record = bench.record()
-        write_whole(stage.logs / BENCH, record.model_dump_json(indent=1) + "\n")
+        record = bench.keep()
     return told(bench, record, writer)
 
 
