@@ -4,9 +4,12 @@
 
 #include "clock.hpp"
 #include "echo_call.hpp"
+#include "host_abi.hpp"
 #include "reader.hpp"
 
 #define APIR_EXPORT extern "C" __attribute__((visibility("default")))
+
+using apir::HostCallbacks;
 
 namespace {
 
@@ -15,11 +18,6 @@ constexpr uint32_t ok = 0;
 constexpr uint32_t failed = 1;
 constexpr uint32_t unknown = 6;
 constexpr uint32_t looks_per_clock = 4096;
-
-struct Callbacks {
-    const char *(*get_config)(uint32_t context, const char *key);
-    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
-};
 
 // Waits for `number`; false when it does not come.
 bool await(const std::atomic<uint32_t> &word, uint32_t number) {
@@ -33,7 +31,7 @@ bool await(const std::atomic<uint32_t> &word, uint32_t number) {
     return true;
 }
 
-uint32_t echo(uint32_t context, Callbacks *callbacks, apir::Reader &request) {
+uint32_t echo(uint32_t context, HostCallbacks *callbacks, apir::Reader &request) {
     uint32_t resource = request.u32();
     uint32_t rounds = request.u32();
     auto *word = request.failed() ? nullptr : static_cast<std::atomic<uint32_t> *>(callbacks->get_shmem_ptr(context, resource));
@@ -47,11 +45,11 @@ uint32_t echo(uint32_t context, Callbacks *callbacks, apir::Reader &request) {
 
 } // namespace
 
-APIR_EXPORT uint32_t apir_backend_initialize(uint32_t, Callbacks *) { return initialised; }
+APIR_EXPORT uint32_t apir_backend_initialize(uint32_t, HostCallbacks *) { return initialised; }
 
 APIR_EXPORT void apir_backend_deinit(uint32_t) {}
 
-APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
+APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
                                              char *enc, const char *, char **enc_after) {
     *enc_after = enc;
     if (call != apir::bench::echo_call) return unknown;

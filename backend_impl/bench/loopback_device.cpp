@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "apir_gen.hpp"
+#include "host_abi.hpp"
 #include "request.hpp"
 
 namespace apir::bench {
@@ -16,16 +17,8 @@ constexpr uint32_t context = 1;
 // The callbacks carry no pointer of ours.
 LoopbackDevice *instance = nullptr;
 
-struct Callbacks {
-    const char *(*get_config)(uint32_t context, const char *key);
-    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
-};
-Callbacks callbacks = {[](uint32_t, const char *key) { return instance->config(key); },
-                       [](uint32_t, uint32_t resource) { return instance->memory(resource); }};
-
-using Initialize = uint32_t (*)(uint32_t, Callbacks *);
-using Deinit = void (*)(uint32_t);
-using Dispatch = uint32_t (*)(uint32_t, Callbacks *, uint32_t, char *, const char *, char *, const char *, char **);
+HostCallbacks callbacks = {[](uint32_t, const char *key) { return instance->config(key); },
+                           [](uint32_t, uint32_t resource) { return instance->memory(resource); }};
 
 } // namespace
 
@@ -41,7 +34,7 @@ LoopbackDevice::LoopbackDevice(const std::string &host_library, std::string ggml
 }
 
 LoopbackDevice::~LoopbackDevice() {
-    if (void *deinit = dlsym(library_, "apir_backend_deinit")) reinterpret_cast<Deinit>(deinit)(context);
+    if (void *deinit = dlsym(library_, "apir_backend_deinit")) reinterpret_cast<HostDeinit>(deinit)(context);
     instance = nullptr;
 }
 
@@ -111,11 +104,11 @@ uint32_t LoopbackDevice::serve(uint32_t type, uint32_t call, const char *request
         return handshake_magic;
     }
     if (type == static_cast<uint32_t>(CommandType::load_library)) {
-        uint32_t result = reinterpret_cast<Initialize>(dlsym(library_, "apir_backend_initialize"))(context, &callbacks);
+        uint32_t result = reinterpret_cast<HostInitialize>(dlsym(library_, "apir_backend_initialize"))(context, &callbacks);
         return result == 0 || result == static_cast<uint32_t>(InitCode::success) ? 0 : 6 + result;
     }
     char *after = reply;
-    auto dispatch = reinterpret_cast<Dispatch>(dispatcher_);
+    auto dispatch = reinterpret_cast<HostDispatcher>(dispatcher_);
     return static_cast<uint32_t>(ReturnCode::ok) +
            dispatch(context, &callbacks, call, const_cast<char *>(request), request_end, reply, reply_end, &after);
 }

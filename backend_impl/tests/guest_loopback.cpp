@@ -5,6 +5,8 @@
 #include <cstring>
 #include <dlfcn.h>
 
+#include "host_abi.hpp"
+
 namespace apir::guest::test {
 
 namespace {
@@ -14,16 +16,8 @@ constexpr const char *size_key = "apir.resource.size.";
 
 LibraryHost *instance = nullptr;
 
-struct Callbacks {
-    const char *(*get_config)(uint32_t context, const char *key);
-    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
-};
-Callbacks callbacks = {[](uint32_t, const char *key) { return instance->config(key); },
-                       [](uint32_t, uint32_t resource) { return instance->memory(resource); }};
-
-using Initialize = uint32_t (*)(uint32_t, Callbacks *);
-using Deinit = void (*)(uint32_t);
-using Dispatch = uint32_t (*)(uint32_t, Callbacks *, uint32_t, char *, const char *, char *, const char *, char **);
+HostCallbacks callbacks = {[](uint32_t, const char *key) { return instance->config(key); },
+                           [](uint32_t, uint32_t resource) { return instance->memory(resource); }};
 
 template <typename Function> Function symbol(void *library, const char *name) {
     return reinterpret_cast<Function>(dlsym(library, name));
@@ -39,7 +33,7 @@ LibraryHost::LibraryHost(const char *library, const char *ggml_library, const ch
 }
 
 void LibraryHost::end_context() {
-    if (loaded_) symbol<Deinit>(library_, "apir_backend_deinit")(context);
+    if (loaded_) symbol<HostDeinit>(library_, "apir_backend_deinit")(context);
     loaded_ = false;
 }
 
@@ -126,7 +120,7 @@ void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> 
         write(writer, Version{protocol_major, protocol_minor});
         code = handshake_magic;
     } else if (header.type == static_cast<uint32_t>(CommandType::load_library)) {
-        uint32_t result = symbol<Initialize>(library_, "apir_backend_initialize")(context, &callbacks);
+        uint32_t result = symbol<HostInitialize>(library_, "apir_backend_initialize")(context, &callbacks);
         loaded_ = result == 0 || result == static_cast<uint32_t>(InitCode::success);
         code = loaded_ ? 0 : 6 + result;
     } else {
@@ -137,7 +131,7 @@ void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> 
         // The library gets bytes of its own, on a 4-byte boundary, with nothing readable behind them.
         std::vector<char> request(command.begin() + 12, command.end());
         char *after = nullptr;
-        auto dispatch = symbol<Dispatch>(library_, "apir_backend_dispatcher");
+        auto dispatch = symbol<HostDispatcher>(library_, "apir_backend_dispatcher");
         code = 4 + dispatch(context, &callbacks, header.flags, request.data(), request.data() + request.size(), payload, end, &after);
         expect(after >= payload && after <= end, "the host library's reply ends outside the page");
         if (header.flags == static_cast<uint32_t>(Call::negotiate)) add_own_extensions(request, payload);

@@ -73,8 +73,8 @@ uint32_t HostLibrary::load() {
     if (library_ != nullptr) return code(LoadCode::already_loaded);
     errno = 0;
     if (uint32_t failure = open(path); failure != code(LoadCode::ok)) return failure;
-    auto initialize = reinterpret_cast<Initialize>(dlsym(library_, "apir_backend_initialize"));
-    auto dispatcher = reinterpret_cast<Dispatcher>(dlsym(library_, "apir_backend_dispatcher"));
+    auto initialize = reinterpret_cast<HostInitialize>(dlsym(library_, "apir_backend_initialize"));
+    auto dispatcher = reinterpret_cast<HostDispatcher>(dlsym(library_, "apir_backend_dispatcher"));
     if (initialize == nullptr || dispatcher == nullptr) {
         log(Level::error, "the backend library '%s' lacks apir_backend_%s", path,
             initialize == nullptr ? "initialize" : "dispatcher");
@@ -82,7 +82,7 @@ uint32_t HostLibrary::load() {
         library_ = nullptr;
         return code(LoadCode::symbol_missing);
     }
-    deinit_ = reinterpret_cast<Deinit>(dlsym(library_, "apir_backend_deinit"));
+    deinit_ = reinterpret_cast<HostDeinit>(dlsym(library_, "apir_backend_deinit"));
     if (deinit_ == nullptr) log(Level::warn, "the backend library '%s' lacks apir_backend_deinit", path);
     // Kept after a failed initialisation too: calls then reach a library that answers them with an error.
     dispatcher_ = dispatcher;

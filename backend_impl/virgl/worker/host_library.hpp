@@ -6,16 +6,12 @@
 #include <string>
 
 #include <apir_gen.hpp>
+#include <host_abi.hpp>
 
 #include "../config.hpp"
 #include "blobs.hpp"
 
 namespace apir::virgl {
-
-struct HostCallbacks {
-    const char *(*get_config)(uint32_t context, const char *key);
-    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
-};
 
 // What the library can ask about; outlives it.
 struct HostWorld {
@@ -42,18 +38,13 @@ class HostLibrary {
     uint32_t call(uint32_t number, const uint8_t *request, size_t request_size, uint8_t *reply, size_t room, size_t &reply_size);
 
   private:
-    using Initialize = uint32_t (*)(uint32_t context, HostCallbacks *callbacks);
-    using Deinit = void (*)(uint32_t context);
-    using Dispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
-                                    char *enc, const char *enc_end, char **enc_after);
-
     uint32_t open(const std::string &path);
 
     HostWorld &world_;
     HostCallbacks callbacks_;
     void *library_ = nullptr;
-    Deinit deinit_ = nullptr;
-    Dispatcher dispatcher_ = nullptr;
+    HostDeinit deinit_ = nullptr;
+    HostDispatcher dispatcher_ = nullptr;
 };
 
 } // namespace apir::virgl

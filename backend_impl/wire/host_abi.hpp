@@ -1,0 +1,18 @@
+// What a host library exports and is given, as whoever loads one sees it.
+#pragma once
+
+#include <cstdint>
+
+namespace apir {
+
+struct HostCallbacks {
+    const char *(*get_config)(uint32_t context, const char *key);
+    void *(*get_shmem_ptr)(uint32_t context, uint32_t resource);
+};
+
+using HostInitialize = uint32_t (*)(uint32_t context, HostCallbacks *callbacks);
+using HostDeinit = void (*)(uint32_t context);
+using HostDispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
+                                    const char *enc_end, char **enc_after);
+
+} // namespace apir
