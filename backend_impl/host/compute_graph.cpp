@@ -143,6 +143,7 @@ void GraphBuilder::link_node(size_t index) {
             refuse("node '%s' comes before its source", tensors_[index].name);
         tensors_[index].src[i] = &tensors_[source];
     }
+    complete_cast(tensors_[index]);
 }
 
 // A backend that is handed memory of a kind that it does not know follows addresses which are none.

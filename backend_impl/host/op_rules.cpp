@@ -76,6 +76,10 @@ bool is_view_op(ggml_op op) {
     return op == GGML_OP_NONE || op == GGML_OP_RESHAPE || op == GGML_OP_VIEW || op == GGML_OP_PERMUTE || op == GGML_OP_TRANSPOSE;
 }
 
+void complete_cast(ggml_tensor &tensor) {
+    if (tensor.op == GGML_OP_CPY && tensor.src[0] != nullptr && tensor.src[1] == nullptr) tensor.src[1] = &tensor;
+}
+
 void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     int sources = required[tensor.op];
     if (sources < 0) refuse("op %s cannot be remoted", ggml_op_name(tensor.op));

@@ -23,6 +23,7 @@ OpTensors::OpTensors(const OpRecord &record) {
         extent_of(sources_[i]);
         op_.src[i] = &sources_[i];
     }
+    complete_cast(op_);
 }
 
 OpTensors::OpTensors(const std::vector<WideTensorRecord> &records) {
@@ -44,6 +45,7 @@ OpTensors::OpTensors(const std::vector<WideTensorRecord> &records) {
     if (op_.view_src == &op_) refuse("a view of itself");
     op_.view_offs = records[0].view_offs;
     for (size_t i = 0; i < max_sources; ++i) op_.src[i] = with_id(records[0].src[i]);
+    complete_cast(op_);
 }
 
 bool OpTensors::acceptable(ggml_backend_dev_t device) const {

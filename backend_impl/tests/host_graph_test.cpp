@@ -76,6 +76,23 @@ struct Example {
     }
 };
 
+// As ggml_backend_graph_copy leaves a cast: without itself as its second source.
+void computes_a_copied_cast() {
+    Example example;
+    TensorRecord &cast = example.graph.tensors[Example::z];
+    cast.op = GGML_OP_CPY;
+    std::memset(cast.op_params, 0, sizeof cast.op_params);
+    for (uint64_t second : {uint64_t{0}, cast.id}) {
+        cast.src[1] = second;
+        int32_t status = 99;
+        expect_equal(example.compute(Loopback::encoded(example.graph), &status), ok, "a cast");
+        expect_equal(status, 0, "status");
+        expect(example.get(example.graph.tensors[Example::s], 4) == std::vector<float>{8, 10, 12, 14}, "its double");
+    }
+    cast.src[0] = 0;
+    expect_equal(example.compute(Loopback::encoded(example.graph)), failed, "a cast of nothing");
+}
+
 void computes() {
     Example example;
     example.expect_works("at first");
@@ -230,6 +247,7 @@ void no_leak() {
 
 int main(int count, char **values) {
     return run_cases({{"computes", computes},
+                      {"copied cast", computes_a_copied_cast},
                       {"nodes_of_an_earlier_graph", nodes_of_an_earlier_graph},
                       {"nodes_that_come_again", nodes_that_come_again},
                       {"truncated", truncated},
