@@ -141,12 +141,20 @@ def native_tests(
     Raises:
         BuildError: the build failed.
     """
-    sources, words = paths.BACKEND_IMPL, cmake_options(options, sanitize=sanitize)
-    work = work_folder(root, words, sources)
-    with progress.step("running the native tests"), turn(work.with_suffix(".lock"), progress, deadline):
-        _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
-        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error")
-        return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
+    with progress.step("running the native tests"):
+        return _tested(root, cmake_options(options, sanitize=sanitize), (), progress, deadline)
+
+
+def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finished:
+    """The fuzz targets, a minute in all, side by side, with clang's libFuzzer and sanitizers. What they say is in the output.
+
+    Raises:
+        BuildError: the build failed.
+    """
+    words = cmake_options(("-DCMAKE_CXX_COMPILER=clang++",), sanitize=True)
+    smoke = ("--label-regex", "^fuzz$", "--verbose", "--parallel", str(os.cpu_count() or 1))
+    with progress.step("running the fuzz targets"):
+        return _tested(root, words, smoke, progress, deadline, target="fuzz-targets")
 
 
 def cmake_options(options: tuple[str, ...] = (), *, sanitize: bool = False) -> tuple[str, ...]:
@@ -172,11 +180,24 @@ def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path) ->
     return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True)), env={"HOME": "/tmp"}, cwd=work)
 
 
-def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline) -> None:
+def _tested(
+    root: HostRoot, words: tuple[str, ...], chosen: tuple[str, ...], progress: Progress, deadline: Deadline, *, target: str = "all"
+) -> Finished:
+    sources = paths.BACKEND_IMPL
+    work = work_folder(root, words, sources)
+    with turn(work.with_suffix(".lock"), progress, deadline):
+        _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
+        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", *chosen)
+        return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
+
+
+def _compiled(
+    root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str = "all"
+) -> None:
     work.mkdir(parents=True, exist_ok=True)
     configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
     check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)
-    build = ("cmake", "--build", os.fspath(work), "--parallel", str(os.cpu_count() or 1))
+    build = ("cmake", "--build", os.fspath(work), "--target", target, "--parallel", str(os.cpu_count() or 1))
     check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from lab import paths
 from lab.apir.trace import Command, read_trace
 from lab.deadline import Deadline
 from lab.errors import HostError
-from lab.host.native import NativePayloads, cmake_options, native_payloads, native_tests, work_folder
+from lab.host.native import NativePayloads, cmake_options, fuzz_smoke, native_payloads, native_tests, work_folder
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.process import Finished, finish
@@ -49,6 +50,15 @@ def test_native_tests_pass(tested: Finished) -> None:
 def test_native_tests_pass_under_sanitizers(root: HostRoot) -> None:
     done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitize=True)
     assert done.exit_status == 0, done.output
+
+
+@pytest.mark.native
+def test_a_minute_of_fuzzing_finds_nothing(root: HostRoot) -> None:
+    done = fuzz_smoke(root, SilentProgress(), Deadline.after(BUILD_S))
+    assert done.exit_status == 0, done.output
+    # libFuzzer ran, and saw its way through what it was to try.
+    assert len(re.findall(r"stat::number_of_executed_units: +[1-9]", done.output)) == 5, done.output
+    assert len(re.findall(r"DONE +cov: [1-9]", done.output)) == 5, done.output
 
 
 def replayed(root: HostRoot, payloads: NativePayloads, trace: Path, ggml_library: Path | str = CPU_LIBRARY) -> Finished:
