@@ -67,7 +67,9 @@ BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
 }
 
 void BlobPool::give_back(Blob *blob, bool retired) {
+#if !defined(APIR_PLANT_UNLOCKED_POOL)
     std::lock_guard lock(mutex_);
+#endif
     bool ordinary = blob->size == (size_ + blob_granularity - 1) / blob_granularity * blob_granularity;
     if (retired) {
         if (ordinary) --usable_;

@@ -207,6 +207,7 @@ ggml_status GuardedCompute::compute(ggml_backend_t backend, bool in_host_memory,
     check_work(graph);
     GiveBack give_back_at_end{*this};
     if (in_host_memory) find_guarded(graph);
+    if (guarded_.empty()) return ggml_backend_graph_compute(backend, graph);
     int count = ggml_graph_n_nodes(graph);
     for (int begin = 0, end; begin < count; begin = end) {
         end = part_end(graph, begin);

@@ -1,4 +1,4 @@
-// What the kernels of ggml-vulkan take of where tensors lie: they bind them from their beginning, which some ops assert to be aligned.
+// What ggml-vulkan takes of where tensors lie: some ops assert that they begin where a buffer of the device may be bound.
 #pragma once
 
 #include <ggml-backend.h>
