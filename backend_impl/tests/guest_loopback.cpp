@@ -8,8 +8,10 @@
 #include "host_abi.hpp"
 
 // ggml-cpu's threads wait for each other by means that ThreadSanitizer does not see, for ggml is not built with it.
-extern "C" const char *__tsan_default_suppressions();
-extern "C" const char *__tsan_default_suppressions() { return "called_from_lib:libggml-cpu\ncalled_from_lib:libgomp\n"; }
+extern "C" __attribute__((visibility("default"))) const char *__tsan_default_suppressions();
+extern "C" const char *__tsan_default_suppressions() {
+    return "called_from_lib:libggml-cpu\ncalled_from_lib:libgomp\nmutex:ggml_critical_section_start\n";
+}
 
 namespace apir::guest::test {
 
