@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lab.bench.plan import Measure, Phase, Subject, plan_text
@@ -123,6 +124,8 @@ for line in sys.stdin:
 
 
 def test_calls_outside_of_the_timed_rounds_are_not_counted() -> None:
-    records = [(moment, 5, 0, 0, 2, 17, 3, 4, 100, 8) for moment in (10, 20, 30, 40)]
-    assert [one[0] for one in turns.within(records, {"begin_ns": 20, "end_ns": 30})] == [20, 30]
+    raw = np.zeros(4, RECORD_1)
+    raw["seq"], raw["start_ns"] = range(4), (10, 20, 30, 40)
+    records = [turns.RECORD.unpack(one.tobytes()) for one in raw]
+    assert [one[0] for one in turns.within(records, {"begin_ns": 20, "end_ns": 30})] == [1, 2]
     assert turns.within(records, {}) == records

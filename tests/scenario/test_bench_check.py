@@ -68,6 +68,8 @@ def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
     found = findings(tmp_path, BenchRecord(answer={"vm": way}))
     assert [(kind, blame) for kind, blame, _ in found] == [(FindingKind.NO_CALLS, Blame.LAB)] * 2
     assert [text for _, _, text in found][1] == "vm: set_4b sends 2 commands"
+    nothing = {**ANSWER["vm"], "sent": {"copied": {"graph_1000": {"commands": 0}}}}
+    assert list(untravelled({"vm": nothing})) == ["vm: graph_1000 sends 0 commands, less than one a round"]
 
 
 def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ END_S = 20.0
 CHUNK_BYTES = 1 << 20
 HEADER = struct.Struct("<8sIIIIQIIQQQQ40s16s")
 RECORD = struct.Struct("<QQQQIIIiQQ")
+START_NS = 1
+"""Place of a record's beginning, by the clock that ``begin_ns`` and ``end_ns`` of a row are of."""
 MAGIC = b"APIRCALL"
 SAID_LIMIT = 2000
 
@@ -128,7 +130,7 @@ class Program:
 def within(records: list[tuple[Any, ...]], row: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Those of the rounds that were timed, where the program says when that was: without what it did before and after."""
     begin, end = row.get("begin_ns", 0), row.get("end_ns", float("inf"))
-    return [one for one in records if begin <= one[0] <= end]
+    return [one for one in records if begin <= one[START_NS] <= end]
 
 
 def counted(numbers: Any) -> dict[str, int]:

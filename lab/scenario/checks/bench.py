@@ -257,6 +257,9 @@ def untravelled(answer: Answer) -> Iterator[str]:
         for name in ("set_4b", "get_4b", "graph_1"):
             if name in sent and sent[name]["commands"] > 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands"
+        for name in ("graph_1", "graph_1000"):
+            if name in sent and sent[name]["commands"] < 1:
+                yield f"{way}: {name} sends {sent[name]['commands']:g} commands, less than one a round"
 
 
 def target_record(verdict: Verdict) -> TargetRecord:
