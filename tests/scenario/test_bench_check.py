@@ -146,3 +146,10 @@ def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:
     bench.take({"phase": "rates", "subject": "vm/copied", "name": "graph_100", "ns": [9]})
     record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
     assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)
+
+
+def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:
+    bench = Bench(None, BenchCheck(kind="bench"))  # type: ignore[arg-type] # rows only
+    with new_bundle(tmp_path, "bench") as bundle:
+        assert told(bench, BenchRecord(answer={}, tokens=(token("0.2 alone", "copied", 6, 900.0),)), writer_of(bundle)) == 1
+        assert told(bench, BenchRecord(answer={}), writer_of(bundle)) == 0

@@ -241,6 +241,10 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for path in standard.PATHS:
         digests = {one["digest"] for one in record.tokens if one["path"] == path}
+        if digests:
+            facts += 1
+            label = f"results of the model-like graph over all extensions, {path}"
+            writer.fact(label, "the same", f"{len(digests)} different" if len(digests) > 1 else "the same", ok=len(digests) == 1)
         if len(digests) > 1:
             text = f"the model-like graph says different things with different extensions ({path}): {', '.join(sorted(digests))}"
             writer.finding(Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, text))
