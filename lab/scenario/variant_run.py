@@ -375,6 +375,9 @@ class VariantRun:
 
     def _reference(self) -> DeviceRecord | None:
         """What results were compared with: the guest's own CPU, or the library that ran natively where it alone was."""
+        files = self.here.plan.ingredients.shipment.reference
+        if files is not None and self.upstream_runs and not self.ops_runs:
+            return DeviceRecord(registry="CPU", name="CPU", type="CPU", description=files.computing.inside, side="host")
         natives = [run.reference.device for run in self.catalog_runs if run.reference is not None]
         if natives and not self.ops_runs and (record := device_record(natives[0])) is not None:
             return record.model_copy(update={"side": "host"})

@@ -162,6 +162,9 @@ def test_a_sweep_ships_and_uses_the_reference(tmp_path: Path) -> None:
     assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
     assert sorted(row.case for row in bundle.cases) == sorted(CASES)
     assert any(fact.name == "what computes the reference" and fact.seen == OTHER for fact in bundle.facts)
+    reference = bundle.run.variants[0].reference
+    assert reference is not None
+    assert (reference.side, reference.description) == ("host", FILES.computing.inside)
     roles = {one.role for boot in bundle.run.boots for one in boot.payloads}
     assert {"reference library", "reference ggml library", "reference preload"} <= roles
 
