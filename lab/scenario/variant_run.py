@@ -114,7 +114,15 @@ class VariantRun:
             except LabError as error:
                 self._writer("lab").finding(finding_of(error))
             finally:
-                self._conclude(collector)
+                self._conclude_or_say_so(collector)
+
+    def _conclude_or_say_so(self, collector: CallCollector) -> None:
+        """What was not judged to its end is not passed."""
+        try:
+            self._conclude(collector)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
 
     def _check(self, collector: CallCollector) -> None:
         """The registry first, since everything else builds on it, then the checks in the file's order."""

@@ -84,6 +84,8 @@ class Script:
     expected: Sequence[str] | None = TEXTS
     through: bool = False
     """Whether a process of the guest has ended by the time that it is looked at."""
+    at_the_end: Callable[[], None] | None = None
+    """Happens when the checks are through and the guest's log is fetched."""
     busy: bool = False
     """Whether the guest is too busy to look at a process in time."""
     listed: tuple[ListedCase, ...] | None = None
@@ -257,6 +259,8 @@ class FakeGuest:
 
     def collect_dmesg(self, path: Path, deadline: Deadline) -> None:
         assert not deadline.expired
+        if self.script.at_the_end is not None:
+            self.script.at_the_end()
         path.write_text("dmesg\n")
 
     def testinfra(self) -> Any:

@@ -232,6 +232,18 @@ def test_a_guest_that_is_too_busy_to_look_costs_no_process(running: Running) -> 
     assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
 
 
+def test_a_run_that_is_interrupted_while_it_is_judged_did_not_pass(running: Running) -> None:
+    script = Script()
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    script.at_the_end = interrupt
+    bundle = running(Program({"ADD(n=1)": lambda: KILLED}), script=script)
+    assert bundle.run.status is Status.INTERRUPTED
+    assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED]
+
+
 def lose_qemu(script: Script, reason: str) -> Callable[[], int]:
     def step() -> int:
         script.alive = False
