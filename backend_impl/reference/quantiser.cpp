@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <dlfcn.h>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -19,6 +20,18 @@ ggml_guid *guid() {
     return &own;
 }
 
+using Quantise = decltype(ggml_quantize_chunk) *;
+
+// libggml-base's own function: in one process with the preload, its name leads back to here.
+Quantise quantise_chunk() {
+    static const auto own = [] {
+        void *base = dlopen("libggml-base.so.0", RTLD_NOW | RTLD_NOLOAD);
+        void *found = base == nullptr ? nullptr : dlsym(base, "ggml_quantize_chunk");
+        return found == nullptr ? &ggml_quantize_chunk : reinterpret_cast<Quantise>(found);
+    }();
+    return own;
+}
+
 bool is_computable(const ggml_tensor &node) {
     const ggml_tensor *from = node.src[0];
     return node.op == GGML_OP_CPY && from != nullptr && from->type == GGML_TYPE_F32 &&
@@ -33,8 +46,8 @@ void quantise(const ggml_tensor &node) {
     int64_t parts = std::min<int64_t>({thread_count, rows, 1 + ggml_nelements(&node) / fewest_elements});
     const int64_t each = (rows + parts - 1) / parts;
     auto part = [&](int64_t first) {
-        ggml_quantize_chunk(node.type, from, node.data, first * node.ne[0], std::min(each, rows - first), node.ne[0],
-                            ones.empty() ? nullptr : ones.data());
+        quantise_chunk()(node.type, from, node.data, first * node.ne[0], std::min(each, rows - first), node.ne[0],
+                         ones.empty() ? nullptr : ones.data());
     };
     std::vector<std::thread> threads;
     for (int64_t first = each; first < rows; first += each) threads.emplace_back(part, first);
