@@ -10,7 +10,8 @@ namespace apir::bench {
 namespace {
 
 constexpr size_t small_buffer = 256;
-constexpr size_t warm_rounds = 5;
+// Before the measuring begins: the first call after a pause has its own measurement.
+constexpr size_t warm_rounds = 20;
 
 void ask_memory(Subject &subject) {
     size_t free = 0;
@@ -27,20 +28,25 @@ uint64_t processor_ns() {
     return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
+template <typename Call> Timed timed_warm(const Request &request, Call call) {
+    for (size_t i = request.number("warm", warm_rounds, 0); i > 0; --i) call();
+    return timed(request.number("rounds", 100), call);
+}
+
 } // namespace
 
 void empty_call(Subject &subject, const Request &request, Row &row) {
-    row.samples(timed(request.number("rounds", 100), [&] { ask_memory(subject); }));
+    row.samples(timed_warm(request, [&] { ask_memory(subject); }));
 }
 
 void clear_call(Subject &subject, const Request &request, Row &row) {
     Buffer buffer = subject.buffer(small_buffer);
-    row.samples(timed(request.number("rounds", 100), [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
+    row.samples(timed_warm(request, [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
 }
 
 void alloc_free(Subject &subject, const Request &request, Row &row) {
     const size_t size = request.number("size", 65536);
-    row.samples(timed(request.number("rounds", 100), [&] { subject.buffer(size); }));
+    row.samples(timed_warm(request, [&] { subject.buffer(size); }));
 }
 
 void after_pause(Subject &subject, const Request &request, Row &row) {

@@ -7,7 +7,7 @@
 
 namespace apir::bench {
 
-// Calls of one kind, one after the other: `ns` of each of `rounds`.
+// Calls of one kind, one after the other: `ns` of each of `rounds`, after `warm` that are not counted.
 void empty_call(Subject &subject, const Request &request, Row &row);  // the device's memory, asked
 void clear_call(Subject &subject, const Request &request, Row &row);  // a small buffer cleared
 void set(Subject &subject, const Request &request, Row &row);         // `size` bytes to a tensor

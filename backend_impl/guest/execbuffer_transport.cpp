@@ -15,7 +15,7 @@ Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const De
 
 uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
     const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_reply_.load(std::memory_order_relaxed));
-    uint32_t value = await_word(notify, until, pace, [] { return false; }, since > sleeps_after ? OtherSide::asleep : OtherSide::awake);
+    uint32_t value = await_word(notify, until, pace, [] { return false; }, since > sleeps_after ? OtherSide::asleep : OtherSide::carried);
     last_reply_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     return value;
 }

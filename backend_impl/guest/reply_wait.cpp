@@ -24,8 +24,12 @@ constexpr int most_growth = 8; // of what is expected, that one wait counts with
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
 constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
-// A worker that sleeps is there within so long: the submission, two threads of the host that are woken one by the other, and their caches.
-constexpr Clock::duration waking_spin = 1ms;
+// Where QEMU's main thread has to run for the reply, a virtual processor that stays awake may be what keeps it from doing so: the host's
+// scheduler leaves a thread behind the one that runs for 1.4 to 4 ms, even with a processor idle beside them. To sleep for a moment
+// lets it in. So whoever waits for a worker that sleeps spins for no longer than its quickest waking, and whoever waits for a command
+// that QEMU carries yields for no longer than a slow one.
+constexpr Clock::duration waking_spin = 60us;
+constexpr Clock::duration longest_carried_yield = 400us;
 // A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Two and a
 // half milliseconds: to change places costs some fifty microseconds.
 constexpr int turn = 1024;
@@ -119,7 +123,8 @@ bool ReplyWait::begin_spinning() {
     }
     spin_until_ = seen_ + (expected > longest_spin ? least_spin : std::clamp(expected * 4, least_spin, longest_spin));
     // What is much later than expected waits for somebody who has no processor: better asleep than in the way.
-    yield_until_ = seen_ + (expected > longest_yield ? longest_spin : std::clamp(expected * 10, shortest_yield, longest_yield));
+    const Clock::duration most = other_ == OtherSide::carried ? longest_carried_yield : longest_yield;
+    yield_until_ = seen_ + (expected > longest_yield ? longest_spin : std::clamp(expected * 10, shortest_yield, most));
     return true;
 }
 
@@ -128,7 +133,7 @@ ReplyWait::~ReplyWait() {
     stop_spinning();
     place_.reset();
     // What it takes to wake the other side says nothing of its replies.
-    if (other_ == OtherSide::awake) pace_.learn(seen_ - start_);
+    if (other_ != OtherSide::asleep) pace_.learn(seen_ - start_);
     if (!spun) return;
     if (pace_.expected() >= quick_pace) WaitingRow::instance().call_first();
     stay_awake(spun_reply);

@@ -46,9 +46,9 @@ class Pace {
     std::atomic<Clock::rep> expected_{std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(100)).count()};
 };
 
-// Whether the other side is known to have slept when it was last given something: then nothing can come for a while, and what comes
-// then is worth being looked for, for whoever sleeps as well pays for being woken twice.
-enum class OtherSide { awake, asleep };
+// What has to happen before a reply can come: nothing, for the worker looks into the ring; QEMU's main thread has to carry the command
+// to it; or it has to be woken besides, of which the time says nothing about its replies.
+enum class OtherSide { awake, carried, asleep };
 
 // One wait for a word: begins when it is made, and tells the pace how long it took when it ends.
 class ReplyWait {

@@ -25,3 +25,8 @@ foreach(name component lifetime capset ring)
   add_test(NAME virgl-${name} COMMAND test-virgl-${name})
   set_tests_properties(virgl-${name} PROPERTIES TIMEOUT 120)
 endforeach()
+
+add_executable(test-virgl-wakefulness virgl_wakefulness_test.cpp)
+target_include_directories(test-virgl-wakefulness PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(test-virgl-wakefulness PRIVATE apir-component)
+add_test(NAME virgl-wakefulness COMMAND test-virgl-wakefulness)

@@ -27,6 +27,8 @@ KERNEL_ARGUMENTS = (
     # The emulated time stamp counter is sound, but the kernel's watchdog compares it with ticks that a busy host loses, and throws
     # it away: then every look at the clock, several to a remote call, is an exit of the virtual machine of a microsecond and more.
     "tsc=reliable",
+    # Each blink of a cursor nobody sees is drawn by the host's renderer: milliseconds of all its cores, twice a second.
+    "vt.global_cursor_default=0",
 )  # fmt: skip
 
 

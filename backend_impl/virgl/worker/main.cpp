@@ -11,6 +11,7 @@
 
 #include "../component_log.hpp"
 #include "../shared_queue.hpp"
+#include "../short_turns.hpp"
 #include "../worker_process.hpp"
 #include "blobs.hpp"
 #include "commands.hpp"
@@ -69,6 +70,7 @@ int run(int count, char **values) {
     std::string warning;
     if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warning)) return 1;
     if (!warning.empty()) log(Level::warn, "%s", warning.c_str());
+    take_short_turns();
     BlobTable blobs(worker_arena_fd);
     QueueConsumer queue(worker_queue_fd);
     CallLog calls;

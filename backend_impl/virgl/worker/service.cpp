@@ -1,6 +1,7 @@
 #include "service.hpp"
 
 #include <sched.h>
+#include <utility>
 
 #include <call_log.hpp>
 
@@ -8,6 +9,8 @@ namespace apir::virgl {
 namespace {
 
 constexpr int looks_at_once = 20;
+// A command without a ring needs a virtual processor, QEMU's main thread and the worker.
+constexpr int processors_for_all = 3;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -17,9 +20,35 @@ void relax() {
 #endif
 }
 
+// None where the system does not tell.
+cpu_set_t allowed_processors() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    return allowed;
+}
+
+// To any other processor that this thread may use, and from then on wherever the system likes.
+void step_aside() {
+    const cpu_set_t allowed = allowed_processors();
+    const int here = sched_getcpu();
+    if (here < 0 || CPU_COUNT(&allowed) < 2) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(static_cast<size_t>(here), &others);
+    if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 } // namespace
 
-void Service::begin_command() { wakefulness_.learn(monotonic_ns() - idle_since_ns_); }
+Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands)
+    : queue_(queue), ring_(ring), commands_(commands) {
+    const cpu_set_t allowed = allowed_processors();
+    processors_ = CPU_COUNT(&allowed);
+}
+
+void Service::begin_command() {
+    wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
+}
 
 void Service::end_command() { idle_since_ns_ = monotonic_ns(); }
 
@@ -53,9 +82,12 @@ bool Service::serve_ring() {
 void Service::rest() {
     const uint64_t now = monotonic_ns();
     Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_);
-    // A command of the queue comes by QEMU's main thread: that one has to run for it.
-    if (step == Wakefulness::Step::spin && !ring_.is_open()) step = Wakefulness::Step::yield;
-    if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
+    if (ring_.is_open()) {
+        if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
+    } else if (step != Wakefulness::Step::sleep) {
+        // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor.
+        step = processors_ < processors_for_all ? Wakefulness::Step::sleep : Wakefulness::Step::yield;
+    }
     switch (step) {
     case Wakefulness::Step::spin:
         for (int i = 0; i < looks_at_once && !queue_.available() && !ring_.available(); ++i) relax();
@@ -63,13 +95,14 @@ void Service::rest() {
     case Wakefulness::Step::yield: {
         sched_yield();
         const uint64_t after = monotonic_ns();
-        wakefulness_.yielded(after, after - now);
+        if (wakefulness_.yielded(after, after - now) == Wakefulness::Yielded::step_aside && ring_.is_open()) step_aside();
         return;
     }
     case Wakefulness::Step::sleep:
         ring_.announce_sleep();
         queue_.sleep([this] { return ring_.may_sleep(); });
         ring_.awake();
+        slept_ = true;
         return;
     }
 }

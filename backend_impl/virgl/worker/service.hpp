@@ -14,7 +14,7 @@ namespace apir::virgl {
 
 class Service {
   public:
-    Service(QueueConsumer &queue, CommandRing &ring, Commands &commands) : queue_(queue), ring_(ring), commands_(commands) {}
+    Service(QueueConsumer &queue, CommandRing &ring, Commands &commands);
 
     // Returns when the context is closing.
     void run();
@@ -30,7 +30,9 @@ class Service {
     CommandRing &ring_;
     Commands &commands_;
     Wakefulness wakefulness_;
+    int processors_ = 0; // that this process may use
     uint64_t idle_since_ns_ = 0;
+    bool slept_ = false; // since the last command
 };
 
 } // namespace apir::virgl

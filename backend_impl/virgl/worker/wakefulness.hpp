@@ -14,6 +14,7 @@ class Wakefulness {
   public:
     enum class Step { spin, yield, sleep };
 
+    static constexpr uint64_t least_spin_ns = 20'000;
     static constexpr uint64_t longest_spin_ns = 50'000;
     static constexpr uint64_t least_awake_ns = 200'000;
     static constexpr uint64_t most_awake_ns = 5'000'000;
@@ -24,18 +25,31 @@ class Wakefulness {
         return idle_ns < awake_ns() ? Step::yield : Step::sleep;
     }
 
-    // A command came `gap_ns` after the one before it had ended. One exception is no rule: it counts as a multiple of what was
-    // expected at most.
-    void learn(uint64_t gap_ns) { gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8; }
+    // A command came `gap_ns` after the one before it had ended; `slept` in between, of which the doorbell's way is no part of what the
+    // guest took: whoever counts it believes that commands are rare, sleeps at once, and finds it true. One exception is no rule: it
+    // counts as a multiple of what was expected at most.
+    void learn(uint64_t gap_ns, bool slept) {
+        if (slept) gap_ns -= std::min(gap_ns, doorbell_ns);
+        gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8;
+    }
 
-    // A yield came back so late. On a crowded host who yields is last in the row and who sleeps is first when it is woken: then
-    // it is better to sleep, for a while.
-    void yielded(uint64_t now_ns, uint64_t took_ns) {
-        if (took_ns > late_yield_ns) crowded_until_ns_ = now_ns + crowded_for_ns;
+    // What to do about a yield that came back after so long. A late one means that somebody else has this processor. Most likely that is
+    // the virtual processor which waits for us, with another one idle beside it, busy for a moment each time the system looked: to step
+    // aside parts them, and no command costs a doorbell any more. Where that does not help, the host is crowded, who yields is last in
+    // the row and who sleeps is first when it is woken: then it is better to sleep for a while, the longer, the later it came.
+    enum class Yielded { in_time, step_aside, crowded };
+    Yielded yielded(uint64_t now_ns, uint64_t took_ns) {
+        if (took_ns <= late_yield_ns) return Yielded::in_time;
+        if (now_ns >= aside_from_ns_) {
+            aside_from_ns_ = now_ns + aside_pause_ns;
+            return Yielded::step_aside;
+        }
+        crowded_until_ns_ = now_ns + std::min(took_ns * 4, longest_crowded_ns);
+        return Yielded::crowded;
     }
     bool crowded(uint64_t now_ns) const { return now_ns < crowded_until_ns_; }
 
-    uint64_t spin_ns() const { return gap_ns_ > longest_spin_ns ? 0 : std::min(gap_ns_ * 4 + 2'000, longest_spin_ns); }
+    uint64_t spin_ns() const { return gap_ns_ > longest_spin_ns ? 0 : std::clamp(gap_ns_ * 4, least_spin_ns, longest_spin_ns); }
     uint64_t awake_ns() const {
         // Commands that come later than anybody would wait for are not waited for.
         return gap_ns_ * 2 > most_awake_ns ? least_awake_ns : std::clamp(gap_ns_ * 4, least_awake_ns, most_awake_ns);
@@ -44,10 +58,13 @@ class Wakefulness {
   private:
     static constexpr uint64_t most_counted_ns = 20'000'000;
     static constexpr uint64_t most_growth = 8;
+    static constexpr uint64_t doorbell_ns = 200'000;
     static constexpr uint64_t late_yield_ns = 200'000;
-    static constexpr uint64_t crowded_for_ns = 50'000'000;
+    static constexpr uint64_t longest_crowded_ns = 50'000'000;
+    static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
     uint64_t crowded_until_ns_ = 0;
+    uint64_t aside_from_ns_ = 0;
 };
 
 } // namespace apir::virgl

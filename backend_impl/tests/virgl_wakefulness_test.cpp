@@ -1,0 +1,92 @@
+// How long a worker stays awake, when it steps aside, and that it takes short turns where the system grants them.
+#include <thread>
+
+#include "host_expect.hpp"
+#include "virgl/short_turns.hpp"
+#include "virgl/worker/wakefulness.hpp"
+
+using apir::test::expect;
+using apir::test::expect_equal;
+using apir::virgl::Wakefulness;
+using Step = Wakefulness::Step;
+using Yielded = Wakefulness::Yielded;
+
+namespace {
+
+constexpr uint64_t us = 1'000;
+constexpr uint64_t ms = 1'000'000;
+constexpr uint64_t late = 1 * ms;
+constexpr int enough_to_learn = 100;
+
+void learn(Wakefulness &wakefulness, uint64_t gap_ns, bool slept) {
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn(gap_ns, slept);
+}
+
+void quick_commands_are_spun_for() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 1 * us, false);
+    expect(wakefulness.after(10 * us) == Step::spin, "a command that is due at once is spun for");
+    expect(wakefulness.after(100 * us) == Step::yield, "later the processor is left to others");
+    expect(wakefulness.after(300 * us) == Step::sleep, "and then it sleeps");
+}
+
+void rare_commands_are_slept_for() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 20 * ms, true);
+    expect(wakefulness.after(1 * us) == Step::yield, "nothing is due at once");
+    expect(wakefulness.after(300 * us) == Step::sleep, "nor soon enough to stay awake for");
+}
+
+// A guest that calls without a pause, each time by a doorbell, must not look like one that calls rarely.
+void doorbell_is_no_gap() {
+    Wakefulness by_doorbell;
+    learn(by_doorbell, 150 * us, true);
+    expect(by_doorbell.after(10 * us) == Step::spin, "the doorbell's way is not counted");
+    Wakefulness awake;
+    learn(awake, 150 * us, false);
+    expect(awake.after(10 * us) == Step::yield, "the same time without a doorbell is the guest's own");
+}
+
+void one_exception_is_no_rule() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 1 * us, false);
+    wakefulness.learn(1'000 * ms, true);
+    expect(wakefulness.after(5 * us) == Step::spin, "a pause does not undo what was learned");
+}
+
+void late_yields() {
+    Wakefulness wakefulness;
+    expect(wakefulness.yielded(1 * ms, 10 * us) == Yielded::in_time, "a quick yield says nothing");
+    expect(wakefulness.yielded(2 * ms, late) == Yielded::step_aside, "a late one: somebody else has the processor");
+    expect(!wakefulness.crowded(2 * ms), "which may be the only one that is taken");
+    expect(wakefulness.yielded(3 * ms, late) == Yielded::crowded, "late again soon after: stepping aside did not help");
+    expect(wakefulness.crowded(3 * ms + 3 * late), "so it is crowded for a multiple of the delay");
+    expect(!wakefulness.crowded(3 * ms + 5 * late), "not for ever");
+    expect(wakefulness.yielded(20 * ms, late) == Yielded::step_aside, "and later stepping aside is tried again");
+    Wakefulness patient;
+    patient.yielded(0, late);
+    patient.yielded(1, 10'000 * ms);
+    expect(!patient.crowded(60 * ms), "the longest delay counts for fifty milliseconds");
+}
+
+void short_turns() {
+    const bool taken = apir::virgl::take_short_turns();
+    expect_equal(apir::virgl::take_short_turns(), taken, "asking twice gives the same");
+    if (!taken) return; // a kernel before 6.12
+    bool inherited = true;
+    std::thread([&] { inherited = apir::virgl::has_short_turns(); }).join();
+    expect(apir::virgl::has_short_turns(), "the thread that asked has them");
+    expect(!inherited, "threads that it starts have ordinary ones");
+}
+
+} // namespace
+
+int main() {
+    quick_commands_are_spun_for();
+    rare_commands_are_slept_for();
+    doorbell_is_no_gap();
+    one_exception_is_no_rule();
+    late_yields();
+    short_turns();
+    return apir::test::failures == 0 ? 0 : 1;
+}
