@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import shlex
 import socket
 import threading
@@ -30,6 +31,8 @@ CHUNK_BYTES = 32768
 BLOCK_BYTES = 1 << 20
 LOOK_S = 0.5
 REASON_S = 2.0
+# A connection that is cut because the guest is gone is told as GuestLost; paramiko's traceback of it says nothing more.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class Outcome(NamedTuple):

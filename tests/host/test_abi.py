@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import BuildError, HostError
+from lab.errors import BuildError
 from lab.host.abi import layout_of, prove_layout, prove_payload
 from lab.host.native import native_payloads
 from lab.host.progress import SilentProgress
-from lab.host.root import HostRoot, cached_host_root
+from lab.host.root import HostRoot
 from lab.image import guest_image
 
 BUILD_S = 1500.0
@@ -20,14 +20,6 @@ ok: buffer.clear 0x48
 moved: buffer_type.is_host expected at 0x28, the library uses 0x38
 between: backend.context 0x90 no accessor
 """
-
-
-@pytest.fixture(scope="module")
-def root() -> HostRoot:
-    found = cached_host_root()
-    if found is None:
-        raise HostError("host root", "it is not in the cache", hint="lab setup")
-    return found
 
 
 def test_findings_are_read() -> None:

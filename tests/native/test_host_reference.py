@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import HostError
 from lab.host.native import NativePayloads, native_payloads
 from lab.host.progress import SilentProgress
-from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.host.root import Bind, HostRoot
 from lab.ops.upstream import PROGRAM, parse_row
 from lab.process import Finished, finish
 
@@ -21,14 +20,6 @@ RUN_S = 120.0
 BUILDS = Path("/usr/lib/x86_64-linux-gnu/ggml/backends0")
 PLAIN = str(BUILDS / "libggml-cpu-x64.so")
 CASES = r"^(type=f32,ne=\[10,5,4,3\],nr=\[1,1,1,1\]|type_a=(q4_K|f32),type_b=f32,m=16,n=1,k=256,bs=\[1,1\],nr=\[1,1\])"
-
-
-@pytest.fixture(scope="module")
-def root() -> HostRoot:
-    found = cached_host_root()
-    if found is None:
-        raise HostError("host root", "it is not in the cache", hint="lab setup")
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -12,23 +12,14 @@ import pytest
 from lab import paths
 from lab.apir.trace import Command, read_trace
 from lab.deadline import Deadline
-from lab.errors import HostError
 from lab.host.native import NativePayloads, cmake_options, fuzz_smoke, native_payloads, native_tests, work_folder
 from lab.host.progress import SilentProgress
-from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
 
 BUILD_S = 1500.0
 CPU_LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
 TRACES = sorted((paths.PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
-
-
-@pytest.fixture(scope="module")
-def root() -> HostRoot:
-    found = cached_host_root()
-    if found is None:
-        raise HostError("host root", "it is not in the cache", hint="lab setup")
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ import pytest
 
 from lab import paths
 from lab.deadline import Deadline
-from lab.errors import HostError
-from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.host.root import Bind, HostRoot
 from lab.ops.catalog import all_cases
 from lab.ops.counterpart import NoCounterpart, counterpart
 from lab.ops.native import PYTHON, PYTHON_WORDS
@@ -24,13 +23,6 @@ GRAPHS: dict[str, str] = json.loads((paths.PROJECT / "tests/data/graphs/smoke.js
 RUN_S = 120.0
 
 
-def root() -> HostRoot:
-    found = cached_host_root()
-    if found is None:
-        raise HostError("host root", "it is not in the cache", hint="lab setup")
-    return found
-
-
 def test_every_case_has_its_own_counterpart_in_the_catalog() -> None:
     ids = [counterpart(text).id for text in GRAPHS]
     assert len(set(ids)) == len(ids) == 368
@@ -38,33 +30,33 @@ def test_every_case_has_its_own_counterpart_in_the_catalog() -> None:
 
 
 @pytest.mark.protocol
-def test_the_recorded_cases_are_those_that_the_smoke_scenario_selects() -> None:
+def test_the_recorded_cases_are_those_that_the_smoke_scenario_selects(root: HostRoot) -> None:
     checks = load(paths.PROJECT / "scenarios/smoke.toml").checks
     chosen = next(check for check in checks if isinstance(check, OpsCheck))
-    argv = root().enter(program_argv("CPU", chosen.selection))
+    argv = root.enter(program_argv("CPU", chosen.selection))
     listed = expected_cases(finish(argv, deadline=Deadline.after(RUN_S)).output.splitlines()).ids
     assert set(listed) == set(GRAPHS)
 
 
-def signatures(ids: list[str], tmp_path: Path) -> dict[str, str]:
+def signatures(root: HostRoot, ids: list[str], tmp_path: Path) -> dict[str, str]:
     """What our cases build, by id."""
     words = (PYTHON, "tests/ops/graph_signature.py")
-    argv = root().enter(words, binds=(Bind(paths.PROJECT), Bind(tmp_path)), env=PYTHON_WORDS, cwd=paths.PROJECT)
+    argv = root.enter(words, binds=(Bind(paths.PROJECT), Bind(tmp_path)), env=PYTHON_WORDS, cwd=paths.PROJECT)
     done = subprocess.run(argv, input="\n".join(ids), text=True, capture_output=True, check=True, timeout=RUN_S)
     return dict(line.split("\t") for line in done.stdout.splitlines())
 
 
 @pytest.mark.protocol
-def test_counterparts_are_the_same_graphs(tmp_path: Path) -> None:
-    built = signatures([counterpart(text).id for text in GRAPHS], tmp_path)
+def test_counterparts_are_the_same_graphs(root: HostRoot, tmp_path: Path) -> None:
+    built = signatures(root, [counterpart(text).id for text in GRAPHS], tmp_path)
     different = {text: built[counterpart(text).id] for text, graph in GRAPHS.items() if built[counterpart(text).id] != graph}
     assert different == {}
 
 
 @pytest.mark.protocol
-def test_another_parameter_is_another_graph(tmp_path: Path) -> None:
+def test_another_parameter_is_another_graph(root: HostRoot, tmp_path: Path) -> None:
     pairs = (("ROPE(dims=32)", "ROPE()"), ("ADD(lb=p1203)", "ADD()"), ("SUM_ROWS(ne=33)", "SUM_ROWS(ne=32)"))
-    built = signatures([case for pair in pairs for case in pair], tmp_path)
+    built = signatures(root, [case for pair in pairs for case in pair], tmp_path)
     assert [pair for pair in pairs if built[pair[0]] == built[pair[1]]] == []
 
 

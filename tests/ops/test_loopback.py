@@ -10,10 +10,9 @@ import pytest
 
 from lab import paths
 from lab.deadline import Deadline
-from lab.errors import HostError
 from lab.host.native import NativePayloads, native_payloads
 from lab.host.progress import SilentProgress
-from lab.host.root import Bind, HostRoot, cached_host_root
+from lab.host.root import Bind, HostRoot
 from lab.ops.agent_rows import AgentRow, row_from
 from lab.ops.catalog import all_cases
 from lab.ops.native import PYTHON_WORDS, ROW_START, NativeRun
@@ -26,14 +25,6 @@ LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-haswell.so"
 EXCUSED = {excuse.case for excuse in EXCUSES}
 CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 1 << 20 and case.id not in EXCUSED)
 RUN_S = 300.0
-
-
-@pytest.fixture(scope="module")
-def root() -> HostRoot:
-    found = cached_host_root()
-    if found is None:
-        raise HostError("host root", "it is not in the cache", hint="lab setup")
-    return found
 
 
 @pytest.fixture(scope="module")
