@@ -1,4 +1,4 @@
-// What ggml-vulkan takes of where tensors lie: some ops assert that they begin where a buffer of the device may be bound.
+// What ggml-vulkan takes of where tensors lie: most ops assert that they begin where a buffer of the device may be bound.
 #pragma once
 
 #include <ggml-backend.h>

@@ -23,6 +23,12 @@ foreach(name calls graph guards extensions batch shapes)
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
+# Where tensors may lie for ggml-vulkan; no device is needed.
+add_executable(test-host-vulkan-layout host_vulkan_layout_test.cpp ${CMAKE_SOURCE_DIR}/host/vulkan_layout.cpp)
+target_include_directories(test-host-vulkan-layout PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
+target_link_libraries(test-host-vulkan-layout PRIVATE ${GGML_BASE_LIBRARY})
+add_test(NAME host-vulkan-layout COMMAND test-host-vulkan-layout)
+
 # The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
 find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml)
 if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this

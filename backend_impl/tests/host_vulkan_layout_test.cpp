@@ -1,0 +1,102 @@
+// Which tensors ggml-vulkan is given: aligned ones, and others where its shaders step over what lies before them.
+#include <vector>
+
+#include <ggml-cpp.h>
+
+#include "host/vulkan_layout.hpp"
+#include "host_expect.hpp"
+
+using namespace apir::host;
+using apir::test::expect;
+
+namespace {
+
+constexpr size_t memory_bytes = 1 << 16;
+constexpr size_t slot = 1024; // for each tensor
+
+// Tensors in memory of the CPU's, which is aligned as a Vulkan device's may be.
+class Bench {
+  public:
+    Bench() : buffer_(ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), memory_bytes)) {
+        ggml_init_params parameters{memory_bytes, nullptr, true};
+        context_.reset(ggml_init(parameters));
+    }
+
+    ggml_context *context() const { return context_.get(); }
+    ggml_tensor *leaf(ggml_type type) const { return ggml_new_tensor_2d(context_.get(), type, 32, 4); }
+
+    // Gives all tensors memory; `moved` begins so many bytes behind an aligned address.
+    void place(ggml_tensor *moved, size_t bytes) {
+        size_t next = 0;
+        for (ggml_tensor *at = ggml_get_first_tensor(context_.get()); at != nullptr; at = ggml_get_next_tensor(context_.get(), at)) {
+            at->buffer = buffer_.get();
+            at->data = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer_.get())) + next + (at == moved ? bytes : 0);
+            next += slot;
+        }
+    }
+
+  private:
+    ggml_backend_buffer_ptr buffer_;
+    ggml_context_ptr context_;
+};
+
+void aligned_is_taken() {
+    Bench bench;
+    ggml_tensor *sorted = ggml_argsort(bench.context(), bench.leaf(GGML_TYPE_F32), GGML_SORT_ORDER_ASC);
+    bench.place(nullptr, 0);
+    expect(has_vulkan_layout(*sorted), "an aligned op that asserts it");
+}
+
+void misaligned_is_refused_where_it_is_asserted() {
+    Bench bench;
+    ggml_tensor *source = bench.leaf(GGML_TYPE_F32);
+    ggml_tensor *sorted = ggml_argsort(bench.context(), source, GGML_SORT_ORDER_ASC);
+    bench.place(source, 4);
+    expect(!has_vulkan_layout(*sorted), "a misaligned source is refused");
+    bench.place(sorted, 4);
+    expect(!has_vulkan_layout(*sorted), "a misaligned result is refused");
+    Bench other;
+    ggml_tensor *counted = ggml_arange(other.context(), 0, 10, 1);
+    other.place(counted, 8);
+    expect(!has_vulkan_layout(*counted), "an op without sources as well");
+}
+
+void misaligned_is_taken_by_whole_elements() {
+    Bench bench;
+    ggml_tensor *source = bench.leaf(GGML_TYPE_F32);
+    ggml_tensor *sum = ggml_add(bench.context(), source, bench.leaf(GGML_TYPE_F32));
+    bench.place(source, 4);
+    expect(has_vulkan_layout(*sum), "an op that steps over whole elements");
+    bench.place(source, 2);
+    expect(!has_vulkan_layout(*sum), "half an element is none");
+    ggml_tensor *half = bench.leaf(GGML_TYPE_F16);
+    ggml_tensor *copied = ggml_cont(bench.context(), half);
+    bench.place(half, 2);
+    expect(has_vulkan_layout(*copied), "two bytes are a whole element of another type");
+}
+
+// ggml-vulkan computes these together with the product, and binds the addend as it is.
+void addend_of_a_product_is_aligned() {
+    Bench bench;
+    ggml_tensor *product = ggml_mul_mat(bench.context(), bench.leaf(GGML_TYPE_F32), bench.leaf(GGML_TYPE_F32));
+    ggml_tensor *addend = ggml_new_tensor_2d(bench.context(), GGML_TYPE_F32, product->ne[0], product->ne[1]);
+    ggml_tensor *sum = ggml_add(bench.context(), product, addend);
+    bench.place(addend, 4);
+    expect(!has_vulkan_layout(*sum), "a misaligned addend of a product is refused");
+    ggml_tensor *third = ggml_new_tensor_2d(bench.context(), GGML_TYPE_F32, product->ne[0], product->ne[1]);
+    ggml_tensor *longer = ggml_add(bench.context(), sum, third);
+    bench.place(third, 4);
+    expect(!has_vulkan_layout(*longer), "and the addend of that sum");
+    bench.place(nullptr, 0);
+    expect(has_vulkan_layout(*sum) && has_vulkan_layout(*longer), "aligned ones are taken");
+}
+
+} // namespace
+
+int main() {
+    aligned_is_taken();
+    misaligned_is_refused_where_it_is_asserted();
+    misaligned_is_taken_by_whole_elements();
+    addend_of_a_product_is_aligned();
+    return apir::test::failures == 0 ? 0 : 1;
+}
