@@ -19,12 +19,13 @@ from lab.errors import LabError
 from lab.host.native import native_payloads
 from lab.host.progress import Progress
 from lab.host.root import Bind, host_root
+from lab.host.shaders import shader_binds
 from lab.ops.agent_rows import AgentRow, in_order
 from lab.ops.native import PYTHON, PYTHON_WORDS, ROW_START, Files, Judged, NativeRun, rows_of
 from lab.ops.session import OTHER_THREADS
 from lab.ops.verdict import Evidence, result_of
 from lab.process import finish
-from lab.scenario.environment import LAVAPIPE
+from lab.scenario.environment import software_vulkan_variables
 from lab.scenario.machine import other_cpu_library
 from lab.scenario.shipment import ggml_library, processor_count
 from lab.temporary import temporary_folder
@@ -89,11 +90,11 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     binds = (Bind(paths.PROJECT), Bind(native.folder), *([Bind(own.path.parent)] if str(own.path) == own.inside else []))
 
     def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
-        return root.enter(argv, binds=(*binds, Bind(folder, writable=True)), env=env, cwd=paths.PROJECT)
+        return root.enter(argv, binds=(*binds, Bind(folder, writable=True), *shader_binds(env)), env=env, cwd=paths.PROJECT)
 
     with temporary_folder("cases") as folder, progress.step(f"computing {len(cases)} cases"):
         limit, threads = Deadline.after(RUN_S), processor_count()
-        run = NativeRun(enter, folder, seed, LAVAPIPE if choice == "vulkan" else {})
+        run = NativeRun(enter, folder, seed, software_vulkan_variables() if choice == "vulkan" else {})
         reference = run.compute(own.inside, cases, "own", limit, threads=threads)
         other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)
         files = Files(folder / "remote.rows", folder / "remote.values")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab.host.shaders import SHADER_CACHE, shader_cache
 from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.section import Environment
 from lab.scenario.shipment import DEFAULT_REGISTRATION, ReferenceFiles, Shipment, processor_count
@@ -62,6 +63,11 @@ RECORDED_PREFIXES = (
 """What of a process's environment goes into a bundle; anything else is the user's own business."""
 
 
+def software_vulkan_variables() -> dict[str, str]:
+    """What makes ggml's Vulkan library use lavapipe, and lavapipe keep what it compiles."""
+    return {**LAVAPIPE, SHADER_CACHE: str(shader_cache())}
+
+
 def host_environment(
     scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool, vulkan_manifest: str = ""
 ) -> dict[str, str]:
@@ -85,7 +91,7 @@ def host_environment(
     if scenario.host.trace:
         variables[TRACE] = str(logs / "traces")
     if scenario.host.ggml_library == "vulkan" and software_vulkan:
-        variables |= LAVAPIPE
+        variables |= software_vulkan_variables()
     elif scenario.host.ggml_library == "vulkan" and vulkan_manifest:
         variables[VULKAN_DRIVER] = vulkan_manifest
     return overlaid(variables, scenario.host.environment)

@@ -19,6 +19,7 @@ from lab.host.native import native_payloads
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
+from lab.host.shaders import shader_binds
 from lab.image import GuestImage, guest_image
 from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
@@ -66,7 +67,7 @@ class References:
             outside = {path.parent for path in (own.path,) if str(own.path) == own.inside}
 
             def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
-                binds = (Bind(paths.PROJECT), *map(Bind, sorted(outside)), Bind(folder, writable=True))
+                binds = (Bind(paths.PROJECT), *map(Bind, sorted(outside)), Bind(folder, writable=True), *shader_binds(env))
                 return ingredients.root.enter(argv, binds=binds, env=env, cwd=paths.PROJECT)
 
             library = Library(own.inside, symbol, wish.threads)
@@ -120,7 +121,7 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         display=Display(plan.display),
         render_node=plan.render_node,
         environment=plan.variables,
-        binds=tuple(Bind(folder) for folder in payload_folders(plan.ingredients, plan.scenario)),
+        binds=(*map(Bind, payload_folders(plan.ingredients, plan.scenario)), *shader_binds(dict(plan.variables))),
     )
 
 

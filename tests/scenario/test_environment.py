@@ -58,6 +58,15 @@ def test_a_built_in_component_is_configured_and_nothing_preloaded(scenario: Scen
     assert not {"LD_PRELOAD", "VIRGL_APIR_WORKER", "VIRGL_APIR_ADVERTISE_CAPSET"} & set(variables)
 
 
+@pytest.mark.parametrize("software", [True, False])
+def test_compiled_shaders_are_kept_for_a_vulkan_without_a_gpu(tmp_path: Path, *, software: bool) -> None:
+    path = tmp_path / "vulkan.toml"
+    path.write_text(SCENARIO.replace('name = "small"', 'name = "small"\n[host]\nggml_library = "vulkan"'))
+    variables = host_environment(load(path), shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=software)
+    assert ("MESA_SHADER_CACHE_DIR" in variables) is software
+    assert ("VK_DRIVER_FILES" in variables) is software
+
+
 @pytest.mark.parametrize(("content", "built_in"), [(b"..virgl_apir_configure_kv..", True), (b"..virgl_renderer_init..", False)])
 def test_a_virglrenderer_with_the_component_is_told_by_its_symbols(tmp_path: Path, content: bytes, *, built_in: bool) -> None:
     library = tmp_path / "libvirglrenderer.so.1"

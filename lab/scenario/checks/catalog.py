@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
+from lab.host.shaders import SHADER_CACHE
 from lab.ops.agent_rows import LOST, AgentRow, Cut, in_order
 from lab.ops.case import Case
 from lab.ops.catalog import all_cases, case_named, drawn_share
@@ -147,7 +148,7 @@ def wished_reference(stage: Stage, check: CatalogCheck) -> ReferenceWish:
     scenario, variables = stage.variant.scenario, stage.host_variables
     own = check.reference == OWN
     library = scenario.host.ggml_library if own else check.reference
-    environment = {name: variables[name] for name in LAVAPIPE if name in variables}
+    environment = {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
     if own:
         environment |= {name: variables[name] for name in (LIES, LIAR_LIBRARY) if name in variables}
         environment |= {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
