@@ -174,7 +174,7 @@ void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     for (const ggml_tensor *source : node.src)
         if (source != nullptr) check_packed(*source);
     if (has_vulkan_kernels(device) && !has_vulkan_layout(node))
-        refuse("%s of tensors that are not aligned for the device", ggml_op_name(node.op));
+        refuse("%s of tensors that do not lie as the device needs them", ggml_op_name(node.op));
     if (!ggml_backend_dev_supports_op(device, &node))
         refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);
 }

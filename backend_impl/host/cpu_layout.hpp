@@ -14,5 +14,7 @@ bool has_cpu_layout(const ggml_tensor &tensor);
 
 // Whether ggml-cpu has a kernel of the op for these types: an op with others asserts. (cpu_types.cpp)
 bool has_cpu_types(const ggml_tensor &tensor);
+// The same of devices that have kernels of their own: these multiply any weight by half precision as well. (cpu_types.cpp)
+bool has_gpu_types(const ggml_tensor &tensor);
 
 } // namespace apir::host

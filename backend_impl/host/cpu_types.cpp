@@ -143,4 +143,9 @@ bool has_types(T t) {
 
 bool has_cpu_types(const ggml_tensor &tensor) { return has_types(tensor); }
 
+bool has_gpu_types(const ggml_tensor &tensor) {
+    if (tensor.op != GGML_OP_MUL_MAT) return has_types(tensor);
+    return has_types(tensor) || (is_f32(tensor) && is_weight(a(tensor)) && is_half_or_full(b(tensor)));
+}
+
 } // namespace apir::host

@@ -88,10 +88,10 @@ void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     if (tensor.op == GGML_OP_UNARY) check_sub_op(tensor, GGML_UNARY_OP_COUNT);
     if (tensor.op == GGML_OP_GLU) check_sub_op(tensor, GGML_GLU_OP_COUNT);
     if (is_view_op(tensor.op)) return;
-    if (has_cpu_kernels(device)) {
-        if (!has_cpu_types(tensor)) refuse("%s of types that ggml-cpu has no kernel for", ggml_op_name(tensor.op));
-        if (!has_cpu_layout(tensor)) refuse("%s of strides that ggml-cpu does not take", ggml_op_name(tensor.op));
-    }
+    // Of every device: those of GPUs say that they compute what they then assert against, and what they do compute, ggml-cpu does too.
+    if (!(has_cpu_kernels(device) ? has_cpu_types(tensor) : has_gpu_types(tensor)))
+        refuse("%s of types that ggml has no kernel for", ggml_op_name(tensor.op));
+    if (!has_cpu_layout(tensor)) refuse("%s of strides that ggml has no kernel for", ggml_op_name(tensor.op));
     if (!has_consistent_shapes(tensor)) refuse("%s of tensors whose shapes or parameters do not fit", ggml_op_name(tensor.op));
     if (takes_nothing(tensor.op) || is_empty(tensor)) return;
     // Broadcasting takes remainders by the source's dimensions.

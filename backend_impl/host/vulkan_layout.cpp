@@ -75,6 +75,19 @@ bool is_bindable(const ggml_tensor &tensor, bool misaligned_too) {
     return behind == 0 || (misaligned_too && behind % ggml_type_size(tensor.type) == 0);
 }
 
+bool counts_in_elements(const ggml_tensor &tensor) {
+    for (size_t stride : tensor.nb)
+        if (stride % ggml_type_size(tensor.type) != 0) return false;
+    return true;
+}
+
+// Numbers of eight bytes are moved as two of four, which only works for all of them at once.
+bool is_movable(const ggml_tensor &tensor) { return ggml_type_size(tensor.type) != 8 || ggml_is_quantized(tensor.type) || ggml_is_contiguous(&tensor); }
+
+bool fits(const ggml_tensor &tensor, bool misaligned_too) {
+    return is_bindable(tensor, misaligned_too) && counts_in_elements(tensor) && is_movable(tensor);
+}
+
 } // namespace
 
 bool has_vulkan_kernels(ggml_backend_dev_t device) {
@@ -84,8 +97,8 @@ bool has_vulkan_kernels(ggml_backend_dev_t device) {
 bool has_vulkan_layout(const ggml_tensor &node) {
     const bool misaligned_too = steps_over_misalignment(node.op) && !may_be_fused(node);
     for (const ggml_tensor *source : node.src)
-        if (source != nullptr && !is_bindable(*source, misaligned_too)) return false;
-    return is_bindable(node, misaligned_too);
+        if (source != nullptr && !fits(*source, misaligned_too)) return false;
+    return fits(node, misaligned_too);
 }
 
 } // namespace apir::host

@@ -1,4 +1,5 @@
-// What ggml-vulkan takes of where tensors lie: most ops assert that they begin where a buffer of the device may be bound.
+// What ggml-vulkan takes of where tensors lie, and does not say: most ops assert that they begin where a buffer of the device may be
+// bound; strides are counted in elements; and numbers of eight bytes are copied as a whole or not at all.
 #pragma once
 
 #include <ggml-backend.h>

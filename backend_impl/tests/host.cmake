@@ -41,4 +41,15 @@ if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be pre
     ${TEST_BACKEND_OPS} support -b CPU --output csv)
   set_tests_properties(host-rules PROPERTIES TIMEOUT 120
     PASS_REGULAR_EXPRESSION "compared [1-9][0-9][0-9][0-9]+ ops, accepted by the device [1-9][0-9]*, refused by the rules 0\n")
+
+  # And those that ggml-vulkan has, on a device that is there without a GPU.
+  find_file(GGML_VULKAN_LIBRARY libggml-vulkan.so PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends0 NO_DEFAULT_PATH)
+  find_file(LAVAPIPE_MANIFEST lvp_icd.json PATHS /usr/share/vulkan/icd.d NO_DEFAULT_PATH)
+  if(GGML_VULKAN_LIBRARY AND LAVAPIPE_MANIFEST)
+    add_test(NAME host-rules-vulkan COMMAND ${CMAKE_COMMAND} -E env LD_PRELOAD=$<TARGET_FILE:test-host-rules-spy>
+      VK_DRIVER_FILES=${LAVAPIPE_MANIFEST} GGML_VK_VISIBLE_DEVICES=0 GGML_BACKEND_PATH=${GGML_VULKAN_LIBRARY}
+      ${TEST_BACKEND_OPS} support -b Vulkan0 --output csv)
+    set_tests_properties(host-rules-vulkan PROPERTIES TIMEOUT 120
+      PASS_REGULAR_EXPRESSION "compared [1-9][0-9][0-9][0-9]+ ops, accepted by the device [1-9][0-9]*, refused by the rules 0\n")
+  endif()
 endif()

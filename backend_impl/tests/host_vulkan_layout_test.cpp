@@ -91,6 +91,27 @@ void addend_of_a_product_is_aligned() {
     expect(has_vulkan_layout(*sum) && has_vulkan_layout(*longer), "aligned ones are taken");
 }
 
+void strides_are_whole_elements() {
+    Bench bench;
+    ggml_tensor *source = bench.leaf(GGML_TYPE_F32);
+    ggml_tensor *sum = ggml_add(bench.context(), source, bench.leaf(GGML_TYPE_F32));
+    bench.place(nullptr, 0);
+    source->nb[1] = 2 * source->nb[1];
+    expect(has_vulkan_layout(*sum), "a stride of more rows");
+    source->nb[1] += 2;
+    expect(!has_vulkan_layout(*sum), "a stride of half an element more is refused");
+}
+
+void numbers_of_eight_bytes_move_together() {
+    Bench bench;
+    ggml_tensor *source = bench.leaf(GGML_TYPE_I64);
+    ggml_tensor *copied = ggml_cont(bench.context(), source);
+    bench.place(nullptr, 0);
+    expect(has_vulkan_layout(*copied), "contiguous ones are copied");
+    source->nb[1] = 2 * source->nb[1];
+    expect(!has_vulkan_layout(*copied), "others are refused");
+}
+
 } // namespace
 
 int main() {
@@ -98,5 +119,7 @@ int main() {
     misaligned_is_refused_where_it_is_asserted();
     misaligned_is_taken_by_whole_elements();
     addend_of_a_product_is_aligned();
+    strides_are_whole_elements();
+    numbers_of_eight_bytes_move_together();
     return apir::test::failures == 0 ? 0 : 1;
 }
