@@ -82,6 +82,9 @@ bool soft_max(T t) {
     return is_f32(t) && is_f32(a(t)) && mask;
 }
 
+// Of the kernel only its shape is used; ggml_conv_1d_dw has numbers of full precision made for a kernel of brain floats.
+bool im2col(T t) { return is_half_or_full(t) && (is_half_or_full(a(t)) || (is_f32(t) && is_float(a(t)))) && is_f32(b(t)); }
+
 bool has_types(T t) {
     switch (t.op) {
     case GGML_OP_ADD:
@@ -125,7 +128,7 @@ bool has_types(T t) {
     case GGML_OP_CONV_2D_DW:
     case GGML_OP_CONV_TRANSPOSE_1D:
     case GGML_OP_CONV_TRANSPOSE_2D: return convolution(t);
-    case GGML_OP_IM2COL:
+    case GGML_OP_IM2COL: return im2col(t);
     case GGML_OP_IM2COL_3D: return is_half_or_full(t) && is_half_or_full(a(t)) && is_f32(b(t));
     case GGML_OP_FLASH_ATTN_EXT: return flash_attention(t);
     case GGML_OP_ROPE:

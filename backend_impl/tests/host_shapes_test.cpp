@@ -30,6 +30,7 @@ const Op ops[] = {
     {"GET_REL_POS", GGML_OP_GET_REL_POS, {{80, 14, 14, 1}, GGML_TYPE_F16}, {{{80, 27, 1, 1}, GGML_TYPE_F16}}, {}},
     {"ADD_REL_POS", GGML_OP_ADD_REL_POS, {{196, 196, 12, 1}}, {{{196, 196, 12, 1}}, {{14, 14, 14, 12}}, {{14, 14, 14, 12}}}, {}},
     {"IM2COL_BACK", GGML_OP_IM2COL_BACK, {{10, 11, 3, 2}}, {{{27, 10, 11, 2}}, {{3, 3, 3, 4}}}, {1, 1, 1, 1, 1, 1, 1}},
+    {"IM2COL", GGML_OP_IM2COL, {{3, 62, 16, 1}}, {{{3, 1, 16, 1}, GGML_TYPE_BF16}, {{64, 1, 16, 1}}}, {1, 0, 0, 0, 1, 0, 0}},
     {"IM2COL_3D", GGML_OP_IM2COL_3D, {{120, 8, 8, 16}, GGML_TYPE_F16}, {{{3, 4, 5, 6}}, {{10, 11, 12, 4}}}, {1, 1, 1, 0, 0, 0, 1, 1, 1, 2}},
     {"CONV_3D", GGML_OP_CONV_3D, {{8, 8, 8, 6}}, {{{3, 4, 5, 6}}, {{10, 11, 12, 4}}}, {1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 3}},
     {"COL2IM_1D", GGML_OP_COL2IM_1D, {{13, 4, 1, 1}}, {{{12, 7, 1, 1}}}, {2, 4, 1}},
@@ -57,7 +58,7 @@ WideTensorRecord record_of(const Shape &shape, uint64_t id) {
     WideTensorRecord record;
     record.id = id;
     record.type = shape.type;
-    uint64_t stride = shape.type == GGML_TYPE_F16 ? 2 : 4;
+    uint64_t stride = shape.type == GGML_TYPE_F16 || shape.type == GGML_TYPE_BF16 ? 2 : 4;
     for (int i = 0; i < 4; ++i) {
         record.ne[i] = shape.ne[i];
         record.nb[i] = stride;
