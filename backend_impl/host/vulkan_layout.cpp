@@ -69,10 +69,11 @@ bool may_be_fused(const ggml_tensor &node) {
     return false;
 }
 
-// The shaders count in elements.
+// Of numbers, the shaders count whole ones; blocks are taken wherever they begin.
 bool is_bindable(const ggml_tensor &tensor, bool misaligned_too) {
     const size_t behind = reinterpret_cast<uintptr_t>(tensor.data) % ggml_backend_buffer_get_alignment(tensor.buffer);
-    return behind == 0 || (misaligned_too && behind % ggml_type_size(tensor.type) == 0);
+    if (behind == 0 || !misaligned_too) return behind == 0;
+    return ggml_is_quantized(tensor.type) || behind % ggml_type_size(tensor.type) == 0;
 }
 
 bool counts_in_elements(const ggml_tensor &tensor) {

@@ -73,6 +73,10 @@ void misaligned_is_taken_by_whole_elements() {
     ggml_tensor *copied = ggml_cont(bench.context(), half);
     bench.place(half, 2);
     expect(has_vulkan_layout(*copied), "two bytes are a whole element of another type");
+    ggml_tensor *blocks = bench.leaf(GGML_TYPE_Q8_0);
+    ggml_tensor *numbers = ggml_cpy(bench.context(), blocks, bench.leaf(GGML_TYPE_F32));
+    bench.place(blocks, 8);
+    expect(has_vulkan_layout(*numbers), "a block begins anywhere");
 }
 
 // ggml-vulkan computes these together with the product, and binds the addend as it is.
