@@ -28,5 +28,5 @@ endforeach()
 
 add_executable(test-virgl-wakefulness virgl_wakefulness_test.cpp)
 target_include_directories(test-virgl-wakefulness PRIVATE ${CMAKE_SOURCE_DIR})
-target_link_libraries(test-virgl-wakefulness PRIVATE apir-component)
+target_link_libraries(test-virgl-wakefulness PRIVATE apir-worker-parts)
 add_test(NAME virgl-wakefulness COMMAND test-virgl-wakefulness)

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "host_expect.hpp"
-#include "virgl/short_turns.hpp"
+#include "virgl/worker/short_turns.hpp"
 #include "virgl/worker/wakefulness.hpp"
 
 using apir::test::expect;

@@ -43,12 +43,12 @@ void step_aside() {
 Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands)
     : queue_(queue), ring_(ring), commands_(commands) {
     const cpu_set_t allowed = allowed_processors();
-    processors_ = CPU_COUNT(&allowed);
+    const int processors = CPU_COUNT(&allowed);
+    // A host that does not tell how many it has, has more than fit the answer.
+    few_processors_ = processors != 0 && processors < processors_for_all;
 }
 
-void Service::begin_command() {
-    wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
-}
+void Service::begin_command() { wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false)); }
 
 void Service::end_command() { idle_since_ns_ = monotonic_ns(); }
 
@@ -86,7 +86,7 @@ void Service::rest() {
         if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
     } else if (step != Wakefulness::Step::sleep) {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor.
-        step = processors_ < processors_for_all ? Wakefulness::Step::sleep : Wakefulness::Step::yield;
+        step = few_processors_ ? Wakefulness::Step::sleep : Wakefulness::Step::yield;
     }
     switch (step) {
     case Wakefulness::Step::spin:

@@ -30,7 +30,7 @@ class Service {
     CommandRing &ring_;
     Commands &commands_;
     Wakefulness wakefulness_;
-    int processors_ = 0; // that this process may use
+    bool few_processors_ = false; // for all that a command without a ring needs
     uint64_t idle_since_ns_ = 0;
     bool slept_ = false; // since the last command
 };
