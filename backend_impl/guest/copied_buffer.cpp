@@ -16,10 +16,9 @@ namespace {
 
 // Bytes that are worth more in a command than a way through a data slot.
 constexpr size_t inline_limit = 1024;
-// Pieces on their way at once, and their sizes. A submission by ioctl costs what copying some 64 KiB does, one by the ring nothing.
+// Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
-constexpr size_t least_piece = size_t{512} << 10;
 
 struct InlineSet {
     SetTensorInlineRequest request;
@@ -30,14 +29,24 @@ void write(Writer &writer, const InlineSet &set) {
     writer.bytes(set.data, set.request.size);
 }
 
-// From here on a second thread is worth being started.
-constexpr size_t least_for_two_lanes = size_t{32} << 20;
-
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
-size_t piece_size(Session &session, size_t size) {
-    if (!session.has(Extension::asynchronous)) return SIZE_MAX;
-    return std::clamp((size / 8 + 4095) / 4096 * 4096, least_piece, largest_piece);
+// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two.
+struct Cut {
+    size_t piece = SIZE_MAX;
+    bool two_lanes = false;
+};
+
+// A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
+// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, and soon a second thread. With the ring
+// that one would only take the worker's processor, until the data is more than any cache holds and memory is what everybody waits for.
+Cut cut_of(const Session &session, size_t size) {
+    constexpr size_t kib = 1024;
+    constexpr size_t mib = 1024 * kib;
+    if (!session.has(Extension::asynchronous)) return {};
+    if (session.has(Extension::ring) && size < 32 * mib) return {size <= mib ? 128 * kib : 256 * kib, false};
+    const size_t eighth = (size / 8 + 4095) / 4096 * 4096;
+    return {std::clamp(eighth, 512 * kib, largest_piece), size >= 8 * mib};
 }
 
 } // namespace
@@ -135,10 +144,11 @@ template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    Work work{way, *record, offset, size, piece_size(session(), size)};
+    const Cut cut = cut_of(session(), size);
+    Work work{way, *record, offset, size, cut.piece};
     auto lane = [&] { run_lane(work, before, after); };
     std::thread second;
-    if (size >= least_for_two_lanes && work.piece < size && std::thread::hardware_concurrency() > 1) {
+    if (cut.two_lanes && std::thread::hardware_concurrency() > 1) {
         try {
             second = std::thread(lane);
         } catch (const std::system_error &) { // the program may have no more threads: one lane does, too

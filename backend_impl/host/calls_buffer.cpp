@@ -2,6 +2,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "cache_lines.hpp"
 #include "refusal.hpp"
 #include "session.hpp"
 #include "tensor_check.hpp"
@@ -51,6 +52,7 @@ template <typename Request> void Session::set_tensor(const Request &request) {
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, data);
     if (request.size != 0) ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);
+    leave_caches(data.data, request.size); // the guest's next data comes there
 }
 
 template <typename Request> void Session::get_tensor(const Request &request) {
@@ -58,6 +60,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, data);
+    leave_caches(data.data, request.size); // the guest has read what was there
     if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
 #if defined(APIR_PLANT_WRONG_BYTE)
     static int gets = 0;

@@ -11,7 +11,7 @@ import numpy as np
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
-COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "rep_movsq")
+COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "rep_movsq", "registers")
 
 
 @dataclass(frozen=True, slots=True)

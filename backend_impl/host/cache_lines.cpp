@@ -1,0 +1,50 @@
+#include "cache_lines.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <cstdint>
+#include <immintrin.h>
+#endif
+
+namespace apir::host {
+
+#if defined(__x86_64__)
+
+namespace {
+
+constexpr size_t line = 64;
+// Below this nobody would notice.
+constexpr size_t least = size_t{16} << 10;
+// More than a core's own cache holds has left it by itself.
+constexpr size_t most = size_t{1} << 20;
+
+bool has_clflushopt() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 23)) != 0;
+}
+
+__attribute__((target("clflushopt"))) void flush(const void *data, size_t size) {
+    const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
+    const auto end = reinterpret_cast<uintptr_t>(data) + size;
+    for (uintptr_t at = first; at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
+    // What is written next, the reply or the data, comes after it.
+    _mm_sfence();
+}
+
+} // namespace
+
+void leave_caches(const void *data, size_t size) {
+    static const bool able = has_clflushopt();
+    if (able && size >= least && size <= most) flush(data, size);
+}
+
+#else
+
+void leave_caches(const void *, size_t) {}
+
+#endif
+
+} // namespace apir::host
