@@ -69,11 +69,22 @@ bool may_be_fused(const ggml_tensor &node) {
     return false;
 }
 
-// Of numbers, the shaders count whole ones; blocks are taken wherever they begin.
+// The shaders step over whole elements or blocks from an aligned address on. The nearest such address need not be a whole number of
+// them behind; ggml-vulkan goes back from one to the next, and asserts that it comes to one before the buffer begins.
+bool lies_whole_elements_behind_alignment(const ggml_tensor &tensor) {
+    const auto offset = reinterpret_cast<uintptr_t>(tensor.data) - reinterpret_cast<uintptr_t>(ggml_backend_buffer_get_base(tensor.buffer));
+    const size_t alignment = ggml_backend_buffer_get_alignment(tensor.buffer);
+    const size_t size = ggml_type_size(tensor.type);
+    size_t behind = offset % alignment;
+    // As many steps as there are remainders.
+    for (size_t steps = 0; behind % size != 0; ++steps, behind += alignment)
+        if (steps == size || behind + alignment > offset) return false;
+    return true;
+}
+
 bool is_bindable(const ggml_tensor &tensor, bool misaligned_too) {
-    const size_t behind = reinterpret_cast<uintptr_t>(tensor.data) % ggml_backend_buffer_get_alignment(tensor.buffer);
-    if (behind == 0 || !misaligned_too) return behind == 0;
-    return ggml_is_quantized(tensor.type) || behind % ggml_type_size(tensor.type) == 0;
+    if (misaligned_too) return lies_whole_elements_behind_alignment(tensor);
+    return reinterpret_cast<uintptr_t>(tensor.data) % ggml_backend_buffer_get_alignment(tensor.buffer) == 0;
 }
 
 bool counts_in_elements(const ggml_tensor &tensor) {
@@ -82,17 +93,60 @@ bool counts_in_elements(const ggml_tensor &tensor) {
     return true;
 }
 
-// Numbers of eight bytes are moved as two of four, which only works for all of them at once.
-bool is_movable(const ggml_tensor &tensor) { return ggml_type_size(tensor.type) != 8 || ggml_is_quantized(tensor.type) || ggml_is_contiguous(&tensor); }
+// Convolutions assert that a row's elements lie side by side, of a row of one as well.
+bool needs_dense_rows(ggml_op op) {
+    switch (op) {
+    case GGML_OP_CONV_2D:
+    case GGML_OP_CONV_3D:
+    case GGML_OP_CONV_TRANSPOSE_1D:
+    case GGML_OP_CONV_TRANSPOSE_2D:
+    case GGML_OP_IM2COL:
+    case GGML_OP_IM2COL_3D:
+    case GGML_OP_SSM_CONV: return true;
+    default: return false;
+    }
+}
+
+bool has_dense_rows(const ggml_tensor &node) {
+    for (const ggml_tensor *source : node.src)
+        if (source != nullptr && source->nb[0] != ggml_type_size(source->type)) return false;
+    return node.nb[0] == ggml_type_size(node.type);
+}
 
 bool fits(const ggml_tensor &tensor, bool misaligned_too) {
-    return is_bindable(tensor, misaligned_too) && counts_in_elements(tensor) && is_movable(tensor);
+    return is_bindable(tensor, misaligned_too) && counts_in_elements(tensor);
 }
+
+// What ggml-vulkan calls contiguous enough for a matrix, batch by batch.
+bool has_packed_rows(const ggml_tensor &tensor) {
+    return tensor.nb[0] == ggml_type_size(tensor.type) && tensor.nb[1] == ggml_row_size(tensor.type, tensor.ne[0]) &&
+           (tensor.ne[3] == 1 || tensor.nb[3] == tensor.nb[2] * static_cast<size_t>(tensor.ne[2]));
+}
+
+bool is_k_quant(ggml_type type) { return type >= GGML_TYPE_Q2_K && type <= GGML_TYPE_Q6_K; }
+
+// Then the weights are made numbers by a shader of its own.
+bool dequantizes_k_quants(const ggml_tensor &node) {
+    const bool product = node.op == GGML_OP_MUL_MAT || node.op == GGML_OP_MUL_MAT_ID;
+    return product && is_k_quant(node.src[0]->type) && !has_packed_rows(*node.src[1]);
+}
+
+// Mesa's driver for a GPU of software.
+bool is_lavapipe(ggml_backend_dev_t device) { return std::strstr(ggml_backend_dev_description(device), "llvmpipe") != nullptr; }
 
 } // namespace
 
 bool has_vulkan_kernels(ggml_backend_dev_t device) {
     return std::strcmp(ggml_backend_reg_name(ggml_backend_dev_backend_reg(device)), "Vulkan") == 0;
+}
+
+bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
+    // Numbers of eight bytes are said to be copied, and asserted not to be.
+    const bool copies = node.op == GGML_OP_CPY || node.op == GGML_OP_CONT || node.op == GGML_OP_DUP;
+    if (copies && ggml_type_size(node.type) == 8 && !ggml_is_quantized(node.type)) return false;
+    if (needs_dense_rows(node.op) && !has_dense_rows(node)) return false;
+    // It dies while it compiles that shader (Mesa 25).
+    return !dequantizes_k_quants(node) || !is_lavapipe(device);
 }
 
 bool has_vulkan_layout(const ggml_tensor &node) {

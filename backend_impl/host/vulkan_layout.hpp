@@ -1,5 +1,6 @@
-// What ggml-vulkan takes of where tensors lie, and does not say: most ops assert that they begin where a buffer of the device may be
-// bound; strides are counted in elements; and numbers of eight bytes are copied as a whole or not at all.
+// What ggml-vulkan takes, and does not say: most ops assert that tensors begin where a buffer of the device may be bound, all others that
+// they begin whole elements behind such a place; strides are counted in elements; and it says of some ops that it computes them which it
+// does not.
 #pragma once
 
 #include <ggml-backend.h>
@@ -8,6 +9,8 @@
 namespace apir::host {
 
 bool has_vulkan_kernels(ggml_backend_dev_t device);
+// Of a node whose types, sources and shapes are sound.
+bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device);
 // Of a node whose tensors all have memory.
 bool has_vulkan_layout(const ggml_tensor &node);
 

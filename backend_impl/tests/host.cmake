@@ -32,7 +32,7 @@ add_test(NAME host-vulkan-layout COMMAND test-host-vulkan-layout)
 # The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
 find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml)
 if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
-  set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp tensor_check.cpp)
+  set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp tensor_check.cpp vulkan_layout.cpp)
   list(TRANSFORM host_rules PREPEND ${CMAKE_SOURCE_DIR}/host/)
   add_library(test-host-rules-spy MODULE host_rules_spy.cpp ${host_rules})
   target_include_directories(test-host-rules-spy PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})

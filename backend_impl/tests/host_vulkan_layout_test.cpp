@@ -1,4 +1,4 @@
-// Which tensors ggml-vulkan is given: aligned ones, and others where its shaders step over what lies before them.
+// Which tensors ggml-vulkan is given: aligned ones, others where its shaders step over what lies before them, and none that it has no shader for.
 #include <vector>
 
 #include <ggml-cpp.h>
@@ -76,7 +76,13 @@ void misaligned_is_taken_by_whole_elements() {
     ggml_tensor *blocks = bench.leaf(GGML_TYPE_Q8_0);
     ggml_tensor *numbers = ggml_cpy(bench.context(), blocks, bench.leaf(GGML_TYPE_F32));
     bench.place(blocks, 8);
-    expect(has_vulkan_layout(*numbers), "a block begins anywhere");
+    expect(has_vulkan_layout(*numbers), "a block whole blocks behind some aligned address");
+    bench.place(blocks, 7);
+    expect(!has_vulkan_layout(*numbers), "no number of blocks is odd");
+    blocks->data = static_cast<uint8_t *>(ggml_backend_buffer_get_base(blocks->buffer)) + 8;
+    expect(!has_vulkan_layout(*numbers), "the buffer begins before that address");
+    blocks->data = static_cast<uint8_t *>(ggml_backend_buffer_get_base(blocks->buffer)) + ggml_type_size(blocks->type);
+    expect(has_vulkan_layout(*numbers), "a slice of a tensor at the buffer's begin");
 }
 
 // ggml-vulkan computes these together with the product, and binds the addend as it is.
@@ -106,14 +112,28 @@ void strides_are_whole_elements() {
     expect(!has_vulkan_layout(*sum), "a stride of half an element more is refused");
 }
 
-void numbers_of_eight_bytes_move_together() {
+void numbers_of_eight_bytes_are_only_read() {
     Bench bench;
-    ggml_tensor *source = bench.leaf(GGML_TYPE_I64);
-    ggml_tensor *copied = ggml_cont(bench.context(), source);
+    ggml_backend_dev_t device = ggml_backend_buft_get_device(ggml_backend_cpu_buffer_type());
+    ggml_tensor *indices = bench.leaf(GGML_TYPE_I64);
+    expect(!has_vulkan_shader(*ggml_cont(bench.context(), indices), device), "nothing copies them");
+    ggml_tensor *rows = ggml_new_tensor_3d(bench.context(), GGML_TYPE_F32, 16, 32, 4);
+    ggml_tensor *numbered = ggml_set_rows(bench.context(), rows, ggml_dup_tensor(bench.context(), rows), indices);
+    expect(has_vulkan_shader(*numbered, device), "rows are set by them");
     bench.place(nullptr, 0);
-    expect(has_vulkan_layout(*copied), "contiguous ones are copied");
-    source->nb[1] = 2 * source->nb[1];
-    expect(!has_vulkan_layout(*copied), "others are refused");
+    indices->nb[1] *= 2;
+    expect(has_vulkan_layout(*numbered), "with any stride of whole ones");
+}
+
+void convolutions_have_dense_rows() {
+    Bench bench;
+    ggml_backend_dev_t device = ggml_backend_buft_get_device(ggml_backend_cpu_buffer_type());
+    ggml_tensor *image = ggml_new_tensor_4d(bench.context(), GGML_TYPE_F32, 1, 4, 1, 1);
+    ggml_tensor *kernel = ggml_new_tensor_4d(bench.context(), GGML_TYPE_F32, 1, 2, 1, 1);
+    ggml_tensor *convolved = ggml_conv_2d_direct(bench.context(), kernel, image, 1, 1, 0, 0, 1, 1);
+    expect(has_vulkan_shader(*convolved, device), "a row of one element");
+    image->nb[0] = 64;
+    expect(!has_vulkan_shader(*convolved, device), "whose next one would lie elsewhere");
 }
 
 } // namespace
@@ -124,6 +144,7 @@ int main() {
     misaligned_is_taken_by_whole_elements();
     addend_of_a_product_is_aligned();
     strides_are_whole_elements();
-    numbers_of_eight_bytes_move_together();
+    numbers_of_eight_bytes_are_only_read();
+    convolutions_have_dense_rows();
     return apir::test::failures == 0 ? 0 : 1;
 }
