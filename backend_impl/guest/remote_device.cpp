@@ -200,16 +200,17 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
         WideGetAllocSizeReply wide_reply;
         CallResult result = wide ? call(Call::wide_get_alloc_size, wide_request, wide_reply)
                                  : call(Call::buffer_type_get_alloc_size, request, reply);
+        size = wide ? wide_reply.size : reply.size;
         if (!result.ok()) {
             result.report("get_alloc_size");
-            return bytes;
-        }
-        size = wide ? wide_reply.size : reply.size;
-        if (size > largest_need) {
+            size = bytes;
+        } else if (size > largest_need) {
             log(LogLevel::error, "get_alloc_size: no tensor needs %llu bytes", static_cast<unsigned long long>(size));
             size = bytes;
         }
-        alloc_sizes_.keep(signature, size);
+        // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the
+        // first: whatever the first was, a failure too, stands.
+        size = alloc_sizes_.keep(signature, size);
     }
     if (size > bytes && !may_need_more(tensor)) {
         log(LogLevel::warn, "%s needs %llu bytes on the host, this libggml allows %zu", ggml_op_name(tensor->op),

@@ -3,33 +3,50 @@
 
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "abi/backend_interface.hpp"
 #include "buffer_reserve.hpp"
 
 namespace apir::guest {
 
-// Answers by op signature. Bounded: a program that never repeats itself must not fill the memory.
+// Answers by op signature. Bounded: a program that never repeats itself must not fill the memory. What was asked for lately is known
+// until as many others were asked for since.
 template <typename Answer> class AnswerCache {
   public:
     bool find(const std::string &signature, Answer &answer) {
         std::lock_guard lock(mutex_);
-        auto found = answers_.find(signature);
-        if (found == answers_.end()) return false;
+        if (look_up(recent_, signature, answer)) return true;
+        if (!look_up(older_, signature, answer)) return false;
+        remember(signature, answer);
+        return true;
+    }
+
+    // The answer that stands: this one, unless another thread's came first.
+    Answer keep(const std::string &signature, Answer answer) {
+        std::lock_guard lock(mutex_);
+        return remember(signature, answer);
+    }
+
+  private:
+    using Answers = std::unordered_map<std::string, Answer>;
+
+    static bool look_up(const Answers &answers, const std::string &signature, Answer &answer) {
+        auto found = answers.find(signature);
+        if (found == answers.end()) return false;
         answer = found->second;
         return true;
     }
 
-    void keep(const std::string &signature, Answer answer) {
-        std::lock_guard lock(mutex_);
-        if (answers_.size() >= limit) answers_.clear();
-        answers_.insert_or_assign(signature, answer);
+    Answer remember(const std::string &signature, Answer answer) {
+        if (recent_.size() >= limit) older_ = std::exchange(recent_, {});
+        return recent_.emplace(signature, answer).first->second;
     }
 
-  private:
     static constexpr size_t limit = 4096;
     std::mutex mutex_;
-    std::unordered_map<std::string, Answer> answers_;
+    Answers recent_;
+    Answers older_;
 };
 
 class RemoteDevice {

@@ -63,6 +63,11 @@ void test_hostile_buffers() {
     host.answer(Call::buffer_type_get_alloc_size, from_hex("0100000000000000"));
     ggml_tensor *product = ggml_mul(memory.get(), a, a);
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), product) == 32, "an alloc size below ggml_nbytes");
+    ggml_tensor *weight = ggml_new_tensor_1d(memory.get(), GGML_TYPE_Q8_0, 32);
+    host.refuse(Call::buffer_type_get_alloc_size, static_cast<uint32_t>(ReturnCode::call_failed));
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 34, "an alloc size that the host refuses to tell");
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("4000000000000000"));
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 34, "and then tells: libggml has no room for it any more");
 }
 
 // A host that does not answer costs one deadline; three in a row lose the device, and then nothing waits any more.
