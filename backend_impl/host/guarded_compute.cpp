@@ -31,10 +31,12 @@ Range range_of(const ggml_tensor &tensor) {
     return {begin, begin + (reach.strided > reach.packed ? reach.strided : reach.packed)};
 }
 
-bool computes(const ggml_tensor &node) { return (node.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(node.op); }
+// Nothing is read for a result of no elements, which may be any number of rows without a column.
+bool computes(const ggml_tensor &node) { return (node.flags & GGML_TENSOR_FLAG_COMPUTE) != 0 && !is_view_op(node.op) && !ggml_is_empty(&node); }
 
 // Copies the numbers side by side, in order; each is read once and put to `check`.
 template <typename Number, typename Check> void copy_checked(const ggml_tensor &from, uint8_t *to, Check check) {
+    if (ggml_is_empty(&from)) return;
     const auto *data = static_cast<const uint8_t *>(from.data);
     for (int64_t i3 = 0; i3 < from.ne[3]; ++i3)
         for (int64_t i2 = 0; i2 < from.ne[2]; ++i2)
