@@ -111,6 +111,7 @@ bool rope(T t) {
     if (!is_rope_mode(mode)) return false;
     bool sections = (mode & GGML_ROPE_TYPE_MROPE) != 0;
     if (!like_source(t) || b(t).type != GGML_TYPE_I32 || b(t).ne[0] != a(t).ne[2] * (sections ? 4 : 1)) return false;
+    if (a(t).ne[0] % 2 != 0) return false; // kernels go in pairs, past the row's end as well
     int64_t before = t.op_params[15]; // what of a row comes before what is turned
     if (dimensions <= 0 || dimensions % 2 != 0 || before < 0 || before % 2 != 0 || before + dimensions > a(t).ne[0]) return false;
     if (t.src[2] != nullptr && (c(t).type != GGML_TYPE_F32 || c(t).ne[0] < dimensions / 2)) return false;
