@@ -20,6 +20,12 @@ void ScriptedHost::on_blob(uint32_t resource, const Blob &blob) {
 
 void ScriptedHost::on_blob_closed(uint32_t resource) {
     std::lock_guard lock(mutex_);
+    // A real host has a mapping of its own; this one shares the guest's, and a guest that was not answered does not wait with it.
+    for (auto &[handle, buffer] : buffers_) {
+        if (buffer.bytes != blobs_[resource].memory) continue;
+        buffer.own.assign(buffer.size, 0);
+        buffer.bytes = buffer.own.data();
+    }
     blobs_.erase(resource);
     events_.push_back("close " + std::to_string(resource));
 }
@@ -208,12 +214,12 @@ void ScriptedHost::script_buffers() {
                return q.buft == 77;
            }));
     script(Call::device_buffer_from_ptr, handler<DeviceBufferFromPtrRequest, DeviceBufferFromPtrReply>([this](auto &q, auto &r) {
-               Blob shared = blob(q.resource);
-               if (shared.memory == nullptr || q.size > shared.size) return false;
                std::lock_guard lock(mutex_);
+               auto shared = blobs_.find(q.resource);
+               if (shared == blobs_.end() || q.size > shared->second.size) return false;
                r.buffer = next_buffer_++;
                r.buft = 77;
-               buffers_[r.buffer] = {{}, shared.memory, q.size};
+               buffers_[r.buffer] = {{}, shared->second.memory, q.size};
                return true;
            }));
     script(Call::buffer_get_base, handler<BufferGetBaseRequest, BufferGetBaseReply>([](auto &q, auto &r) {
