@@ -38,7 +38,8 @@ __all__ = ["BootSpec", "Guest", "Machine", "booted_guest", "running_machine"]
 QUIT_S = 5.0
 GONE_S = 3.0
 EXIT_S = 2.0
-GREETING_S = 30.0
+# a QEMU that ends is noticed at once; one that reads its libraries from a cold disk takes its time
+GREETING_S = 120.0
 WORKER = "apir-worker"
 RENDER_SERVER = "virgl_render"
 QEMU_PREFIX = "qemu-system"

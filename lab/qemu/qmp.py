@@ -13,7 +13,6 @@ import socket
 import threading
 import time
 from collections.abc import Coroutine, Iterator, Mapping
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -71,11 +70,11 @@ class QmpSession:
         return str(self.execute("human-monitor-command", {"command-line": command}, deadline=deadline))
 
     def within(self, work: Coroutine[Any, Any, T], what: str, deadline: Deadline) -> T:
-        """Run a coroutine in the session's loop."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Run a coroutine in the session's loop; past its deadline it is cancelled there, and its cleaning up waited for."""
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, deadline.remaining_s), self._loop)
         try:
-            return future.result(deadline.remaining_s)
-        except FutureTimeoutError:
+            return future.result(deadline.remaining_s + CLOSE_S)
+        except TimeoutError:
             future.cancel()
             raise WaitTimeout(f"QMP {what}", deadline.elapsed_s) from None
 

@@ -7,7 +7,6 @@ holds for this boot of the host, this user, this QEMU and this kernel, and is ke
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import socket
@@ -32,7 +31,8 @@ KVM_DEVICE = Path("/dev/kvm")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ALIVE = "LAB-ALIVE"
 TRIAL_S = 15.0
-GL_S = 15.0
+# QEMU that has no OpenGL says so and ends; this is for one that reads its libraries from a cold disk, or hangs
+GL_S = 120.0
 TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
 
 
@@ -51,6 +51,10 @@ class GlPath:
     display: Display
     render_node: Path | None
     capability: Capability
+
+
+# what was found, by the host root's key and the render nodes
+GL_PATHS: dict[tuple[str, tuple[Path, ...]], GlPath] = {}
 
 
 def kvm(root: HostRoot, image: GuestImage) -> Capability:
@@ -95,9 +99,20 @@ def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadli
     return Trial(False, f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}")
 
 
-@functools.cache
 def gl_path(root: HostRoot, nodes: tuple[Path, ...]) -> GlPath:
-    """The first way to OpenGL that QEMU accepts: each render node, then software in an SDL window nobody sees."""
+    """The first way to OpenGL that QEMU accepts: each render node, then software in an SDL window nobody sees.
+
+    A way that was found is remembered. A refusal is not: it may have been the hour's (a busy machine, a cold disk).
+    """
+    if (root.key, nodes) not in GL_PATHS:
+        path = _tried_gl_path(root, nodes)
+        if not path.capability.ok:
+            return path
+        GL_PATHS[root.key, nodes] = path
+    return GL_PATHS[root.key, nodes]
+
+
+def _tried_gl_path(root: HostRoot, nodes: tuple[Path, ...]) -> GlPath:
     refused: list[str] = []
     for display, node in (*((Display.EGL_HEADLESS, node) for node in nodes), (Display.SDL_OFFSCREEN, None)):
         problem = _gl_problem(root, display, node)
@@ -128,6 +143,6 @@ def _gl_problem(root: HostRoot, display: Display, node: Path | None) -> str | No
         try:
             with qmp_session(ours, folder / "qmp", Deadline.after(GL_S)) as session:
                 session.execute("quit", deadline=Deadline.after(GL_S))
-        except GuestError:
-            return child.log_tail().strip()[-300:] or "QEMU did not greet"
+        except GuestError as error:
+            return child.log_tail().strip()[-300:] or str(error)
         return None
