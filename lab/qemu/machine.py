@@ -35,7 +35,7 @@ from lab.qemu.qmp import QmpSession, qmp_session
 
 __all__ = ["BootSpec", "Guest", "Machine", "booted_guest", "running_machine"]
 
-QUIT_S = 5.0
+QUIT_S = 15.0
 GONE_S = 3.0
 EXIT_S = 2.0
 # a QEMU that ends is noticed at once; one that reads its libraries from a cold disk takes its time

@@ -22,7 +22,7 @@ from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WaitTimeout
 
 T = TypeVar("T")
-CLOSE_S = 5.0
+CLOSE_S = 15.0
 
 
 class QmpFailed(GuestError):
