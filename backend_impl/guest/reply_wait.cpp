@@ -30,14 +30,19 @@ constexpr int longest_looks = 8192;
 // that QEMU carries yields for no longer than a slow one.
 constexpr Clock::duration waking_spin = 60us;
 constexpr Clock::duration longest_carried_yield = 400us;
-// A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Two and a
-// half milliseconds: to change places costs some fifty microseconds.
-constexpr int turn = 1024;
+// A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Some ten
+// milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together.
+constexpr int turn = 4096;
 constexpr int spun_reply = 32;
 // Where replies take longer than this, who leaves the row's front calls the next one by itself.
 constexpr Clock::duration quick_pace = 20us;
-// How often a thread in the row looks whether there still is somebody awake who will call it, and how often at most.
-constexpr Clock::duration row_look = 1ms;
+// Who waits for a quick reply for longer than this looks whether others in the row have theirs. Earlier it would wake them in the middle of
+// its own turn, each time that the worker has to do without a processor for a moment, and take that processor from it for longer.
+constexpr Clock::duration unexpected = 2ms;
+// How often a thread in the row looks whether there still is somebody awake who will call it: the more rarely, the longer there was. Each look is
+// a timer of the virtual processor's, which QEMU's main thread has to wake for.
+constexpr Clock::duration first_row_look = 1ms;
+constexpr Clock::duration longest_row_look = 8ms;
 constexpr int most_row_looks = 20;
 constexpr uint32_t least_beats = 16;
 constexpr int yields_at_once = 8;
@@ -149,8 +154,10 @@ void ReplyWait::stand_in_row() {
     WaitingRow &row = WaitingRow::instance();
     bool called = false;
     uint32_t beats = row.beats();
+    Clock::duration look = first_row_look;
     for (int looks = 0; looks < most_row_looks && !called; ++looks) {
-        called = place_->sleep(row_look);
+        called = place_->sleep(look);
+        look = std::min(look * 2, longest_row_look);
         const uint32_t now = row.beats();
         if (now - beats < least_beats) break;
         beats = now;
@@ -177,7 +184,7 @@ Clock::time_point ReplyWait::pause() {
         stop_spinning();
         std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
     }
-    WaitingRow::instance().call_answered();
+    if (pace_.expected() >= quick_pace || seen_ - start_ >= unexpected) WaitingRow::instance().call_answered();
     seen_ = Clock::now();
     return seen_;
 }
