@@ -14,6 +14,7 @@
 #include "generate.hpp"
 #include "target.hpp"
 #include "virgl/context.hpp"
+#include "virgl/presence.hpp"
 #include "virgl/worker/commands.hpp"
 
 using namespace apir;
@@ -31,13 +32,14 @@ constexpr uint32_t context_id = 1;
 constexpr ContextLimits limits{uint64_t{1} << 20, 12};
 // Many inputs share a context: so what one of them leaves behind meets the next.
 constexpr int renew_every = 128;
+const int presence_fd = apir::virgl::make_shared_file("presence", apir::virgl::Presence::memory_size);
 
 // What a guest has made, and a worker without the process.
 struct Rig {
     Rig() {
         context.configure("apir.stall_limit_ms", "0");
         // A process that ends at once stands in for the worker's.
-        context.start_worker("/bin/true", false);
+        context.start_worker("/bin/true", presence_fd, false);
         for (uint32_t i = 1; i <= 4; ++i) add(i, 4);
         work();
     }

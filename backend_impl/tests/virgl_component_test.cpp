@@ -116,7 +116,7 @@ void worker_is_confined() {
     Qemu qemu;
     GuestContext guest(3, 30);
     guest.start();
-    expect(guest.ask(FakeCall::files) == "0 1 2 3 4 ", "open files of a worker: " + guest.ask(FakeCall::files));
+    expect(guest.ask(FakeCall::files) == "0 1 2 3 4 5 ", "open files of a worker: " + guest.ask(FakeCall::files));
     expect(guest.ask(FakeCall::limits) == "core 0 privileges 1 death 9", guest.ask(FakeCall::limits));
     expect(guest.ask(FakeCall::environment, "LD_PRELOAD") == "(null)", "the preload is not handed on");
     expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "virgl/worker/wakefulness.hpp"
 #include "virgl_qemu.hpp"
 #include "wire/ring.hpp"
 
@@ -94,6 +95,8 @@ class RingGuest {
     uint32_t *reply_ = nullptr;
 };
 
+constexpr int past_its_naps_ms = static_cast<int>(virgl::Wakefulness::naps_until_ns / 1'000'000) + 250;
+
 void calls() {
     environment();
     Qemu qemu;
@@ -108,7 +111,7 @@ void calls() {
         expect(guest.wait() && mapped(resource)[4095] == 'f', "a new resource");
         virgl_renderer_resource_unref(resource);
     }
-    poll(nullptr, 0, 300);
+    poll(nullptr, 0, past_its_naps_ms);
     int before = guest.kicks;
     expect(guest.echo("after a rest") == "after a rest" && guest.kicks == before + 1, "a worker that sleeps is woken");
     expect(!guest.create(ring_resource, measures), "a second ring is refused");
@@ -247,12 +250,41 @@ void idle_costs_nothing() {
     RingGuest guest(3);
     pid_t worker = guest.plain().worker();
     expect(guest.echo("x") == "x", "a call");
-    poll(nullptr, 0, 100);
+    double begin = seconds_of(worker);
+    poll(nullptr, 0, past_its_naps_ms);
     double before = seconds_of(worker);
+    std::printf("    %.6f s while it takes naps\n", before - begin);
+    expect(before - begin < 0.5, "naps are no waiting with open eyes");
     poll(nullptr, 0, 3000);
     double used = seconds_of(worker) - before;
     std::printf("    %.6f s in 3 s\n", used);
     expect(before >= 0 && used < 0.003, "an idle worker uses a processor");
+}
+
+// Processor time of a worker in the half second from now.
+double used_by(pid_t worker) {
+    double before = seconds_of(worker);
+    poll(nullptr, 0, 500);
+    return seconds_of(worker) - before;
+}
+
+// A worker in its naps is in the way of one that works.
+void last_one_naps() {
+    environment();
+    Qemu qemu;
+    RingGuest first(3);
+    GuestContext second(4, 40);
+    second.start();
+    pid_t worker = first.plain().worker();
+    expect(first.echo("x") == "x", "a call");
+    poll(nullptr, 0, 20); // past what it spins and yields
+    double alone = used_by(worker);
+    expect(first.echo("x") == "x" && second.ask(FakeCall::echo, "y") == "y", "another context's call");
+    poll(nullptr, 0, 20);
+    double beside = used_by(worker);
+    std::printf("    %.6f s as the last one, %.6f s when another one was\n", alone, beside);
+    expect(alone > 0.005, "the worker that was the last at work takes naps");
+    expect(beside < 0.003, "another one sleeps");
 }
 
 } // namespace
@@ -265,6 +297,7 @@ int main(int count, char **values) {
                       {"worker_dies", worker_dies},
                       {"worker_stalls", worker_stalls},
                       {"ring_goes", ring_goes},
-                      {"idle_costs_nothing", idle_costs_nothing}},
+                      {"idle_costs_nothing", idle_costs_nothing},
+                      {"last_one_naps", last_one_naps}},
                      count > 1 ? values[1] : nullptr);
 }

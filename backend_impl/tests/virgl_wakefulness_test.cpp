@@ -27,14 +27,31 @@ void quick_commands_are_spun_for() {
     learn(wakefulness, 1 * us, false);
     expect(wakefulness.after(10 * us) == Step::spin, "a command that is due at once is spun for");
     expect(wakefulness.after(100 * us) == Step::yield, "later the processor is left to others");
-    expect(wakefulness.after(300 * us) == Step::sleep, "and then it sleeps");
+    expect(wakefulness.after(300 * us) == Step::nap, "then it takes naps");
+    expect(wakefulness.after(1'200 * ms) == Step::sleep, "and then it sleeps");
+}
+
+// The naps are for hosts on which it takes long to be woken: who does not know that yet, or no more, takes them.
+void naps_are_for_dear_waking() {
+    Wakefulness wakefulness;
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn_waking(1'000 * ms, 5 * us);
+    expect(wakefulness.after(6 * ms) == Step::sleep, "who is woken quickly sleeps at once");
+    wakefulness.learn_waking(1'000 * ms, 10'000 * ms);
+    expect(wakefulness.after(6 * ms) == Step::nap, "a waking that took long is noticed");
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn_waking(1'000 * ms, 5 * us);
+    expect(wakefulness.after(6 * ms) == Step::sleep, "and forgotten when the next ones are quick");
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn_waking(1'000 * ms, 40 * us);
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn_waking(100 * us, 1 * us);
+    expect(wakefulness.after(6 * ms) == Step::nap, "a processor that had not fallen asleep says nothing");
+    expect(wakefulness.after(1'000 * ms) == Step::nap, "a second's pause is spent in naps");
+    expect(wakefulness.after(60'000 * ms) == Step::sleep, "a long one is not");
 }
 
 void rare_commands_are_slept_for() {
     Wakefulness wakefulness;
     learn(wakefulness, 20 * ms, true);
     expect(wakefulness.after(1 * us) == Step::yield, "nothing is due at once");
-    expect(wakefulness.after(300 * us) == Step::sleep, "nor soon enough to stay awake for");
+    expect(wakefulness.after(300 * us) == Step::nap, "nor soon enough to stay awake for");
 }
 
 // A guest that calls without a pause, each time by a doorbell, must not look like one that calls rarely.
@@ -86,6 +103,7 @@ int main() {
     rare_commands_are_slept_for();
     doorbell_is_no_gap();
     one_exception_is_no_rule();
+    naps_are_for_dear_waking();
     late_yields();
     short_turns();
     return apir::test::failures == 0 ? 0 : 1;

@@ -15,6 +15,7 @@
 #include <call_log.hpp>
 
 #include "component_log.hpp"
+#include "presence.hpp"
 
 namespace apir::virgl {
 namespace {
@@ -33,7 +34,8 @@ ContextLimits limits() {
 } // namespace
 
 Component::Component()
-    : poke_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), program_(worker_program(reinterpret_cast<const void *>(&limits))) {
+    : presence_fd_(make_shared_file("apir-presence", Presence::memory_size)), poke_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      program_(worker_program(reinterpret_cast<const void *>(&limits))) {
     if (poke_fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
@@ -47,6 +49,7 @@ Component::~Component() {
     poke();
     if (watcher_.joinable()) watcher_.join();
     close(poke_fd_);
+    close(presence_fd_);
 }
 
 std::shared_ptr<Context> Component::find(uint32_t context) const {
@@ -85,7 +88,7 @@ int Component::create_context(uint32_t context, uint32_t capset) {
 // A worker is started by the first blob or command: contexts that a guest only opens to look cost no process.
 void Component::ensure_worker(Context &context) {
     if (context.worker() != nullptr || context.lost()) return;
-    context.start_worker(program_, any_worker_started_);
+    context.start_worker(program_, presence_fd_, any_worker_started_);
     any_worker_started_ = true;
     poke(); // there is one more to watch
 }

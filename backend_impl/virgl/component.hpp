@@ -83,6 +83,7 @@ class Component {
     std::vector<std::shared_ptr<Context>> discarded_;
     bool any_worker_started_ = false;
     bool stopping_ = false;
+    int presence_fd_;
     int poke_fd_;
     std::string program_;
     std::thread watcher_;

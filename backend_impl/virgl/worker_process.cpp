@@ -78,6 +78,7 @@ struct Attributes {
 WorkerProcess::WorkerProcess(const WorkerSpec &spec) {
     HighCopy queue(spec.queue_fd);
     HighCopy arena(spec.arena_fd);
+    HighCopy presence(spec.presence_fd);
     HighCopy log(log_fd());
     FileActions files;
     posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -85,7 +86,8 @@ WorkerProcess::WorkerProcess(const WorkerSpec &spec) {
     posix_spawn_file_actions_adddup2(&files.actions, log.fd(), STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files.actions, queue.fd(), worker_queue_fd);
     posix_spawn_file_actions_adddup2(&files.actions, arena.fd(), worker_arena_fd);
-    posix_spawn_file_actions_addclosefrom_np(&files.actions, worker_arena_fd + 1);
+    posix_spawn_file_actions_adddup2(&files.actions, presence.fd(), worker_presence_fd);
+    posix_spawn_file_actions_addclosefrom_np(&files.actions, worker_presence_fd + 1);
     Attributes attributes;
     std::vector<std::string> texts = arguments(spec);
     std::vector<char *> argv;

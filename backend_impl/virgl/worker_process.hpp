@@ -11,6 +11,7 @@ namespace apir::virgl {
 // Descriptors of a worker, by number; all others of QEMU's are closed in it.
 inline constexpr int worker_queue_fd = 3;
 inline constexpr int worker_arena_fd = 4;
+inline constexpr int worker_presence_fd = 5;
 
 struct WorkerSpec {
     std::string program;
@@ -18,6 +19,7 @@ struct WorkerSpec {
     unsigned capset;
     int queue_fd;
     int arena_fd;
+    int presence_fd;
     bool append_to_host_log; // not the first of its QEMU
     const Config &config;
 };

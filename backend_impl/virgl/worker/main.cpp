@@ -1,6 +1,7 @@
 // apir-worker: serves one context. Started by the component in QEMU, never by hand.
 //
-//   apir-worker CONTEXT CAPSET PARENT-PID [KEY=VALUE…]      descriptor 3: the queue, 4: the arena, 2: the component's log
+//   apir-worker CONTEXT CAPSET PARENT-PID [KEY=VALUE…]      descriptor 3: the queue, 4: the arena,
+//                                                      5: who was last at work, 2: the component's log
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <call_log.hpp>
 
 #include "../component_log.hpp"
+#include "../presence.hpp"
 #include "../shared_queue.hpp"
 #include "../worker_process.hpp"
 #include "blobs.hpp"
@@ -73,6 +75,7 @@ int run(int count, char **values) {
     take_short_turns();
     BlobTable blobs(worker_arena_fd);
     QueueConsumer queue(worker_queue_fd);
+    Presence presence(worker_presence_fd, arguments.context);
     CallLog calls;
     open_call_log(calls, arguments);
     Trace trace;
@@ -80,7 +83,7 @@ int run(int count, char **values) {
     HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op()};
     CommandRing ring(blobs, queue, ring_allowed(world.config), world.context);
     Commands commands(world, ring, calls, trace);
-    Service(queue, ring, commands).run();
+    Service(queue, ring, commands, presence).run();
     return 0;
 }
 

@@ -1,6 +1,9 @@
 #include "service.hpp"
 
+#include <algorithm>
+#include <ctime>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <utility>
 
 #include <call_log.hpp>
@@ -28,6 +31,14 @@ cpu_set_t allowed_processors() {
     return allowed;
 }
 
+// No longer than it has to be: by default the kernel may add as much again.
+void take_nap() {
+    constexpr unsigned long slack_ns = 1;
+    static const bool exact [[maybe_unused]] = prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) == 0;
+    constexpr timespec nap{0, static_cast<long>(Wakefulness::nap_ns)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+}
+
 // To any other processor that this thread may use, and from then on wherever the system likes.
 void step_aside() {
     const cpu_set_t allowed = allowed_processors();
@@ -40,15 +51,24 @@ void step_aside() {
 
 } // namespace
 
-Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands)
-    : queue_(queue), ring_(ring), commands_(commands) {
+Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands, Presence &presence)
+    : queue_(queue), ring_(ring), commands_(commands), presence_(presence) {
     const cpu_set_t allowed = allowed_processors();
     const int processors = CPU_COUNT(&allowed);
     // A host that does not tell how many it has, has more than fit the answer.
     few_processors_ = processors != 0 && processors < processors_for_all;
 }
 
-void Service::begin_command() { wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false)); }
+void Service::begin_command() {
+    wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
+    presence_.at_work();
+}
+
+// The entry that woke the worker, or that came soon after the one that did.
+void Service::note_waking(const Entry &entry) {
+    const uint64_t now = monotonic_ns();
+    wakefulness_.learn_waking(entry.submitted_ns - std::min(idle_since_ns_, entry.submitted_ns), now - entry.submitted_ns);
+}
 
 void Service::end_command() { idle_since_ns_ = monotonic_ns(); }
 
@@ -59,6 +79,7 @@ bool Service::serve_queue() {
     while (!queue_.closing() && queue_.take(entry, position)) {
         served = true;
         bool command = entry.kind == EntryKind::command;
+        if (command && slept_) note_waking(entry);
         if (command) begin_command();
         commands_.take(entry);
         queue_.done();
@@ -84,9 +105,12 @@ void Service::rest() {
     Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_);
     if (ring_.is_open()) {
         if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
-    } else if (step != Wakefulness::Step::sleep) {
-        // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor.
-        step = few_processors_ ? Wakefulness::Step::sleep : Wakefulness::Step::yield;
+        if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
+    } else {
+        // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
+        // to be woken the worker's naps save nothing.
+        const bool awake = (step == Wakefulness::Step::spin || step == Wakefulness::Step::yield) && !few_processors_;
+        step = awake ? Wakefulness::Step::yield : Wakefulness::Step::sleep;
     }
     switch (step) {
     case Wakefulness::Step::spin:
@@ -98,6 +122,7 @@ void Service::rest() {
         if (wakefulness_.yielded(after, after - now) == Wakefulness::Yielded::step_aside && ring_.is_open()) step_aside();
         return;
     }
+    case Wakefulness::Step::nap: take_nap(); return;
     case Wakefulness::Step::sleep:
         ring_.announce_sleep();
         queue_.sleep([this] { return ring_.may_sleep(); });

@@ -5,6 +5,7 @@
 // resources by way of QEMU, which told of them there before the guest could name them.
 #pragma once
 
+#include "../presence.hpp"
 #include "../shared_queue.hpp"
 #include "command_ring.hpp"
 #include "commands.hpp"
@@ -14,7 +15,7 @@ namespace apir::virgl {
 
 class Service {
   public:
-    Service(QueueConsumer &queue, CommandRing &ring, Commands &commands);
+    Service(QueueConsumer &queue, CommandRing &ring, Commands &commands, Presence &presence);
 
     // Returns when the context is closing.
     void run();
@@ -23,12 +24,14 @@ class Service {
     bool serve_queue();
     bool serve_ring();
     void rest();
+    void note_waking(const Entry &entry);
     void begin_command();
     void end_command();
 
     QueueConsumer &queue_;
     CommandRing &ring_;
     Commands &commands_;
+    Presence &presence_;
     Wakefulness wakefulness_;
     bool few_processors_ = false; // for all that a command without a ring needs
     uint64_t idle_since_ns_ = 0;

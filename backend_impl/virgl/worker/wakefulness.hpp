@@ -9,20 +9,34 @@ namespace apir::virgl {
 // Follows the time between the end of one command and the arrival of the next. Where that is short, to sleep and be woken
 // would cost more than it saves: some 100 us, for the doorbell is an exit of the virtual machine. Where it is long, a worker
 // that stays awake only takes a processor from the guest. So: spin while the next command is due, then look between two
-// yields, which leave the processor to whoever wants it, then sleep.
+// yields, which leave the processor to whoever wants it, then sleep. Where it takes long to be woken, as on a host that is a virtual
+// machine itself and whose idle processor has to be fetched back, the first command after a pause would cost the best part of a
+// millisecond: there the worker takes naps for a while before it sleeps, and the guest, which thinks it awake, rings no bell.
 class Wakefulness {
   public:
-    enum class Step { spin, yield, sleep };
+    enum class Step { spin, yield, nap, sleep };
 
     static constexpr uint64_t least_spin_ns = 20'000;
     static constexpr uint64_t longest_spin_ns = 50'000;
     static constexpr uint64_t least_awake_ns = 200'000;
     static constexpr uint64_t most_awake_ns = 5'000'000;
+    // A nap costs such a host 23 us, so all of them a quarter of a core: for no longer than a pause in the same work.
+    static constexpr uint64_t naps_until_ns = 1'100'000'000;
+    static constexpr uint64_t nap_ns = 60'000;
+    // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
+    static constexpr uint64_t dear_waking_ns = 10'000;
 
     // What to do when nothing has come for so long.
     Step after(uint64_t idle_ns) const {
         if (idle_ns < spin_ns()) return Step::spin;
-        return idle_ns < awake_ns() ? Step::yield : Step::sleep;
+        if (idle_ns < awake_ns()) return Step::yield;
+        return idle_ns < naps_until_ns && waking_ns_ >= dear_waking_ns ? Step::nap : Step::sleep;
+    }
+
+    // It took so long from the bell to the worker's first look, after it had nothing to do for `idle_ns`. Only a processor that had the
+    // time to fall asleep itself tells what that costs.
+    void learn_waking(uint64_t idle_ns, uint64_t took_ns) {
+        if (idle_ns >= long_idle_ns) waking_ns_ = (waking_ns_ * 3 + std::min(took_ns, most_counted_ns)) / 4;
     }
 
     // A command came `gap_ns` after the one before it had ended; `slept` in between, of which the doorbell's way is no part of what the
@@ -58,11 +72,13 @@ class Wakefulness {
   private:
     static constexpr uint64_t most_counted_ns = 20'000'000;
     static constexpr uint64_t most_growth = 8;
+    static constexpr uint64_t long_idle_ns = 10'000'000;
     static constexpr uint64_t doorbell_ns = 200'000;
     static constexpr uint64_t late_yield_ns = 200'000;
     static constexpr uint64_t longest_crowded_ns = 50'000'000;
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
+    uint64_t waking_ns_ = dear_waking_ns; // until it is known
     uint64_t crowded_until_ns_ = 0;
     uint64_t aside_from_ns_ = 0;
 };
