@@ -34,6 +34,8 @@ void quick_commands_are_spun_for() {
 // The naps are for hosts on which it takes long to be woken: who does not know that yet, or no more, takes them.
 void naps_are_for_dear_waking() {
     Wakefulness wakefulness;
+    wakefulness.learn_waking(1'000 * ms, 1 * us);
+    expect(wakefulness.after(6 * ms) == Step::nap, "one quick waking is no knowledge");
     for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn_waking(1'000 * ms, 5 * us);
     expect(wakefulness.after(6 * ms) == Step::sleep, "who is woken quickly sleeps at once");
     wakefulness.learn_waking(1'000 * ms, 10'000 * ms);

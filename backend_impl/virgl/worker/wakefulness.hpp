@@ -78,7 +78,7 @@ class Wakefulness {
     static constexpr uint64_t longest_crowded_ns = 50'000'000;
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
-    uint64_t waking_ns_ = dear_waking_ns; // until it is known
+    uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
     uint64_t crowded_until_ns_ = 0;
     uint64_t aside_from_ns_ = 0;
 };
