@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <utility>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -51,7 +52,7 @@ constexpr int yields_at_once = 8;
 // the guest's cores are the host's: the others stand in the row, so that a virtual processor falls idle and the worker gets a real one.
 std::atomic<int> spinners{0};
 thread_local int awake_for = 0;
-thread_local bool turn_is_over = false;
+thread_local bool turn_over = false;
 
 int spinner_limit() {
     static const int limit = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -76,12 +77,11 @@ void stay_awake(int share) {
         awake_for = 0;
         return;
     }
-    row.beat();
+    row.beat(share);
     awake_for += share;
     if (awake_for < turn) return;
     awake_for = 0;
-    turn_is_over = true;
-    row.call_first();
+    turn_over = true;
 }
 
 void relax() {
@@ -107,8 +107,8 @@ void Pace::learn(Clock::duration took) {
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
 ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
     : word_(word), pace_(pace), other_(other), start_(Clock::now()), seen_(start_), looks_(first_looks) {
-    if (turn_is_over || !begin_spinning()) {
-        turn_is_over = false;
+    const bool gave_way = std::exchange(turn_over, false) && WaitingRow::instance().give_way();
+    if (gave_way || !begin_spinning()) {
         awake_for = 0;
         place_.emplace(WaitingRow::instance(), word_);
     }
@@ -155,12 +155,17 @@ void ReplyWait::stand_in_row() {
     bool called = false;
     uint32_t beats = row.beats();
     Clock::duration look = first_row_look;
-    for (int looks = 0; looks < most_row_looks && !called; ++looks) {
+    for (int looks = 0; looks < most_row_looks; ++looks) {
         called = place_->sleep(look);
+        if (called) break;
+        const uint32_t beaten = row.beats() - beats;
+        const Clock::time_point now = Clock::now();
+        const bool awake = beaten >= least_beats;
+        row.expect_turn(awake ? (now - seen_) * turn / beaten : Clock::duration(0));
+        seen_ = now;
+        if (!awake) break;
+        beats += beaten;
         look = std::min(look * 2, longest_row_look);
-        const uint32_t now = row.beats();
-        if (now - beats < least_beats) break;
-        beats = now;
     }
     seen_ = Clock::now();
     if (word_.load(std::memory_order_relaxed) != 0) return;
@@ -189,8 +194,11 @@ Clock::time_point ReplyWait::pause() {
     return seen_;
 }
 
+bool turn_is_over() { return turn_over; }
+
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace) {
-    uint32_t value = watch_word(word, turn_is_over ? 1 : first_looks);
+    if (turn_over) return 0;
+    uint32_t value = watch_word(word, first_looks);
     if (value == 0) return 0;
     pace.learn(Clock::duration::zero());
     stay_awake(1);

@@ -81,8 +81,11 @@ class ReplyWait {
 // Looks at the word until it is not 0, for at most `looks` times: what it was last, with acquire order.
 uint32_t watch_word(const std::atomic<uint32_t> &word, int looks);
 
+// Whether the calling thread was lucky again and again while others stood in the row: then it goes there itself, even if its reply is there.
+bool turn_is_over();
+
 // The first thing to do about waiting: looks at the word for a little longer than a quick call takes, without a clock. What it
-// was last. A thread that is lucky again and again while others stand in the row goes there itself when its turn is over.
+// was last; 0 as well when the thread's turn is over.
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace);
 
 // The word once it is not 0, read with acquire order; 0 when `until` passed before, or when `hopeless()`, asked at each step of
@@ -91,7 +94,7 @@ template <typename Hopeless>
 uint32_t await_word(const std::atomic<uint32_t> &word, const Deadline &until, Pace &pace, Hopeless hopeless,
                     OtherSide other = OtherSide::awake) {
     uint32_t value = word.load(std::memory_order_acquire);
-    if (value != 0) return value;
+    if (value != 0 && !turn_is_over()) return value;
     ReplyWait wait(word, pace, other);
     for (;;) {
         bool over = hopeless();

@@ -2,19 +2,26 @@
 // worker. They stand in a row, first come, first called.
 //
 // Nobody in the row looks at its reply by itself: each look would be a timer, an interrupt and a processor that wakes up, and that is
-// what the thread in front would lose. Who waits awake calls those whose reply is there, or, when its own turn is over, the first one.
+// what the thread in front would lose. Who waits awake calls those whose reply is there, or, when its own turn is over, gives its place
+// to the first one.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <sched.h>
+#include <sys/types.h>
 
 namespace apir::guest {
 
 class WaitingRow {
   public:
+    using Clock = std::chrono::steady_clock;
+
     // The process's one and only.
     static WaitingRow &instance();
 
@@ -27,34 +34,50 @@ class WaitingRow {
         Place(const Place &) = delete;
         Place &operator=(const Place &) = delete;
 
-        // Sleeps until the thread is called, for so long at most. Whether it was called: then it is in the row no more.
-        bool sleep(std::chrono::steady_clock::duration at_most);
+        // Sleeps until the thread is called, for so long at most, or longer where it cannot be its turn yet. Whether it was called: then it
+        // is in the row no more.
+        bool sleep(Clock::duration at_most);
 
       private:
         friend class WaitingRow;
         WaitingRow &row_;
         const std::atomic<uint32_t> &word_;
-        std::condition_variable call_;
+        const pid_t thread_;
+        const std::shared_ptr<std::condition_variable> bell_; // the caller rings it when the place may be gone
         Place *next_ = nullptr;
         bool called_ = false;
+        std::optional<cpu_set_t> processors_; // that the thread may use, while it may use its caller's only
     };
 
     bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
     void call_first();
+    // Calls the first one to the processor of the calling thread, which is about to stand in the row. By itself the system would wake it
+    // on an idle one, and where two virtual processors share a real one each of them keeps the other from going on for milliseconds, at
+    // each change. The thread may use all of its processors again as soon as it runs. Whether somebody was there.
+    bool give_way();
     // All whose reply is there.
     void call_answered();
 
-    // Somebody awake got a reply while others stood here: how those know that there is somebody who will call them.
-    void beat() { beats_.fetch_add(1, std::memory_order_relaxed); }
+    // Somebody awake got a reply while others stood here, which is so much of its turn: how those know that there is somebody who will
+    // call them.
+    void beat(int share) { beats_.fetch_add(static_cast<uint32_t>(share), std::memory_order_relaxed); }
     uint32_t beats() const { return beats_.load(std::memory_order_relaxed); }
+    // How long a turn will most likely take, by somebody who watched one; 0 when nobody seems to have one.
+    void expect_turn(Clock::duration turn);
 
   private:
-    // With the mutex held.
+    using Bell = std::shared_ptr<std::condition_variable>;
+
+    // With the mutex held. A bell is rung without it: who wakes up wants it.
     void remove(Place &place);
-    void call(Place &place);
+    [[nodiscard]] Bell call(Place &place);
+    void count_turn();
+    Clock::duration due(const Place &place) const;
 
     std::mutex mutex_;
     Place *first_ = nullptr;
+    Clock::time_point gave_way_{};
+    Clock::duration turn_{0}; // its length, by the last one or by who watched one; 0 when they do not follow each other
     std::atomic<uint32_t> size_{0};
     std::atomic<uint32_t> beats_{0};
 };

@@ -1,4 +1,6 @@
 // The row of threads that wait asleep: who is called, in which order, and what happens when nobody is there to call.
+#include <algorithm>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -15,20 +17,43 @@ using Word = std::atomic<uint32_t>;
 
 constexpr auto patience = 20s; // of a thread that is called: never reached
 
+int processors_allowed() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    expect(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "the system tells which processors a thread may use");
+    return CPU_COUNT(&allowed);
+}
+
 // A thread that stands in the row until it is called.
 class Waiter {
   public:
-    Waiter(WaitingRow &row, std::vector<int> &called, int number) : place_(row, word), thread_([this, &called, number] {
-        if (place_.sleep(patience)) called.push_back(number);
-        ended = true;
-    }) {}
+    Waiter(WaitingRow &row, std::vector<int> &called, int number)
+        : thread_([this, &row, &called, number] {
+              before = processors_allowed();
+              {
+                  WaitingRow::Place place(row, word);
+                  stands = true;
+                  if (place.sleep(patience)) called.push_back(number);
+                  while_called = processors_allowed();
+                  runs_on = sched_getcpu();
+              }
+              after = processors_allowed();
+              ended = true;
+          }) {
+        while (!stands) std::this_thread::yield();
+    }
     void join() { thread_.join(); }
 
     Word word{0};
+    std::atomic<bool> stands{false};
     std::atomic<bool> ended{false};
+    // How many processors the thread might use, and on which one it was.
+    int before = 0;
+    int while_called = 0;
+    int after = 0;
+    int runs_on = -1;
 
   private:
-    WaitingRow::Place place_;
     std::thread thread_;
 };
 
@@ -61,6 +86,53 @@ void answered_ones_are_called() {
     expect(called == std::vector<int>{2} && !first.ended, "who has its reply is called, whatever its place");
     row.call_first();
     first.join();
+}
+
+// Whoever gives way leaves its processor to the one that it calls, for no longer than until that one runs.
+void way_is_given() {
+    WaitingRow row;
+    std::vector<int> called;
+    expect(!row.give_way(), "nobody to give way to");
+    Waiter first(row, called, 1);
+    Waiter second(row, called, 2);
+    int here = -1;
+    std::thread([&] {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(static_cast<size_t>(here = sched_getcpu()), &only);
+        expect(sched_setaffinity(0, sizeof only, &only) == 0, "a thread that stays where it is");
+        expect(row.give_way(), "the first one is there");
+    }).join();
+    first.join();
+    expect(called == std::vector<int>{1} && !second.ended, "the first one is called, and only that");
+    expect(first.while_called == 1 && first.runs_on == here, "to the processor of the one that gave way");
+    expect(first.after == first.before, "and may use all of its own afterwards");
+    row.call_first();
+    second.join();
+    expect(second.while_called == second.before, "who is only called stays free");
+}
+
+Clock::duration slept(WaitingRow::Place &place) {
+    const auto start = Clock::now();
+    expect(!place.sleep(1ms), "nobody calls");
+    return Clock::now() - start;
+}
+
+// Nobody looks before it can be its turn.
+void turns_are_waited_for() {
+    WaitingRow row;
+    Word word{0};
+    WaitingRow::Place first(row, word);
+    WaitingRow::Place second(row, word);
+    row.expect_turn(40ms);
+    expect(slept(first) >= 60ms, "half a turn late at the earliest");
+    expect(slept(second) >= 120ms, "the second one waits for two");
+    for (const Clock::duration none : {Clock::duration(0), Clock::duration(10s)}) {
+        row.expect_turn(none);
+        Clock::duration least = slept(first);
+        for (int again = 0; again < 20 && least >= 60ms; ++again) least = std::min(least, slept(first));
+        expect(least < 60ms, "without turns it looks when it likes");
+    }
 }
 
 void nobody_calls() {
@@ -126,6 +198,8 @@ void deadline_holds_in_the_row() {
 int main() {
     first_come_first_called();
     answered_ones_are_called();
+    way_is_given();
+    turns_are_waited_for();
     nobody_calls();
     replies_to_many();
     deadline_holds_in_the_row();

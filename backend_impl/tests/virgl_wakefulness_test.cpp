@@ -73,19 +73,25 @@ void one_exception_is_no_rule() {
     expect(wakefulness.after(5 * us) == Step::spin, "a pause does not undo what was learned");
 }
 
+// Where commands follow each other without a pause.
 void late_yields() {
     Wakefulness wakefulness;
+    learn(wakefulness, 1 * us, false);
     expect(wakefulness.yielded(1 * ms, 10 * us) == Yielded::in_time, "a quick yield says nothing");
-    expect(wakefulness.yielded(2 * ms, late) == Yielded::step_aside, "a late one: somebody else has the processor");
-    expect(!wakefulness.crowded(2 * ms), "which may be the only one that is taken");
-    expect(wakefulness.yielded(3 * ms, late) == Yielded::crowded, "late again soon after: stepping aside did not help");
-    expect(wakefulness.crowded(3 * ms + 3 * late), "so it is crowded for a multiple of the delay");
-    expect(!wakefulness.crowded(3 * ms + 5 * late), "not for ever");
-    expect(wakefulness.yielded(20 * ms, late) == Yielded::step_aside, "and later stepping aside is tried again");
-    Wakefulness patient;
-    patient.yielded(0, late);
-    patient.yielded(1, 10'000 * ms);
-    expect(!patient.crowded(60 * ms), "the longest delay counts for fifty milliseconds");
+    expect(wakefulness.yielded(2 * ms, 100 * us) == Yielded::in_time, "somebody may have the processor for a moment");
+    expect(wakefulness.yielded(3 * ms, late) == Yielded::step_aside, "for longer: it looks for another one");
+    expect(wakefulness.yielded(4 * ms, late) == Yielded::in_time, "and does so now and then, not each time");
+    expect(wakefulness.yielded(20 * ms, late) == Yielded::step_aside, "later it does again");
+}
+
+// Where they do not, as between the pieces of a large transfer, those who make the next one have the processor.
+void wanted_processor() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 400 * us, false);
+    expect(wakefulness.after(300 * us) == Step::yield, "the worker stays awake for the next one");
+    expect(wakefulness.yielded(1 * ms, 2 * us) == Yielded::in_time, "while nobody wants its processor");
+    expect(wakefulness.yielded(2 * ms, 100 * us) == Yielded::doze, "and leaves it to who does");
+    expect(wakefulness.yielded(3 * ms, late) == Yielded::doze, "each time");
 }
 
 void short_turns() {
@@ -107,6 +113,7 @@ int main() {
     one_exception_is_no_rule();
     naps_are_for_dear_waking();
     late_yields();
+    wanted_processor();
     short_turns();
     return apir::test::failures == 0 ? 0 : 1;
 }

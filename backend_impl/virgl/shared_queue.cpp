@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,9 +15,9 @@
 namespace apir::virgl {
 namespace {
 
-// Shared between processes: no FUTEX_PRIVATE_FLAG.
-void futex_wait(std::atomic<uint32_t> &word, uint32_t expected) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, expected, nullptr, nullptr, 0);
+// Shared between processes: no FUTEX_PRIVATE_FLAG. False when it took longer than `at_most`, which may be null.
+bool futex_wait(std::atomic<uint32_t> &word, uint32_t expected, const timespec *at_most) {
+    return syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, expected, at_most, nullptr, 0) == 0 || errno != ETIMEDOUT;
 }
 
 void futex_wake(std::atomic<uint32_t> &word) {
@@ -83,7 +84,11 @@ QueueConsumer::QueueConsumer(int fd) : memory_(map_shared_file(fd, queue_memory_
 
 QueueConsumer::~QueueConsumer() { munmap(memory_, queue_memory_size); }
 
-void QueueConsumer::wait_for_bell(uint32_t last_heard) { futex_wait(header_->bell, last_heard); }
+bool QueueConsumer::wait_for_bell(uint32_t last_heard, uint64_t at_most_ns) {
+    constexpr uint64_t second_ns = 1'000'000'000;
+    const timespec at_most{static_cast<time_t>(at_most_ns / second_ns), static_cast<long>(at_most_ns % second_ns)};
+    return futex_wait(header_->bell, last_heard, at_most_ns == forever ? nullptr : &at_most);
+}
 
 bool QueueConsumer::take(Entry &entry, uint64_t position) {
     if (head_ == position) return false;

@@ -112,6 +112,8 @@ struct Entry {
 // The worker's end.
 class QueueConsumer {
   public:
+    static constexpr uint64_t forever = UINT64_MAX;
+
     // Maps the memory behind `fd`; throws std::system_error.
     explicit QueueConsumer(int fd);
     ~QueueConsumer();
@@ -128,14 +130,15 @@ class QueueConsumer {
     // The entry that take() gave is done with.
     void done();
 
-    // Sleeps until the producer rings the bell; not at all when there is an entry, when the context is closing, or when
-    // `may_sleep`, which is asked last, says no.
-    template <typename MaySleep> void sleep(MaySleep may_sleep) {
+    // Sleeps until the producer rings the bell, for so long at most; not at all when there is an entry, when the context is closing, or
+    // when `may_sleep`, which is asked last, says no. False when the time was up.
+    template <typename MaySleep> bool sleep(MaySleep may_sleep, uint64_t at_most_ns = forever) {
         uint32_t bell = header_->bell.load(std::memory_order_acquire);
         header_->asleep.store(1, std::memory_order_seq_cst);
         bool idle = header_->tail.load(std::memory_order_seq_cst) == head_ && header_->closing.load(std::memory_order_seq_cst) == 0;
-        if (idle && may_sleep()) wait_for_bell(bell);
+        const bool in_time = !idle || !may_sleep() || wait_for_bell(bell, at_most_ns);
         header_->asleep.store(0, std::memory_order_relaxed);
+        return in_time;
     }
 
     // To be raised while an entry is under way.
@@ -147,7 +150,8 @@ class QueueConsumer {
     void tell_ring(uint64_t place) { header_->ring.store(place, std::memory_order_release); }
 
   private:
-    void wait_for_bell(uint32_t last_heard);
+    // False when the time was up.
+    bool wait_for_bell(uint32_t last_heard, uint64_t at_most_ns);
 
     uint8_t *memory_ = nullptr;
     QueueHeader *header_ = nullptr;

@@ -104,7 +104,6 @@ void Service::rest() {
     const uint64_t now = monotonic_ns();
     Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_);
     if (ring_.is_open()) {
-        if (step == Wakefulness::Step::yield && wakefulness_.crowded(now)) step = Wakefulness::Step::sleep;
         if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
     } else {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
@@ -119,17 +118,25 @@ void Service::rest() {
     case Wakefulness::Step::yield: {
         sched_yield();
         const uint64_t after = monotonic_ns();
-        if (wakefulness_.yielded(after, after - now) == Wakefulness::Yielded::step_aside && ring_.is_open()) step_aside();
+        switch (wakefulness_.yielded(after, after - now)) {
+        case Wakefulness::Yielded::in_time: return;
+        case Wakefulness::Yielded::step_aside:
+            if (ring_.is_open()) step_aside();
+            return;
+        case Wakefulness::Yielded::doze: sleep(Wakefulness::doze_ns); return;
+        }
         return;
     }
     case Wakefulness::Step::nap: take_nap(); return;
-    case Wakefulness::Step::sleep:
-        ring_.announce_sleep();
-        queue_.sleep([this] { return ring_.may_sleep(); });
-        ring_.awake();
-        slept_ = true;
-        return;
+    case Wakefulness::Step::sleep: sleep(QueueConsumer::forever); return;
     }
+}
+
+// Until the bell, or for so long.
+void Service::sleep(uint64_t at_most_ns) {
+    ring_.announce_sleep();
+    slept_ = queue_.sleep([this] { return ring_.may_sleep(); }, at_most_ns);
+    ring_.awake();
 }
 
 void Service::run() {

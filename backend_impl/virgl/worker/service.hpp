@@ -24,6 +24,7 @@ class Service {
     bool serve_queue();
     bool serve_ring();
     void rest();
+    void sleep(uint64_t at_most_ns);
     void note_waking(const Entry &entry);
     void begin_command();
     void end_command();

@@ -23,6 +23,7 @@ class Wakefulness {
     // A nap costs such a host 23 us, so all of them a quarter of a core: for no longer than a pause in the same work.
     static constexpr uint64_t naps_until_ns = 1'100'000'000;
     static constexpr uint64_t nap_ns = 60'000;
+    static constexpr uint64_t doze_ns = most_awake_ns;
     // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
     static constexpr uint64_t dear_waking_ns = 10'000;
 
@@ -47,21 +48,19 @@ class Wakefulness {
         gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8;
     }
 
-    // What to do about a yield that came back after so long. A late one means that somebody else has this processor. Most likely that is
-    // the virtual processor which waits for us, with another one idle beside it, busy for a moment each time the system looked: to step
-    // aside parts them, and no command costs a doorbell any more. Where that does not help, the host is crowded, who yields is last in
-    // the row and who sleeps is first when it is woken: then it is better to sleep for a while, the longer, the later it came.
-    enum class Yielded { in_time, step_aside, crowded };
+    // What to do about a yield that came back after so long. One that takes longer than nothing means that somebody else wants this
+    // processor. Where no command is due at once, as between the pieces of a large transfer, it is left to them until the next doorbell,
+    // which costs less than what they would lose by our looks; not for longer than such a pause. Where one is due, and the yield is really
+    // late, that somebody most likely is the virtual processor which waits for us, with another one idle beside it, busy for a moment each
+    // time the system looked: to step aside parts them, and no command costs a doorbell any more.
+    enum class Yielded { in_time, step_aside, doze };
     Yielded yielded(uint64_t now_ns, uint64_t took_ns) {
-        if (took_ns <= late_yield_ns) return Yielded::in_time;
-        if (now_ns >= aside_from_ns_) {
-            aside_from_ns_ = now_ns + aside_pause_ns;
-            return Yielded::step_aside;
-        }
-        crowded_until_ns_ = now_ns + std::min(took_ns * 4, longest_crowded_ns);
-        return Yielded::crowded;
+        if (took_ns <= wanted_ns) return Yielded::in_time;
+        if (gap_ns_ >= unhurried_ns) return Yielded::doze;
+        if (took_ns <= late_yield_ns || now_ns < aside_from_ns_) return Yielded::in_time;
+        aside_from_ns_ = now_ns + aside_pause_ns;
+        return Yielded::step_aside;
     }
-    bool crowded(uint64_t now_ns) const { return now_ns < crowded_until_ns_; }
 
     uint64_t spin_ns() const { return gap_ns_ > longest_spin_ns ? 0 : std::clamp(gap_ns_ * 4, least_spin_ns, longest_spin_ns); }
     uint64_t awake_ns() const {
@@ -74,12 +73,12 @@ class Wakefulness {
     static constexpr uint64_t most_growth = 8;
     static constexpr uint64_t long_idle_ns = 10'000'000;
     static constexpr uint64_t doorbell_ns = 200'000;
+    static constexpr uint64_t wanted_ns = 50'000;
     static constexpr uint64_t late_yield_ns = 200'000;
-    static constexpr uint64_t longest_crowded_ns = 50'000'000;
+    static constexpr uint64_t unhurried_ns = 200'000;
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
     uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
-    uint64_t crowded_until_ns_ = 0;
     uint64_t aside_from_ns_ = 0;
 };
 

@@ -1,0 +1,110 @@
+// Threads that call at the same time, more than there are processors for: each keeps its turn, and each gets one.
+#include <algorithm>
+#include <numeric>
+#include <sched.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "guest/reply_wait.hpp"
+#include "guest_fake.hpp"
+
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int threads = 3;
+constexpr auto time_to_call = 300ms;
+// Too long for a first look, quick enough that it is waited for awake.
+constexpr auto reply_time = 5us;
+// A thread's turn is some thousand such calls, unless the machine is busy with something else: whoever waits for 2 ms lets the others in.
+// Then a later try will do. With turns of 64, or without any, one in 110 to 370 calls is another thread's, in each try.
+constexpr uint64_t least_turn = 400;
+constexpr int tries = 10;
+
+// One of them for the threads, one for the host: then a single thread may wait awake.
+bool use_two_processors() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+    for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&allowed) > 2; ++i) CPU_CLR(i, &allowed);
+    return sched_setaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == 2;
+}
+
+struct alignas(64) Slot {
+    std::atomic<uint32_t> request{0};
+    std::atomic<uint32_t> reply{0};
+};
+
+void call(Slot &slot, Pace &pace) {
+    slot.reply.store(0, std::memory_order_relaxed);
+    slot.request.store(1, std::memory_order_release);
+    uint32_t value = look_for_quick_reply(slot.reply, pace);
+    if (value == 0) value = await_word(slot.reply, Deadline(Clock::duration(20s)), pace, [] { return false; });
+    expect(value != 0, "a reply");
+}
+
+// What the host saw: how many calls of each thread, and how often one was of another thread than the call before it.
+struct Seen {
+    uint64_t calls[threads] = {};
+    uint64_t changes = 0;
+};
+
+// Answers one after the other.
+Seen answer(Slot (&slots)[threads], const std::atomic<int> &running) {
+    Seen seen;
+    int last = -1;
+    while (running.load() != 0) {
+        for (int i = 0; i < threads; ++i) {
+            if (slots[i].request.exchange(0, std::memory_order_acquire) == 0) continue;
+            ++seen.calls[i];
+            if (last != i) ++seen.changes;
+            last = i;
+            const auto due = Clock::now() + reply_time;
+            while (Clock::now() < due) {}
+            slots[i].reply.store(1, std::memory_order_release);
+        }
+    }
+    return seen;
+}
+
+Seen calls_of_all() {
+    Slot slots[threads];
+    Pace pace;
+    std::atomic<int> running{threads};
+    std::vector<std::thread> callers;
+    const auto end = Clock::now() + time_to_call;
+    for (Slot &slot : slots) {
+        callers.emplace_back([&] {
+            while (Clock::now() < end) call(slot, pace);
+            running.fetch_sub(1);
+        });
+    }
+    const Seen seen = answer(slots, running);
+    for (std::thread &caller : callers) caller.join();
+    return seen;
+}
+
+void turns_are_kept() {
+    bool kept = false;
+    std::string seen_changes;
+    for (int i = 0; i < tries && !kept; ++i) {
+        const Seen seen = calls_of_all();
+        const uint64_t calls = std::accumulate(seen.calls, seen.calls + threads, uint64_t{0});
+        kept = seen.changes <= calls / least_turn;
+        seen_changes += ' ' + std::to_string(seen.changes) + '/' + std::to_string(calls);
+        expect(*std::min_element(seen.calls, seen.calls + threads) > 0, "all had their turns");
+        expect(WaitingRow::instance().empty(), "nobody stands in the row any more");
+    }
+    expect(kept, "threads kept their turns; changes/calls:" + seen_changes);
+}
+
+} // namespace
+
+int main() {
+    // A machine with one processor has nothing to share.
+    if (use_two_processors()) turns_are_kept();
+    return failures();
+}
