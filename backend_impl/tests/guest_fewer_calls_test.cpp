@@ -173,6 +173,9 @@ void buffers_that_nobody_asks_for() {
     reserve.give_back(counted(4096));
     expect(ended == 5, "what the host may still be at is not used again");
     expect(reserve.give_up_all() && ended == 6 && !reserve.give_up_all(), "all given up");
+    // The host carries out one after the other: it must be done with the dropped one's slot before that is unmapped.
+    DeviceGetMemoryReply reply;
+    expect(run.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "the next call is answered");
 }
 
 void chosen_extensions() {

@@ -44,7 +44,8 @@ def leaking(verdict: Verdict) -> list[Finding]:
 
 
 def test_slow_operation_is_found_and_no_other(trial: Trial, known: Known) -> None:
-    verdict = trial.verdict("slow:op=MUL_MAT,ms=300", CASES, known, batch=1)
+    # More than 50 times what a machine busy with other work takes natively, milliseconds at times.
+    verdict = trial.verdict("slow:op=MUL_MAT,ms=3000", CASES, known, batch=1)
     assert verdict.failed == set()
     (finding,) = slow(verdict)
     assert (finding.kind, finding.case) == (FindingKind.TOO_SLOW, "MUL_MAT(n=4)")
