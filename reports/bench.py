@@ -74,6 +74,11 @@ class BenchView:
         """Targets that are not met."""
         return sum(one.met is False for one in self.record.targets)
 
+    @property
+    def out_of_reach(self) -> int:
+        """Those of them that nobody could have met on this machine."""
+        return sum(one.out_of_reach for one in self.record.targets)
+
 
 def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
     """The benchmark among a variant's logs; None when there is none that can be read."""

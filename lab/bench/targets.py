@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.bench.answer import CONTRACT_SIZES, Answer
+from lab.bench.figures import GIB
+from lab.bench.standard import SIZES
 
 COPY_SHARE = 0.8
+EXCHANGE = {"vm_execbuffer": "ioctl_answered_us.p50"}
+"""What the barest exchange takes, by the way that commands go."""
 ROUNDING = 1e-9
 """Figures are products and quotients of others."""
 
@@ -25,6 +29,9 @@ class Target:
         at_least: the figure must not be below the bound; else it must not be above.
         per: key path of a figure that ``figure`` is divided by; empty: by nothing.
         unit: of the figure.
+        exchange: key path of what the barest exchange of this kind took in the same run, in microseconds: a submission and its
+            answer with no library around them, which no call that is answered can do without; empty: no such floor.
+        size: bytes of a transfer whose rate ``figure`` is; 0: it is a duration.
     """
 
     label: str
@@ -35,6 +42,8 @@ class Target:
     at_least: bool = False
     per: str = ""
     unit: str = "µs"
+    exchange: str = ""
+    size: int = 0
 
     @property
     def floor_name(self) -> str:
@@ -46,7 +55,8 @@ class Target:
 class Verdict:
     """A target with what was seen. ``met`` is None when it was not measured.
 
-    ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. Not what decides.
+    ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. ``best``: what the barest exchange
+    leaves room for, in the figure's unit; None where there is no such floor. Neither decides.
     """
 
     target: Target
@@ -54,17 +64,34 @@ class Verdict:
     bound: float | None
     met: bool | None
     quietest: float | None = None
+    best: float | None = None
+
+    @property
+    def out_of_reach(self) -> bool:
+        """Not met, and by this run's floors nobody could have: a machine's limit, not a product's."""
+        if self.met is not False or self.best is None or self.bound is None:
+            return False
+        return self.best < self.bound if self.target.at_least else self.best > self.bound
 
 
 def latencies(
-    label: str, key: str, ring_us: tuple[float, ...], factors: tuple[float, ...], enough_us: float | None = None
+    label: str,
+    key: str,
+    ring_us: tuple[float, ...],
+    factors: tuple[float, ...],
+    enough_us: float | None = None,
+    *,
+    deferred: bool = False,
 ) -> Iterator[Target]:
-    """p50 (and p99) of a call: absolute with the ring, multiples of the ioctl without."""
+    """p50 (and p99) of a call: absolute with the ring, multiples of the ioctl without. ``deferred``: no answer need be awaited."""
     for quantile, limit in zip(("p50", "p99"), ring_us, strict=False):
         yield Target(f"{label}, {quantile}, ring", f"vm.{key}.{quantile}", limit)
     for quantile, factor in zip(("p50", "p99"), factors, strict=False):
         enough = enough_us if quantile == "p50" else None
-        yield Target(f"{label}, {quantile}, EXECBUFFER", f"vm_execbuffer.{key}.{quantile}", factor, "ioctl_us.p50", enough)
+        yield Target(
+            f"{label}, {quantile}, EXECBUFFER", f"vm_execbuffer.{key}.{quantile}", factor, "ioctl_us.p50", enough,
+            exchange="" if deferred else f"ioctl_answered_us.{quantile}",
+        )  # fmt: skip
 
 
 def targets() -> tuple[Target, ...]:
@@ -72,9 +99,11 @@ def targets() -> tuple[Target, ...]:
     both = (("ring", "vm"), ("EXECBUFFER", "vm_execbuffer"))
     return (
         *latencies("empty call", "empty_call_us", (5, 50), (2, 5), 60),
-        *latencies("tensor_set 4 B", "set_4b_us", (8,), (2.2,)),
+        *latencies("tensor_set 4 B", "set_4b_us", (8,), (2.2,), deferred=True),
         *latencies("one-node graph", "graph_1_us", (25,), (2.5,)),
-        *(Target(f"first call after 1 s idle, {name}", f"{way}.after_pause_us.p50", 200) for name, way in both),
+        Target("first call after 1 s idle, ring", "vm.after_pause_us.p50", 200),
+        Target("first call after 1 s idle, EXECBUFFER", "vm_execbuffer.after_pause_us.p50", 200,
+               exchange="ioctl_answered_after_pause_us.p50"),
         *(
             Target(f"1000-node graph again, bytes sent, {name}", f"{way}.sent.copied.graph_1000.bytes_out", 1024, unit="B")
             for name, way in both
@@ -83,7 +112,7 @@ def targets() -> tuple[Target, ...]:
         Target("buffer alloc + free 64 KiB, EXECBUFFER", "vm_execbuffer.alloc_free_us.p50", 200),
         *(
             Target(f"{verb} {size}, copied, {name}", f"{way}.{verb}_gib_s.{size}", COPY_SHARE, f"copy_floor_{verb}_gib_s.{size}",
-                   at_least=True, unit="GiB/s")
+                   at_least=True, unit="GiB/s", exchange=EXCHANGE.get(way, ""), size=SIZES[size])
             for verb in ("set", "get") for size in CONTRACT_SIZES for name, way in both
         ),
         *(
@@ -120,9 +149,20 @@ def verdict(target: Target, answer: Answer) -> Verdict:
         bound = max(bound, target.or_limit)
     value = seen / per
     quietest = looked_up(answer, target.figure.removesuffix("p50") + "spread.min") if target.figure.endswith(".p50") else None
-    return Verdict(
-        target, value, bound, value >= bound * (1 - ROUNDING) if target.at_least else value <= bound * (1 + ROUNDING), quietest
-    )
+    met = value >= bound * (1 - ROUNDING) if target.at_least else value <= bound * (1 + ROUNDING)
+    return Verdict(target, value, bound, met, quietest, best_possible(answer, target, floor))
+
+
+def best_possible(answer: Answer, target: Target, floor: float) -> float | None:
+    """What nobody can do better, by the floors of the same run; None where there is none.
+
+    For a transfer that is the copying and one exchange: behind the last piece out, before the first piece in, however the rest
+    overlaps. What the host copies is not even counted.
+    """
+    exchange_us = looked_up(answer, target.exchange) if target.exchange else None
+    if exchange_us is None:
+        return None
+    return target.size / GIB / (target.size / GIB / floor + exchange_us / 1e6) if target.size else exchange_us
 
 
 def looked_up(answer: Answer, path: str) -> float | None:

@@ -46,7 +46,10 @@ class Record(BaseModel):
 
 
 class TargetRecord(Record):
-    """A bound that a measured figure is held against; ``met`` is None when it was not measured."""
+    """A bound that a measured figure is held against; ``met`` is None when it was not measured.
+
+    ``out_of_reach``: not met, and by what the barest exchange took in the same run nobody could have.
+    """
 
     label: str
     expected: str
@@ -54,6 +57,7 @@ class TargetRecord(Record):
     seen_text: str = ""
     bound: float | None = None
     met: bool | None = None
+    out_of_reach: bool = False
 
 
 class BenchRecord(Record):

@@ -49,6 +49,7 @@ ANSWER: dict[str, Any] = {
     "vm_other": way(190.0),
     "floor_us": latency(0.5),
     "ioctl_us": latency(35.0),
+    "ioctl_answered_us": latency(75.0),
     "copy_floor_gib_s": {"1MiB": 1.6, "16MiB": 1.5, "64MiB": 1.4, "256MiB": 1.4},
     "copy_floor_set_gib_s": {"1MiB": 1.6, "16MiB": 1.5, "64MiB": 1.4},
     "copy_floor_get_gib_s": {"1MiB": 1.6, "16MiB": 1.5, "64MiB": 1.4},

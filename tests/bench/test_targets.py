@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
+from lab.bench.figures import GIB
+from lab.bench.standard import MIB
 from lab.bench.targets import Target, looked_up, targets, verdict
 
 
@@ -30,6 +34,26 @@ def test_rates_must_not_be_below() -> None:
 def test_quietest_repetition_is_told_and_does_not_decide() -> None:
     seen = verdict(Target("empty", "e.p50", 5), {"e": {"p50": 9, "spread": {"min": 4.0}}})
     assert (seen.met, seen.quietest) == (False, 4.0)
+
+
+def test_bound_below_the_bare_exchange_is_told_to_be_out_of_reach_and_not_met() -> None:
+    target = Target("empty", "e.p50", 2, "ioctl.p50", exchange="answered.p50")
+    answer = {"e": {"p50": 105.0}, "ioctl": {"p50": 50.0}, "answered": {"p50": 101.0}}
+    assert (verdict(target, answer).met, verdict(target, answer).out_of_reach) == (False, True)
+    within = answer | {"answered": {"p50": 99.0}}
+    assert (verdict(target, within).met, verdict(target, within).out_of_reach) == (False, False)
+    met = answer | {"e": {"p50": 100.0}}
+    assert (verdict(target, met).met, verdict(target, met).out_of_reach) == (True, False)
+    unknown = {key: value for key, value in answer.items() if key != "answered"}
+    assert (verdict(target, unknown).best, verdict(target, unknown).out_of_reach) == (None, False)
+
+
+def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
+    target = Target("set", "set.1MiB", 0.8, "copy.1MiB", at_least=True, exchange="answered.p50", size=MIB)
+    # 1 MiB at 4 GiB/s: 244 µs; four fifths of that rate leave 61 µs for all else
+    slow, quick = ({"set": {"1MiB": 3.0}, "copy": {"1MiB": 4.0}, "answered": {"p50": us}} for us in (62.0, 60.0))
+    assert verdict(target, slow).best == pytest.approx(MIB / GIB / ((244.14 + 62.0) / 1e6), rel=1e-3)
+    assert (verdict(target, slow).out_of_reach, verdict(target, quick).out_of_reach) == (True, False)
 
 
 def test_every_target_names_a_figure_of_its_own() -> None:

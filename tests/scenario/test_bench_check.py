@@ -48,6 +48,16 @@ def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -
     assert not any("empty call, p50, ring" in text for _, _, text in missed)
 
 
+def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_same() -> None:
+    latency = {"p50": 105.0, "p99": 900.0, "spread": {"min": 99.0}}
+    floors = {"ioctl_us": {"p50": 50.0}, "ioctl_answered_us": {"p50": 101.0, "p99": 200.0}}
+    told_of = {one.label: one for one in map(target_record, judged({"vm_execbuffer": {"empty_call_us": latency}, **floors}))}
+    median, tail = (told_of[f"empty call, {quantile}, EXECBUFFER"] for quantile in ("p50", "p99"))
+    assert (median.met, median.out_of_reach) == (False, True)
+    assert median.expected == "≤ 100 µs (2 times the ioctl); out of reach here: 101 µs at best, by the ioctl and its answer"
+    assert (tail.met, tail.out_of_reach, "reach" in tail.expected) == (False, False, False)
+
+
 def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: Path) -> None:
     tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digest": "cd"})
     ((kind, blame, text),) = findings(tmp_path, record_of(tokens=tokens))
