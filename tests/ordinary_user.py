@@ -1,8 +1,9 @@
 """Run the project from a fresh clone under an ordinary user's account made for it, as root: ``python tests/ordinary_user.py``.
 
-The account has a home of its own and a range of subordinate ids, and nothing else: no sudo, no group of devices. The last
-commit is cloned into its home, ``make run`` is called there with an empty environment and an empty cache, and the account
-is removed with everything it made. Exit status 0: the run ended with 0, left a report, and left no process behind.
+The account has a home of its own and a range of subordinate ids, and nothing else: no sudo, no group of devices. Packages that
+it needs and only root can install are installed first, and stay. The last commit is cloned into its home, ``make run`` is
+called there with an empty environment and an empty cache, and the account is removed with everything it made. Exit status 0:
+the run ended with 0, left a report, and left no process behind.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.deadline import Deadline, poll
+from lab.host.apt import ensure_packages
+from lab.host.progress import SilentProgress
 from lab.paths import PROJECT
 from lab.process import check, finish
 
 LIMIT_S = 1500
+INSTALL_S = 600
 
 
 @contextlib.contextmanager
@@ -89,6 +93,7 @@ def main(log: Path) -> int:
     if os.geteuid() != 0:
         say("only root can make an account: run this as root")
         return 2
+    ensure_packages(SilentProgress(), Deadline.after(INSTALL_S), for_users=True)
     with account() as user:
         if not has_subordinate_ids(user.pw_name):
             first = 1_000_000

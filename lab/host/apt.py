@@ -51,20 +51,29 @@ NEEDED = (
 )
 
 
-def missing_packages() -> tuple[str, ...]:
-    """Names of the needed packages that are not installed (those for ordinary users only when we are one)."""
-    as_root = os.geteuid() == 0
-    return tuple(package.name for package in NEEDED if not (package.ordinary_user_only and as_root) and not package.installed())
+def missing_packages(*, for_users: bool = False) -> tuple[str, ...]:
+    """Names of the needed packages that are not installed.
+
+    Args:
+        for_users: with those that ordinary users need, even if we are none.
+    """
+    wanted = for_users or os.geteuid() != 0
+    return tuple(package.name for package in NEEDED if (wanted or not package.ordinary_user_only) and not package.installed())
 
 
-def ensure_packages(progress: Progress, deadline: Deadline) -> None:
+def ensure_packages(progress: Progress, deadline: Deadline, *, for_users: bool = False) -> None:
     """Install what is missing, as root or with passwordless sudo.
+
+    Args:
+        progress: told what is installed.
+        deadline: for all of it.
+        for_users: with what ordinary users need, even if we are none.
 
     Raises:
         HostError: packages are missing and we may not install them; the hint is the one command to run.
         BuildError: apt failed.
     """
-    missing = missing_packages()
+    missing = missing_packages(for_users=for_users)
     if not missing:
         return
     command = f"apt-get install --no-install-recommends {' '.join(missing)}"
@@ -77,7 +86,7 @@ def ensure_packages(progress: Progress, deadline: Deadline) -> None:
         finish((*prefix, "apt-get", "update", "-q"), deadline=limit, env=env)
         install = (*prefix, "apt-get", "install", "-y", "-q", "--no-install-recommends", *missing)
         check(install, what="installing Debian packages", deadline=limit, env=env)
-    left = missing_packages()
+    left = missing_packages(for_users=for_users)
     if left:
         raise HostError("packages", f"still not there after installing: {', '.join(left)}", hint=f"run as root: {command}")
 

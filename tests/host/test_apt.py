@@ -115,5 +115,6 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apt, "NEEDED", needed)
     monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
     assert missing_packages() == ("not-there",)
+    assert missing_packages(for_users=True) == ("not-there", "for-users")
     monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
     assert missing_packages() == ("not-there", "for-users")
