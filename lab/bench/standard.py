@@ -39,7 +39,7 @@ class Effort:
 
     share: float = 1.0
     repeats: float = 1.0
-    idle_s: float = 10.0
+    idle_s: float = 60.0
     largest: int = 256 * MIB
 
     def rounds(self, number: int) -> int:

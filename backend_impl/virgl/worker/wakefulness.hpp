@@ -20,9 +20,10 @@ class Wakefulness {
     static constexpr uint64_t longest_spin_ns = 50'000;
     static constexpr uint64_t least_awake_ns = 200'000;
     static constexpr uint64_t most_awake_ns = 5'000'000;
-    // A nap costs such a host 23 us, so all of them a quarter of a core: for no longer than a pause in the same work.
+    // A nap costs such a host 23 to 30 us, so all of them a quarter of a core at most: for no longer than a pause in the same work, and
+    // together less than half a percent of a minute.
     static constexpr uint64_t naps_until_ns = 1'100'000'000;
-    static constexpr uint64_t nap_ns = 60'000;
+    static constexpr uint64_t nap_ns = 100'000;
     static constexpr uint64_t doze_ns = most_awake_ns;
     // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
     static constexpr uint64_t dear_waking_ns = 10'000;
