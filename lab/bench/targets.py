@@ -68,10 +68,15 @@ class Verdict:
 
     @property
     def out_of_reach(self) -> bool:
-        """Not met, and by this run's floors nobody could have: a machine's limit, not a product's."""
-        if self.met is not False or self.best is None or self.bound is None:
+        """Not met, and by this run's floors nobody could have: a machine's limit, not a product's.
+
+        A figure that beats the floor disproves it: on a noisy machine that is a median of other moments.
+        """
+        if self.met is not False or self.best is None or self.bound is None or self.seen is None:
             return False
-        return self.best < self.bound if self.target.at_least else self.best > self.bound
+        if self.target.at_least:
+            return self.seen <= self.best < self.bound
+        return self.seen >= self.best > self.bound
 
 
 def latencies(

@@ -42,6 +42,8 @@ def test_bound_below_the_bare_exchange_is_told_to_be_out_of_reach_and_not_met() 
     assert (verdict(target, answer).met, verdict(target, answer).out_of_reach) == (False, True)
     within = answer | {"answered": {"p50": 99.0}}
     assert (verdict(target, within).met, verdict(target, within).out_of_reach) == (False, False)
+    disproved = answer | {"e": {"p50": 100.5}}
+    assert (verdict(target, disproved).met, verdict(target, disproved).out_of_reach) == (False, False)
     met = answer | {"e": {"p50": 100.0}}
     assert (verdict(target, met).met, verdict(target, met).out_of_reach) == (True, False)
     unknown = {key: value for key, value in answer.items() if key != "answered"}
