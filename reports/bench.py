@@ -76,7 +76,7 @@ class BenchView:
 
     @property
     def out_of_reach(self) -> int:
-        """Those of them that nobody could have met on this machine."""
+        """Those of them that no guest library could have met, by the bare exchange of the same run."""
         return sum(one.out_of_reach for one in self.record.targets)
 
 

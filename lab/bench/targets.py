@@ -68,9 +68,10 @@ class Verdict:
 
     @property
     def out_of_reach(self) -> bool:
-        """Not met, and by this run's floors nobody could have: a machine's limit, not a product's.
+        """Not met, and by this run's floors no guest library could have.
 
-        A figure that beats the floor disproves it: on a noisy machine that is a median of other moments.
+        The bare exchange passes through the same QEMU, component and worker: whether those could be quicker it does not tell. A
+        figure that beats the floor disproves it: on a noisy machine that is a median of other moments.
         """
         if self.met is not False or self.best is None or self.bound is None or self.seen is None:
             return False
@@ -159,7 +160,7 @@ def verdict(target: Target, answer: Answer) -> Verdict:
 
 
 def best_possible(answer: Answer, target: Target, floor: float) -> float | None:
-    """What nobody can do better, by the floors of the same run; None where there is none.
+    """What no guest library can do better, by the floors of the same run; None where there is none.
 
     For a transfer that is the copying and one exchange: behind the last piece out, before the first piece in, however the rest
     overlaps. What the host copies is not even counted.

@@ -278,7 +278,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
     if verdict.out_of_reach:
-        bound += f"; out of reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
+        bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
     return TargetRecord(
         label=target.label, expected=bound, seen=verdict.seen, seen_text=seen, bound=verdict.bound, met=verdict.met,
         out_of_reach=verdict.out_of_reach,
