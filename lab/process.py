@@ -19,6 +19,7 @@ from pathlib import Path
 
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError, LabError, WaitTimeout
+from lab.interruption import postponed
 from lab.temporary import nameless_file
 
 TERMINATE_S = 5.0
@@ -89,26 +90,26 @@ def spawn(
         LabError: when the program is not to be found.
     """
     words = tuple(os.fspath(word) for word in argv)
-    with open(log, "ab") as output:
-        try:
-            popen = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=None if env is None else dict(env),
-                cwd=cwd,
-                pass_fds=tuple(pass_fds),
-                start_new_session=True,
-                preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - see there
-            )
-        except OSError as error:
-            raise LabError(f"cannot start {words[0]}: {error}", hint="is it installed, and in PATH?") from error
-    child = Child(words, log, popen)
-    try:
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(open(log, "ab"))
+        with postponed():
+            try:
+                popen = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=None if env is None else dict(env),
+                    cwd=cwd,
+                    pass_fds=tuple(pass_fds),
+                    start_new_session=True,
+                    preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - see there
+                )
+            except OSError as error:
+                raise LabError(f"cannot start {words[0]}: {error}", hint="is it installed, and in PATH?") from error
+            child = Child(words, log, popen)
+            stack.callback(end_group, child, terminate_s)
         yield child
-    finally:
-        end_group(child, terminate_s)
 
 
 def dying_with(parent: int) -> Callable[[], None]:

@@ -18,8 +18,8 @@ import pytest
 from lab import paths
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.schema import Status, VariantRecord
-from lab.cli.interruption import interruptible
 from lab.errors import HostError, LabError
+from lab.interruption import interruptible
 from lab.process import file_tail
 from lab.scenario.expand import expand
 from lab.scenario.file import validated

@@ -11,7 +11,7 @@ import pytest
 from lab.paths import PROJECT
 
 FLOORS = (
-    {"errors", "deadline", "process", "paths", "elf", "temporary"},
+    {"errors", "deadline", "process", "paths", "elf", "temporary", "interruption", "threads"},
     {"apir", "ggml", "metrics", "bundle"},
     {"ops", "guest", "qemu", "image", "host", "bench"},
     {"scenario"},

@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lab.bundle.schema import CapabilityRecord, RunRecord, Status, VariantRecord
-from lab.cli.interruption import interruptible
 from lab.errors import LabError
+from lab.interruption import interruptible
 from lab.ops.coverage import Coverage
 from lab.scenario.dry_run import ShownBoot
 from reports.render import duration_text

@@ -21,6 +21,7 @@ from pexpect.socket_pexpect import SocketSpawn
 
 from lab.deadline import Deadline
 from lab.errors import GuestLost, WaitTimeout
+from lab.threads import beside
 
 READY = re.compile(r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>[\d,]*) render=(?P<render>\S*)$")
 TROUBLE = re.compile(r"^LAB-TROUBLE (?P<text>.*)$")
@@ -160,12 +161,10 @@ def watched_console(stream: socket.socket, log: Path, on_loss: Callable[[], None
     """
     with open(log, "w", encoding="utf-8") as file:
         console = Console(stream, file, on_loss)
-        thread = threading.Thread(target=console.run, name="serial console")
-        thread.start()
-        try:
+        with contextlib.closing(stream), beside(console.run, "serial console", lambda: _hang_up(stream)):
             yield console
-        finally:
-            with contextlib.suppress(OSError):
-                stream.shutdown(socket.SHUT_RDWR)
-            thread.join()
-            stream.close()
+
+
+def _hang_up(stream: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        stream.shutdown(socket.SHUT_RDWR)

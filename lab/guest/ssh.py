@@ -21,6 +21,7 @@ import paramiko
 from lab.deadline import Deadline, poll
 from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.guest.keys import BootKeys
+from lab.threads import beside
 
 USER = "root"
 MARK = "VIRTGPU_LAB_COMMAND"
@@ -105,16 +106,13 @@ class GuestShell:
     def separate(self, command: str, deadline: Deadline | None = None) -> Separate:
         """Run a shell command and return standard output and error apart, as bytes."""
         out, err = bytearray(), bytearray()
-        with self._running(command, deadline, merged=False) as (channel, limit, mark):
-            reader = threading.Thread(target=lambda: err.extend(_drained_stderr(channel)))
-            reader.start()
-            try:
-                while data := self._received(channel, command, limit, mark, bytes(out)):
-                    out += data
-                status = self._status(channel, command, limit)
-            finally:
-                channel.close()
-                reader.join()
+        with (
+            self._running(command, deadline, merged=False) as (channel, limit, mark),
+            beside(lambda: err.extend(_drained_stderr(channel)), "standard error", channel.close),
+        ):
+            while data := self._received(channel, command, limit, mark, bytes(out)):
+                out += data
+            status = self._status(channel, command, limit)
         return Separate(status, bytes(out), bytes(err))
 
     def put(self, local: Path, remote: str, deadline: Deadline | None = None, *, mode: int | None = None) -> str:

@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import socket
-import threading
 import time
 from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from qemu.qmp import QMPClient, QMPError
 
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.threads import beside
 
 T = TypeVar("T")
 CLOSE_S = 15.0
@@ -119,15 +119,15 @@ def _loop_thread() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     # qemu.qmp leaves a task behind whose EOFError, the expected end after `quit`, nobody retrieves
     loop.set_exception_handler(lambda _loop, _context: None)
-    thread = threading.Thread(target=loop.run_forever, name="qmp")
-    thread.start()
-    try:
+    with contextlib.closing(loop), beside(loop.run_forever, "qmp", lambda: _end(loop)):
         yield loop
-    finally:
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    try:
         asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result(CLOSE_S)
+    finally:
         loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 async def _cancel_all() -> None:

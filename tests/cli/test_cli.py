@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import typer
 
 from lab.bundle import read_bundle
 from lab.cli.answer import answering, run_answer
-from lab.cli.interruption import interruptible
 from lab.deadline import Deadline, poll
 from lab.process import finish, spawn
 from tests.reports.realistic import write_bundle
@@ -144,28 +142,6 @@ def test_run_answer_has_the_keys_that_are_promised(tmp_path: Path) -> None:
     assert venus["reference"] == {"registry": "CPU", "name": "CPU"}
     assert set(venus["calls"]) == {"count", "p50_us", "p99_us"}
     json.dumps(answer)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_first_signal_interrupts_and_later_ones_wait(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
-    torn_down = False
-    before = signal.getsignal(number)
-
-    def work() -> None:
-        nonlocal torn_down
-        with interruptible():
-            try:
-                os.kill(os.getpid(), number)
-                time.sleep(5)  # the signal ends it
-            finally:
-                os.kill(os.getpid(), signal.SIGTERM)
-                torn_down = True
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert torn_down
-    assert "already stopping" in capsys.readouterr().err
-    assert signal.getsignal(number) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -19,6 +19,7 @@ from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline, poll
 from lab.errors import GuestError, LaunchError, WaitTimeout
+from lab.interruption import postponed
 from lab.ops.upstream import guest_command
 from lab.scenario.environment import USE_APIR_CAPSET
 from lab.scenario.faults import Expectation, Fault
@@ -311,12 +312,12 @@ def other_context(stage: Stage, deadline: Deadline) -> Iterator[OtherContext]:
         with contextlib.suppress(GuestError):
             run(stage, "steady", told, deadline)
 
-    thread = threading.Thread(target=work, name="other context")
-    thread.start()
-    other = OtherContext(stage, thread, told)
-    try:
+    with contextlib.ExitStack() as stack:
+        with postponed():
+            thread = threading.Thread(target=work, name="other context")
+            thread.start()
+            other = OtherContext(stage, thread, told)
+            stack.callback(other.end)
         with contextlib.suppress(WaitTimeout):
             poll("another context", lambda: other.right or not thread.is_alive(), deadline.narrowed(OTHER_START_S))
         yield other
-    finally:
-        other.end()

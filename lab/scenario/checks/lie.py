@@ -27,6 +27,7 @@ from lab.scenario.model_checks import Caught, LieCheck, OpsCheck
 from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_LIBRARY
 from lab.scenario.stage import Stage
+from lab.threads import beside
 
 SEPARATORS = r"[;\n]"
 TOLD = "ggml-liar: lies about "
@@ -127,13 +128,8 @@ def dying_programs(check: LieCheck, guest: Guest, log: Path, eyes: ops.Eyes) -> 
                 with contextlib.suppress(GuestError):
                     guest.ssh.execute(f"kill -{check.guest_signal} {REMOTE_PROGRAMS}", Deadline.after(KILL_S))
 
-    watcher = threading.Thread(target=watch, name="dying programs")
-    watcher.start()
-    try:
+    with beside(watch, "dying programs", over.set):
         yield ops.Eyes(observe, eyes.on_row)
-    finally:
-        over.set()
-        watcher.join()
 
 
 def hangs(log: Path) -> int:

@@ -6,6 +6,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
+from lab.threads import beside
+
 
 class Watch:
     """Tells a thread of its own apart from the watched work; ``sign`` is called at every sign of life."""
@@ -48,10 +50,5 @@ class Watch:
 def watched(limit_s: float, on_silence: Callable[[], None]) -> Iterator[Watch]:
     """Watch for as long as the context lasts: after ``limit_s`` without a sign, ``on_silence`` is called in another thread."""
     watch = Watch(limit_s, on_silence)
-    thread = threading.Thread(target=watch.run, name="watch")
-    thread.start()
-    try:
+    with beside(watch.run, "watch", watch.end):
         yield watch
-    finally:
-        watch.end()
-        thread.join()

@@ -1,7 +1,8 @@
 """Ctrl-C, SIGTERM and a terminal that goes away: one mechanism for all, for the command line and the pytest plugin.
 
 The first signal raises ``KeyboardInterrupt`` in the main thread, so every context on the way out tears down what it holds.
-Further ones are told off until that is done: a teardown that is itself interrupted would leave things behind.
+Further ones are told off until that is done: a teardown that is itself interrupted would leave things behind. So would a signal
+between the start of a thread or a process and the moment in which its end is somebody's duty: there it is ``postponed``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -41,6 +43,28 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """A signal that comes meanwhile is handled when the context ends, whoever handles it.
+
+    For the few lines that start something and register its end. Only the main thread has to be kept from signals; an ignored one
+    stays ignored, for children inherit that.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handled = [number for number in SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def silence_lost_outputs() -> None:
