@@ -43,10 +43,11 @@ struct Cut {
 Cut cut_of(const Session &session, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
+    constexpr size_t page = 4096;
     if (!session.has(Extension::asynchronous)) return {};
-    if (session.has(Extension::ring) && size < 32 * mib) return {size <= mib ? 128 * kib : 256 * kib, false};
-    const size_t eighth = (size / 8 + 4095) / 4096 * 4096;
-    return {std::clamp(eighth, 512 * kib, largest_piece), size >= 8 * mib};
+    auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
+    if (session.has(Extension::ring) && size < 32 * mib) return {std::clamp(part(5), 128 * kib, 256 * kib), false};
+    return {std::clamp(part(8), 512 * kib, largest_piece), size >= 8 * mib};
 }
 
 } // namespace
