@@ -93,7 +93,7 @@ def transfer_answer(rows: Rows, way: str) -> Answer:
     answer: Answer = {}
     for path in PATHS:
         for verb in DIRECTIONS:
-            rates = {size: gib_per_s(rows.of(f"{way}/{path}", f"{verb}_{size}", "transfers")) for size in SIZES}
+            rates = {size: gib_per_s(rows.of(f"{way}/{path}", f"{verb}_{size}")) for size in SIZES}
             key = f"{verb}_gib_s" if path == "copied" else f"{verb}_shared_gib_s"
             known = {size: significant(rate) for size, rate in rates.items() if rate is not None}
             if known:

@@ -30,6 +30,8 @@ BURST = 21
 """Submissions one at the heels of the other: fewer than the device's queue has room for."""
 MOVED_BYTES = 64 * MIB
 """Bytes that one repetition moves at most, but for one round of anything larger."""
+LARGEST = 256 * MIB
+"""Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
 
 
@@ -162,21 +164,33 @@ def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
     return Phase("pause", tuple(subjects), tuple(measures), effort.repetitions(8))
 
 
-def transfer_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
-    """Tensors in and out, beside the best copy loop."""
+def transfer_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
+    """Tensors in and out, beside the best copy loop.
+
+    A repetition's rate hangs on where its memory happens to lie, for ours and for the loops, by a factor of two and more: so
+    there are many. Of the largest size, whose preparation takes an emulator half a minute, there are fewer.
+    """
     subjects = [subject(programs, way, path) for way in ways for path in PATHS]
     users = tuple(one.name for one in subjects)
-    measures = []
     if programs.floors:
         subjects.insert(0, floors(programs))
-    for name, size in effort.sizes.items():
-        rounds = max(1, min(effort.rounds(100), MOVED_BYTES // size))
-        for verb, direction in DIRECTIONS.items():
-            if programs.floors and size >= MIB:
-                line = f"copy size={size} direction={direction} rounds={min(rounds, 4)}"
-                measures.append(Measure(f"copy_{verb}_{name}", line, (FLOORS,)))
-            measures.append(Measure(f"{verb}_{name}", f"{verb} size={size} rounds={rounds}", users))
-    return Phase("transfers", tuple(subjects), tuple(measures), effort.repetitions(4))
+    for name, repetitions, chosen in (
+        ("transfers", 10, {key: size for key, size in effort.sizes.items() if size < LARGEST}),
+        ("transfers largest", 5, {key: size for key, size in effort.sizes.items() if size >= LARGEST}),
+    ):
+        measures = tuple(one for key, size in chosen.items() for one in transfers_of(key, size, programs, users, effort))
+        if measures:
+            yield Phase(name, tuple(subjects), measures, effort.repetitions(repetitions))
+
+
+def transfers_of(name: str, size: int, programs: Programs, users: tuple[str, ...], effort: Effort) -> Iterator[Measure]:
+    """One size, both directions."""
+    rounds = max(1, min(effort.rounds(100), MOVED_BYTES // size))
+    for verb, direction in DIRECTIONS.items():
+        if programs.floors and size >= MIB:
+            line = f"copy size={size} direction={direction} rounds={min(rounds, 4)}"
+            yield Measure(f"copy_{verb}_{name}", line, (FLOORS,))
+        yield Measure(f"{verb}_{name}", f"{verb} size={size} rounds={rounds}", users)
 
 
 def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
@@ -226,7 +240,7 @@ def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = tuple(WA
         calls_phase(programs, ways, effort),
         rates_phase(programs, ways, effort),
         pause_phase(programs, ways, effort),
-        transfer_phase(programs, ways, effort),
+        *transfer_phases(programs, ways, effort),
         *token_phases(programs, effort),
         *idle_phases(programs, idle, effort),
     )
@@ -243,6 +257,6 @@ def loopback_phases(programs: Programs, native: tuple[str, ...], effort: Effort)
     return (
         calls_phase(programs, (LOOPBACK,), effort),
         rates_phase(programs, (LOOPBACK,), effort),
-        transfer_phase(programs, (LOOPBACK,), effort),
+        *transfer_phases(programs, (LOOPBACK,), effort),
         model,
     )
