@@ -12,6 +12,8 @@ from lab.bench.standard import SIZES
 COPY_SHARE = 0.8
 EXCHANGE = {"vm_execbuffer": "ioctl_answered_us.p50"}
 """What the barest exchange takes, by the way that commands go."""
+IDLE_S = 59.0
+"""An idle context is judged by a minute; a clock may be a moment early."""
 ROUNDING = 1e-9
 """Figures are products and quotients of others."""
 
@@ -32,6 +34,8 @@ class Target:
         exchange: key path of what the barest exchange of this kind took in the same run, in microseconds: a submission and its
             answer with no library around them, which no call that is answered can do without; empty: no such floor.
         size: bytes of a transfer whose rate ``figure`` is; 0: it is a duration.
+        over: key path of how long the figure was watched, in seconds; empty: that does not matter.
+        least_s: a figure that was watched for less says nothing yet: work that ends after a second weighs 60 times as much in one.
     """
 
     label: str
@@ -44,6 +48,8 @@ class Target:
     unit: str = "µs"
     exchange: str = ""
     size: int = 0
+    over: str = ""
+    least_s: float = 0
 
     @property
     def floor_name(self) -> str:
@@ -53,7 +59,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A target with what was seen. ``met`` is None when it was not measured.
+    """A target with what was seen. ``met`` is None when it was not measured, or not for long enough.
 
     ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. ``best``: what the barest exchange
     leaves room for, in the figure's unit; None where there is no such floor. Neither decides.
@@ -133,7 +139,8 @@ def targets() -> tuple[Target, ...]:
         ),
         Target("slowest ÷ quickest of 4 threads, ring", "vm.slowest_thread_share.4", 0.5, at_least=True, unit=""),
         *(
-            Target(f"idle context, {side}, {name}", f"{way}.idle_percent.{side}", 0.5, unit="% of a core")
+            Target(f"idle context, {side}, {name}", f"{way}.idle_percent.{side}", 0.5, unit="% of a core",
+                   over=f"{way}.idle_percent.seconds", least_s=IDLE_S)
             for side in ("guest", "worker") for name, way in both
         ),
     )  # fmt: skip
@@ -150,6 +157,8 @@ def verdict(target: Target, answer: Answer) -> Verdict:
     floor = looked_up(answer, target.floor) if target.floor else 1.0
     if seen is None or not per or floor is None:
         return Verdict(target, seen, None, None)
+    if target.over and (looked_up(answer, target.over) or 0) < target.least_s:
+        return Verdict(target, seen, target.limit, None)
     bound = target.limit * floor
     if target.or_limit is not None:
         bound = max(bound, target.or_limit)

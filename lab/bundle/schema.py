@@ -46,7 +46,7 @@ class Record(BaseModel):
 
 
 class TargetRecord(Record):
-    """A bound that a measured figure is held against; ``met`` is None when it was not measured.
+    """A bound that a measured figure is held against; ``met`` is None when it was not measured, or not for long enough.
 
     ``out_of_reach``: not met, and by what the barest exchange took in the same run no guest library could have.
     """

@@ -31,6 +31,17 @@ def test_rates_must_not_be_below() -> None:
     assert verdict(share, {"calls": {"4": 100.0, "1": 100.0}}).met is True
 
 
+def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
+    target = Target("idle", "idle.worker", 0.5, over="idle.seconds", least_s=59)
+    assert verdict(target, {"idle": {"worker": 0.4, "seconds": 60.0}}).met is True
+    assert verdict(target, {"idle": {"worker": 0.6, "seconds": 60.0}}).met is False
+    assert verdict(target, {"idle": {"worker": 9.0, "seconds": 3.0}}).met is None
+    assert verdict(target, {"idle": {"worker": 9.0}}).met is None
+    watched = [one for one in targets() if one.label.startswith("idle context")]
+    assert len(watched) == 4
+    assert all(one.over.endswith("idle_percent.seconds") and one.least_s >= 59 for one in watched)
+
+
 def test_quietest_repetition_is_told_and_does_not_decide() -> None:
     seen = verdict(Target("empty", "e.p50", 5), {"e": {"p50": 9, "spread": {"min": 4.0}}})
     assert (seen.met, seen.quietest) == (False, 4.0)

@@ -277,6 +277,8 @@ def target_record(verdict: Verdict) -> TargetRecord:
         bound = f"{sign} {verdict.bound:.4g}{unit}" + (f" ({of_floor})" if of_floor else "")
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
+    if target.over and verdict.seen is not None and verdict.met is None:
+        seen += f", in less than {target.least_s:.0f} s, which tell nothing"
     if verdict.out_of_reach:
         bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
     return TargetRecord(
