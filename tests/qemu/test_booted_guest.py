@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import threading
 import time
@@ -59,6 +60,13 @@ def test_guest_lists_the_expected_capsets(guest: Guest) -> None:
     assert guest.ready.render_nodes == ("renderD128",)
     assert guest.release.startswith("6.12.")
     assert guest.boot_s < BOOT_S
+
+
+def test_guest_has_wide_registers_and_does_not_copy_byte_by_byte(guest: Guest) -> None:
+    flags = set(re.findall(r"[a-z0-9_]+", guest.ssh.succeed("grep -m 1 ^flags /proc/cpuinfo")))
+    assert {"avx2", "fma"} <= flags
+    if guest.machine.plan.argv[guest.machine.plan.argv.index("-accel") + 1].startswith("tcg"):
+        assert not {"erms", "fsrm"} & flags
 
 
 def test_qemu_pid_is_qemus_own(guest: Guest) -> None:

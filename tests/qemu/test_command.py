@@ -34,6 +34,7 @@ def test_venus_with_software_opengl() -> None:
     assert value_of(argv, "-display") == ["sdl,gl=on"]
     assert "virtio-gpu-gl-pci,blob=true,hostmem=1024M,venus=true" in value_of(argv, "-device")
     assert value_of(argv, "-accel") == ["tcg,thread=multi,tb-size=512"]
+    assert value_of(argv, "-cpu") == ["max,-erms,-fsrm"]
     assert "socket,id=qmp,fd=7" in value_of(argv, "-chardev")
     assert "socket,id=serial,fd=8" in value_of(argv, "-chardev")
 
@@ -66,6 +67,7 @@ def test_lesser_gpus(gpu: Gpu, device: str | None, display: str) -> None:
     assert [word for word in value_of(argv, "-device") if "gpu" in word] == ([device] if device else [])
     assert value_of(argv, "-display") == [display]
     assert value_of(argv, "-accel") == ["kvm"]
+    assert value_of(argv, "-cpu") == ["max"]
 
 
 def test_no_window_means_no_hostmem_word() -> None:
