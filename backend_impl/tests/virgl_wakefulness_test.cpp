@@ -47,6 +47,8 @@ void naps_are_for_dear_waking() {
     expect(wakefulness.after(6 * ms) == Step::nap, "a processor that had not fallen asleep says nothing");
     expect(wakefulness.after(1'000 * ms) == Step::nap, "a second's pause is spent in naps");
     expect(wakefulness.after(60'000 * ms) == Step::sleep, "a long one is not");
+    expect(wakefulness.after(500 * ms, 250 * ms) == Step::nap, "naps that cost what they may go on");
+    expect(wakefulness.after(500 * ms, 300 * ms) == Step::sleep, "dearer ones end, so that a minute holds less than 0.3 s of them");
 }
 
 void rare_commands_are_slept_for() {

@@ -39,6 +39,14 @@ void take_nap() {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
+// What this thread has taken so far.
+uint64_t processor_ns() {
+    constexpr uint64_t ns_per_s = 1'000'000'000;
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<uint64_t>(time.tv_sec) * ns_per_s + static_cast<uint64_t>(time.tv_nsec);
+}
+
 // To any other processor that this thread may use, and from then on wherever the system likes.
 void step_aside() {
     const cpu_set_t allowed = allowed_processors();
@@ -62,6 +70,7 @@ Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands, Pr
 void Service::begin_command() {
     wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
     presence_.at_work();
+    naps_began_ns_ = naps_cost_ns_ = 0;
 }
 
 // The entry that woke the worker, or that came soon after the one that did.
@@ -102,7 +111,7 @@ bool Service::serve_ring() {
 
 void Service::rest() {
     const uint64_t now = monotonic_ns();
-    Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_);
+    Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_, naps_cost_ns_);
     if (ring_.is_open()) {
         if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
     } else {
@@ -127,9 +136,15 @@ void Service::rest() {
         }
         return;
     }
-    case Wakefulness::Step::nap: take_nap(); return;
+    case Wakefulness::Step::nap: nap(); return;
     case Wakefulness::Step::sleep: sleep(QueueConsumer::forever); return;
     }
+}
+
+void Service::nap() {
+    if (naps_began_ns_ == 0) naps_began_ns_ = processor_ns();
+    take_nap();
+    naps_cost_ns_ = processor_ns() - naps_began_ns_;
 }
 
 // Until the bell, or for so long.

@@ -24,6 +24,7 @@ class Service {
     bool serve_queue();
     bool serve_ring();
     void rest();
+    void nap();
     void sleep(uint64_t at_most_ns);
     void note_waking(const Entry &entry);
     void begin_command();
@@ -36,6 +37,8 @@ class Service {
     Wakefulness wakefulness_;
     bool few_processors_ = false; // for all that a command without a ring needs
     uint64_t idle_since_ns_ = 0;
+    uint64_t naps_began_ns_ = 0; // by this thread's processor time; 0: no nap since the last command
+    uint64_t naps_cost_ns_ = 0; // processor time since then
     bool slept_ = false; // since the last command
 };
 

@@ -20,19 +20,21 @@ class Wakefulness {
     static constexpr uint64_t longest_spin_ns = 50'000;
     static constexpr uint64_t least_awake_ns = 200'000;
     static constexpr uint64_t most_awake_ns = 5'000'000;
-    // A nap costs such a host 23 to 30 us, so all of them a quarter of a core at most: for no longer than a pause in the same work, and
-    // together less than half a percent of a minute.
+    // A nap costs such a host 23 to 30 us, so all of them a quarter of a core: for no longer than a pause in the same work, and together
+    // less than half a percent of a minute, whatever a nap costs.
     static constexpr uint64_t naps_until_ns = 1'100'000'000;
+    static constexpr uint64_t naps_budget_ns = 280'000'000;
     static constexpr uint64_t nap_ns = 100'000;
     static constexpr uint64_t doze_ns = most_awake_ns;
     // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
     static constexpr uint64_t dear_waking_ns = 10'000;
 
-    // What to do when nothing has come for so long.
-    Step after(uint64_t idle_ns) const {
+    // What to do when nothing has come for so long, of which naps took so much processor time.
+    Step after(uint64_t idle_ns, uint64_t naps_cost_ns = 0) const {
         if (idle_ns < spin_ns()) return Step::spin;
         if (idle_ns < awake_ns()) return Step::yield;
-        return idle_ns < naps_until_ns && waking_ns_ >= dear_waking_ns ? Step::nap : Step::sleep;
+        const bool may_nap = idle_ns < naps_until_ns && naps_cost_ns < naps_budget_ns;
+        return may_nap && waking_ns_ >= dear_waking_ns ? Step::nap : Step::sleep;
     }
 
     // It took so long from the bell to the worker's first look, after it had nothing to do for `idle_ns`. Only a processor that had the
