@@ -91,8 +91,7 @@ def spawn(
     """
     words = tuple(os.fspath(word) for word in argv)
     with contextlib.ExitStack() as stack:
-        output = stack.enter_context(open(log, "ab"))
-        with postponed():
+        with open(log, "ab") as output, postponed():
             try:
                 popen = subprocess.Popen(
                     words,

@@ -168,7 +168,7 @@ def transfer_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> 
     """Tensors in and out, beside the best copy loop.
 
     A repetition's rate hangs on where its memory happens to lie, for ours and for the loops, by a factor of two and more: so
-    there are many. Of the largest size, whose preparation takes an emulator half a minute, there are fewer.
+    there are many. Of the largest size, which takes an emulator seconds each time to prepare, there are fewer.
     """
     subjects = [subject(programs, way, path) for way in ways for path in PATHS]
     users = tuple(one.name for one in subjects)
