@@ -180,10 +180,11 @@ class Bench:
         return {pid: processor_ns(pid) for pid in (*self.stage.guest.worker_pids(), self.stage.guest.qemu_pid)}
 
     def used(self) -> dict[str, int]:
-        """Processor time since the measurement began, of workers that are still there and of QEMU."""
+        """Processor time since the measurement began, of QEMU and, where there were any, of workers that still are there."""
         now, qemu = self.usage(), self.stage.guest.qemu_pid
         since = {pid: now[pid] - before for pid, before in self._usage.items() if pid in now}
-        return {"worker_cpu_ns": sum(ns for pid, ns in since.items() if pid != qemu), "qemu_cpu_ns": since.get(qemu, 0)}
+        workers = [ns for pid, ns in since.items() if pid != qemu]
+        return {"qemu_cpu_ns": since.get(qemu, 0)} | ({"worker_cpu_ns": sum(workers)} if workers else {})
 
     def record(self) -> BenchRecord:
         """What all rows so far say."""
