@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -37,12 +37,18 @@ def interruptible() -> Iterator[None]:
         raise KeyboardInterrupt(signal.Signals(number).name)
 
     handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN or number != signal.SIGHUP]
-    before = {number: signal.signal(number, on_signal) for number in handled}
-    try:
+    with _handled(handled, on_signal):
         yield
-    finally:
-        for number, handler in before.items():
+
+
+@contextlib.contextmanager
+def _handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle these signals so; one that comes between two of them being set or given back leaves none as it should not be."""
+    with contextlib.ExitStack() as stack:
+        for number in numbers:
+            stack.callback(signal.signal, number, signal.getsignal(number))
             signal.signal(number, handler)
+        yield
 
 
 @contextlib.contextmanager
@@ -57,12 +63,10 @@ def postponed() -> Iterator[None]:
         return
     came: list[int] = []
     handled = [number for number in SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in handled}
     try:
-        yield
+        with _handled(handled, lambda number, _: came.append(number)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 

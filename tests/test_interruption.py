@@ -72,6 +72,24 @@ def test_postponed_leaves_the_handlers_as_they_were() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
+def test_signal_while_handlers_are_given_back_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    give_back = signal.signal
+
+    def interrupted(number: signal.Signals, handler: Any) -> Any:
+        answer = give_back(number, handler)
+        if handler in before:
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(signal, "signal", interrupted)
+    with pytest.raises(KeyboardInterrupt), postponed():
+        pass
+    monkeypatch.undo()
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
 def test_ignored_signal_stays_ignored_in_a_child() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -6,6 +6,7 @@ import pytest
 
 from lab.bench.answer import answered, empty_call, ratios
 from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
+from lab.bench.targets import judged
 
 
 def row(subject: str, name: str, ns: list[int], phase: str = "calls", **more: Any) -> dict[str, Any]:
@@ -65,6 +66,15 @@ def test_failed_rows_are_kept_apart() -> None:
     rows = Rows([{"error": "it ended", "subject": "vm/copied", "name": "empty", "phase": "calls"}, row("vm/copied", "empty", [1])])
     assert rows.failures == ["vm/copied empty: it ended"]
     assert len(rows.of("vm/copied", "empty")) == 1
+
+
+def test_idle_worker_that_nobody_saw_is_not_taken_for_an_idle_one() -> None:
+    idle = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000}
+    answer = answered(Rows([row("vm/copied", "empty", [5000]), idle]))
+    assert "worker" not in answer["vm"]["idle_percent"]
+    verdicts = {one.target.figure: one.met for one in judged(answer)}
+    assert verdicts["vm.idle_percent.guest"] is True
+    assert verdicts["vm.idle_percent.worker"] is None
 
 
 def test_answer_has_the_keys_of_the_contract() -> None:
