@@ -1,8 +1,8 @@
 """Native payloads: building ``backend_impl/`` inside the root it will run in, cached by content.
 
 The key is made of every source byte, the root (so of every library version in it) and the options. Compiling happens in a
-folder that is kept, so that an edit costs one translation unit; the finished products are copied to an entry that
-never changes again.
+folder that is kept, so that an edit costs one translation unit; the finished payloads are copied to an entry that
+never changes again. Tests and fuzz targets, most of what can be compiled, are compiled when they are to run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from lab.process import Finished, check, finish
 
 BUILD_S = 900.0
 TEST_S = 600.0
-LAYOUT = 2  # raise it when what this module makes of the sources changes
+LAYOUT = 3  # raise it when what this module makes of the sources changes
 NO_SOURCE = frozenset(("__pycache__",))
 NO_SOURCE_SUFFIXES = frozenset((".py", ".md"))
 GUEST_LIBRARY = "libggml-virtgpu.so"
 HOST_LIBRARY = "libggml-virtgpu-backend.so"
 COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
+PAYLOADS = "payloads"  # CMake's target, and where in the build folder it puts them
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
 CASE_LISTER = "libcase-lister.so"
@@ -125,8 +126,8 @@ def native_payloads(
         with progress.step("building the native payloads" + (" with sanitizers" if sanitize else "")):
             work = work_folder(root, words, sources)
             with turn(work.with_suffix(".lock"), progress, deadline):
-                _compiled(root, sources, work, words, deadline.narrowed(BUILD_S))
-                for product in _products(work):
+                _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=PAYLOADS)
+                for product in _products(work / PAYLOADS):
                     shutil.copy(product, folder / product.name)
 
     entry = stored(paths.cache() / "native", key, build, progress, deadline)
@@ -192,7 +193,7 @@ def _tested(
 
 
 def _compiled(
-    root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str = "all"
+    root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str
 ) -> None:
     work.mkdir(parents=True, exist_ok=True)
     configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
@@ -201,15 +202,15 @@ def _compiled(
     check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
 
 
-def _products(work: Path) -> tuple[Path, ...]:
-    """The ELF files in the build folder itself.
+def _products(folder: Path) -> tuple[Path, ...]:
+    """The ELF files of the folder.
 
     Raises:
         BuildError: there is none.
     """
-    found = tuple(path for path in sorted(work.iterdir()) if path.is_file() and _is_elf(path))
+    found = tuple(path for path in sorted(folder.iterdir()) if path.is_file() and _is_elf(path))
     if not found:
-        raise BuildError(f"the build left no product in {work}")
+        raise BuildError(f"the build left no payload in {folder}")
     return found
 
 

@@ -15,9 +15,11 @@ from lab.host.root import host_root
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
 project(toy LANGUAGES CXX)
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/payloads)
 add_library(toy SHARED toy.cpp)
 target_link_options(toy PRIVATE -Wl,--build-id=sha1)
+add_custom_target(payloads DEPENDS toy)
+add_custom_target(tests ALL COMMAND false)
 """
 
 
