@@ -21,7 +21,7 @@ from lab.deadline import Deadline, poll
 from lab.host.apt import ensure_packages
 from lab.host.progress import SilentProgress
 from lab.paths import PROJECT
-from lab.process import check, finish
+from lab.process import check, spawn
 
 LIMIT_S = 1500
 INSTALL_S = 600
@@ -71,16 +71,17 @@ def run_as_user(user: pwd.struct_passwd, log: Path) -> int:
         "runuser", "-u", user.pw_name, "--", "env", "-i", f"HOME={home}", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
         "make", "-C", clone, "run",
     )  # fmt: skip
-    done = finish(command, deadline=Deadline.after(LIMIT_S), cwd=home, log=log)
+    with spawn(command, log=log, cwd=home) as child:
+        status = child.wait(Deadline.after(LIMIT_S))
     reports = list((clone / "reports" / "runs").glob("*/index.html"))
     survivors = processes_of(user.pw_uid)
-    if done.exit_status != 0:
-        say(f"make run ended with {done.exit_status}")
+    if status != 0:
+        say(f"make run ended with {status}")
     if not reports:
         say("no report was left")
     if survivors:
         say(f"processes were left: {survivors}")
-    return int(done.exit_status != 0 or not reports or bool(survivors))
+    return int(status != 0 or not reports or bool(survivors))
 
 
 def say(text: str) -> None:

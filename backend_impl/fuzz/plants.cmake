@@ -25,7 +25,7 @@ set(mutations host-mutations --ggml-library ${GGML_CPU_BACKEND} --seeds ${CMAKE_
 
 function(apir_plant_test name seen)
   add_test(NAME plant-${name} COMMAND ${ARGN})
-  set_tests_properties(plant-${name} PROPERTIES TIMEOUT 120 PASS_REGULAR_EXPRESSION "${seen}")
+  set_tests_properties(plant-${name} PROPERTIES TIMEOUT 120 RUN_SERIAL ON PASS_REGULAR_EXPRESSION "${seen}")
 endfunction()
 
 # The guest library, linked into its tests. It may die of its defect: then the shell says so. It ends with the first race that is seen, for

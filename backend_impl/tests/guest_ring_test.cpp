@@ -195,8 +195,8 @@ void test_death(RingState state, const char *text) {
     host.silence(Call::device_get_memory);
     CapturedLog log;
     std::atomic<bool> failed{false};
-    std::thread caller([&] { failed = !ask(*registry); });
     int before = host.taken;
+    std::thread caller([&] { failed = !ask(*registry); });
     while (host.taken == before && !failed) std::this_thread::yield();
     std::this_thread::sleep_for(20ms);
     expect(!failed, "a call waits for its reply");

@@ -153,7 +153,7 @@ def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finish
         BuildError: the build failed.
     """
     words = cmake_options(("-DCMAKE_CXX_COMPILER=clang++",), sanitize=True)
-    smoke = ("--label-regex", "^fuzz$", "--verbose", "--parallel", str(os.cpu_count() or 1))
+    smoke = ("--label-regex", "^fuzz$", "--verbose")
     with progress.step("running the fuzz targets"):
         return _tested(root, words, smoke, progress, deadline, target="fuzz-targets")
 
@@ -188,13 +188,12 @@ def _tested(
     work = work_folder(root, words, sources)
     with turn(work.with_suffix(".lock"), progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
-        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", *chosen)
+        at_once = str(os.cpu_count() or 1)
+        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)
         return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
 
 
-def _compiled(
-    root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str
-) -> None:
+def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str) -> None:
     work.mkdir(parents=True, exist_ok=True)
     configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
     check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)

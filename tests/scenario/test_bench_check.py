@@ -111,10 +111,10 @@ class Shell:
         return 0, ""
 
 
-def staged(tmp_path: Path, shell: Shell) -> Any:
+def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = ()) -> Any:
     tools = tmp_path / "tools"
     shipped = SimpleNamespace(host_library=SimpleNamespace(inside="/ours.so"))
-    guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: ())
+    guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: workers)
     return SimpleNamespace(
         guest=guest,
         logs=tmp_path,
@@ -140,15 +140,18 @@ def test_contexts_get_the_host_library_that_the_driver_asks_for(tmp_path: Path) 
     assert len(shell.ran) == 3
 
 
-def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path) -> None:
-    bench = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"))
+@pytest.mark.parametrize("workers", [(), (os.getppid(),)], ids=["no worker", "one worker"])
+def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: tuple[int, ...]) -> None:
+    bench = Bench(staged(tmp_path, Shell(), workers), BenchCheck(kind="bench"))
     with ExitStack() as libraries:
         bench.on_line(json.dumps({"event": "begins", "name": "idle", "pid": 1}), libraries)
         bench.on_line("ggml says something", libraries)
         bench.on_line(json.dumps({"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2}), libraries)
     (row,) = read_rows(tmp_path / "bench.jsonl")
-    assert row["worker_cpu_ns"] == 0
     assert row["qemu_cpu_ns"] >= 0
+    # No worker, no time of one: 0 would read as an idle one.
+    assert ("worker_cpu_ns" in row) == bool(workers)
+    assert row.get("worker_cpu_ns", 0) >= 0
     assert bench.said == ["ggml says something"]
 
 
