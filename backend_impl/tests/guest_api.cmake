@@ -1,6 +1,6 @@
 # Backend API 2 and 3, in a build for the installed libggml (3): a library of each in a program of each version. The program of version 2 is the installed libggml with
-# version 2's accessors before it.
-if(APIR_GGML_API EQUAL 3)
+# version 2's accessors before it. Who takes whose library is the same under sanitizers, which have all of that code in version 3.
+if(APIR_GGML_API EQUAL 3 AND NOT APIR_SANITIZE AND NOT APIR_SANITIZE_THREAD)
 get_target_property(guest_sources apir-guest SOURCES)
 list(TRANSFORM guest_sources PREPEND ${CMAKE_SOURCE_DIR}/guest/)
 
