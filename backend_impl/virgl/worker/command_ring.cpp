@@ -36,7 +36,6 @@ bool CommandRing::open(const RingCreateRequest &offer) {
         return false;
     }
     resource_ = offer.resource;
-    command_.resize(shape.capacity());
     seen_ns_.assign(shape.slots, 0);
     seen_ = 0;
     closed_ = false;
