@@ -120,11 +120,16 @@ void GgmlLibrary::watch(ggml_backend_t backend) {
 bool GgmlLibrary::is_to_end() {
     // That somebody asks is what a component wants to know that watches over us.
     if (beats_ != nullptr) beats_->fetch_add(1, std::memory_order_relaxed);
-    return cancelled_.load(std::memory_order_relaxed) || std::chrono::steady_clock::now() > graph_end_;
+    if (cancelled_.load(std::memory_order_relaxed)) return true;
+    if (std::chrono::steady_clock::now() <= graph_end_) return false;
+    if (!told_of_time_.exchange(true))
+        log(Level::error, "a graph is ended after %lld ms, as ggml.graph_time_ms says", static_cast<long long>(graph_time_.count()));
+    return true;
 }
 
 void GgmlLibrary::start_graph() {
     cancelled_.store(false, std::memory_order_relaxed);
+    told_of_time_.store(false, std::memory_order_relaxed);
     graph_end_ = std::chrono::steady_clock::now() + graph_time_;
 }
 

@@ -70,6 +70,7 @@ class GgmlLibrary {
     std::chrono::milliseconds graph_time_;
     std::chrono::steady_clock::time_point graph_end_;
     std::atomic<bool> cancelled_{false};
+    std::atomic<bool> told_of_time_{false}; // ggml's threads ask all at once
 };
 
 } // namespace apir::host
