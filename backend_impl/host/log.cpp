@@ -1,5 +1,6 @@
 #include "log.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,9 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include <call_log.hpp>
 #include <ggml.h>
+#include <log_budget.hpp>
 
 namespace apir::host {
 namespace {
@@ -21,6 +24,8 @@ struct Sink {
     int fd = -1;
     bool line_open = false; // ggml writes lines in pieces
     bool echo = false; // the open line is a warning or an error
+    bool left_out = false; // so is the rest of the line
+    LogBudget budget{2000}; // ggml tells much when a device is opened
 };
 
 // Never destroyed: ggml's threads may log while the process ends. Nor on the heap, where it would be lost when the library is unloaded.
@@ -49,8 +54,14 @@ void put(int fd, const char *text, size_t size) {
     }
 }
 
+// Tensors have the names that a guest gave them: none steers a terminal, and in our own lines none ends one.
+void clean(std::string &text) {
+    for (char &one : text)
+        if ((static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\t') || one == '\x7f') one = '?';
+}
+
 // With the sink locked. `text` may be a piece of a line.
-void emit(Sink &out, Level level, bool continues, const char *text) {
+void emit_piece(Sink &out, Level level, bool continues, const std::string &text) {
     std::string line;
     if (!continues || !out.line_open) {
         if (out.line_open) line += '\n';
@@ -65,6 +76,14 @@ void emit(Sink &out, Level level, bool continues, const char *text) {
     if (out.echo) put(STDERR_FILENO, line.data(), line.size());
 }
 
+void emit(Sink &out, Level level, bool continues, const std::string &text) {
+    if (!continues) out.left_out = !out.budget.allows(monotonic_ns());
+    if (out.left_out) return;
+    const uint64_t lines = out.budget.take_left_out();
+    if (lines != 0) emit_piece(out, Level::warn, false, std::to_string(lines) + " lines were left out: too many at once\n");
+    emit_piece(out, level, continues, text);
+}
+
 void on_ggml_log(ggml_log_level level, const char *text, void *) {
     if (text == nullptr || *text == '\0') return;
     Sink &out = sink();
@@ -73,7 +92,9 @@ void on_ggml_log(ggml_log_level level, const char *text, void *) {
                  : level == GGML_LOG_LEVEL_WARN ? Level::warn
                  : level == GGML_LOG_LEVEL_INFO ? Level::info
                                                 : Level::debug;
-    emit(out, ours, level == GGML_LOG_LEVEL_CONT, text);
+    std::string cleaned = text;
+    clean(cleaned);
+    emit(out, ours, level == GGML_LOG_LEVEL_CONT, cleaned);
 }
 
 } // namespace
@@ -88,7 +109,7 @@ LogHold::LogHold(bool append) {
         out.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0644);
         if (out.fd < 0) {
             std::string text = std::string("cannot open the log file ") + path + ": " + std::strerror(errno) + "\n";
-            emit(out, Level::warn, false, text.c_str());
+            emit(out, Level::warn, false, text);
         }
     }
     ggml_log_set(on_ggml_log, nullptr);
@@ -112,13 +133,12 @@ void log(Level level, const char *format, ...) {
     int size = std::vsnprintf(text, sizeof text - 1, format, arguments);
     va_end(arguments);
     if (size < 0) return;
-    // Tensors have the names that a guest gave them: none ends a line, or steers a terminal.
-    for (char *at = text; *at != '\0'; ++at)
-        if (static_cast<unsigned char>(*at) < ' ' || *at == '\x7f') *at = '?';
-    std::strcat(text, "\n");
+    std::string line = text;
+    std::replace(line.begin(), line.end(), '\n', '?');
+    clean(line);
     Sink &out = sink();
     std::lock_guard lock(out.mutex);
-    emit(out, level, false, text);
+    emit(out, level, false, line + '\n');
 }
 
 } // namespace apir::host

@@ -1,13 +1,18 @@
 #include "component_log.hpp"
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <mutex>
 #include <unistd.h>
+
+#include <call_log.hpp>
+#include <log_budget.hpp>
 
 namespace apir::virgl {
 namespace {
@@ -32,14 +37,8 @@ int opened() {
     return fd;
 }
 
-} // namespace
-
-int log_fd() {
-    static const int fd = opened();
-    return fd;
-}
-
-void log(Level level, const char *format, ...) {
+// Of a whole line. Nothing can be done about a log that cannot be written.
+void put_line(Level level, const char *format, va_list arguments) {
     char line[1024];
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -49,16 +48,49 @@ void log(Level level, const char *format, ...) {
     int head = std::snprintf(line + size, sizeof line - size, ".%03ldZ virgl-apir[%d]: [%s] ", now.tv_nsec / 1000000, getpid(),
                              name(level));
     size += static_cast<size_t>(head);
-    va_list arguments;
-    va_start(arguments, format);
     int body = std::vsnprintf(line + size, sizeof line - size - 1, format, arguments);
-    va_end(arguments);
     if (body < 0) return;
     size += static_cast<size_t>(body);
     if (size > sizeof line - 2) size = sizeof line - 2;
     line[size++] = '\n';
-    // Nothing can be done about a log that cannot be written.
     if (write(log_fd(), line, size) < 0) return;
+}
+
+[[gnu::format(printf, 2, 3)]] void put(Level level, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put_line(level, format, arguments);
+    va_end(arguments);
+}
+
+// What this process may still say; a few hundred lines are more than any honest guest causes at once.
+struct Said {
+    std::mutex mutex;
+    LogBudget budget{500};
+};
+
+Said &said() {
+    static Said &all = *new Said; // threads may log while the process ends
+    return all;
+}
+
+} // namespace
+
+int log_fd() {
+    static const int fd = opened();
+    return fd;
+}
+
+void log(Level level, const char *format, ...) {
+    Said &all = said();
+    std::lock_guard lock(all.mutex);
+    if (!all.budget.allows(monotonic_ns())) return;
+    if (const uint64_t lines = all.budget.take_left_out(); lines != 0)
+        put(Level::warn, "%" PRIu64 " lines were left out: too many at once", lines);
+    va_list arguments;
+    va_start(arguments, format);
+    put_line(level, format, arguments);
+    va_end(arguments);
 }
 
 } // namespace apir::virgl

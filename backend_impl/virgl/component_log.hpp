@@ -5,7 +5,8 @@ namespace apir::virgl {
 
 enum class Level { info, warn, error };
 
-// Whole lines, each one write(): lines of several processes do not mix.
+// Whole lines, each one write(): lines of several processes do not mix. Of a process that says very much, a line a second, and how many
+// were left out.
 [[gnu::format(printf, 2, 3)]] void log(Level level, const char *format, ...);
 
 // The descriptor that lines go to; a worker gets it as its stderr.
