@@ -1,7 +1,9 @@
 // The component without QEMU: the preload in front of a fake virglrenderer, workers with a fake host library.
+#include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "virgl_qemu.hpp"
 
@@ -129,6 +131,18 @@ void worker_is_confined() {
     virgl_apir_configure_kv(4, "ggml.library.reg", "late");
     expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
     close(witness);
+}
+
+// As root, too: the kernel's Landlock decides, where it has one.
+void worker_is_kept_from_others() {
+    environment();
+    const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, 1UL);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    const std::string seen = guest.ask(FakeCall::reach);
+    const std::string memory = version >= 1 ? "no memory" : seen.substr(0, seen.find(','));
+    expect(seen == memory + (version >= 6 ? ", no signals" : ", signals"), "what a worker reaches: " + seen);
 }
 
 void a_capset_has_variables_of_its_own() {
@@ -261,6 +275,67 @@ void too_many_contexts() {
     expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
 }
 
+// A context that is gone keeps its memory for as long as QEMU has a blob of it: so many and no more.
+void gone_but_for_a_blob() {
+    environment();
+    Qemu qemu;
+    constexpr uint32_t most = 128;
+    uint32_t made = 0;
+    for (int refused = 0; made <= most && refused < 100;) {
+        const uint32_t context = made + 1;
+        if (virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test") != 0) {
+            ++refused; // workers may be on their way out
+            poll(nullptr, 0, 20);
+            continue;
+        }
+        ++made;
+        expect_equal(create_blob(context, context, 4096), 0, "create_blob");
+        virgl_renderer_context_destroy(context);
+    }
+    expect_equal(made, most, "contexts with a blob left");
+    for (uint32_t resource = 1; resource <= made; ++resource) virgl_renderer_resource_unref(resource);
+    poll(nullptr, 0, 200);
+    expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
+}
+
+// Whoever reads QEMU's standard error has gone: QEMU, which ignores that, lives on, and so do its workers.
+void reader_of_the_log_gone() {
+    environment();
+    int ends[2];
+    expect_equal(pipe(ends), 0, "pipe");
+    std::signal(SIGPIPE, SIG_IGN);
+    int before = dup(STDERR_FILENO);
+    close(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+    bool alive = false;
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start(); // the worker says what it has loaded
+        alive = guest.ask(FakeCall::echo, "alive") == "alive";
+    }
+    dup2(before, STDERR_FILENO);
+    expect(alive && failures == 0, "a worker without a reader of its log");
+}
+
+// What a guest can have said as often as it likes does not fill the host's disk.
+void much_to_say() {
+    environment();
+    char path[] = "virgl-component-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        for (uint32_t minor = 0; minor < 2000; ++minor) guest.handshake(protocol_major, 1000 + minor);
+    }
+    std::ifstream log(path);
+    int lines = 0;
+    for (std::string line; std::getline(log, line);) ++lines;
+    expect(lines > 400 && lines < 700, "lines of 2000: " + std::to_string(lines));
+    unlink(path);
+}
+
 void call_records() {
     environment();
     char folder[] = "virgl-component-test-XXXXXX";
@@ -330,12 +405,16 @@ int main(int count, char **values) {
                       {"load_failures", load_failures},
                       {"no_worker_program", no_worker_program},
                       {"worker_is_confined", worker_is_confined},
+                      {"worker_is_kept_from_others", worker_is_kept_from_others},
                       {"variables", a_capset_has_variables_of_its_own},
                       {"fences", fences},
                       {"old_qemu", old_qemu},
                       {"blobs", blobs},
                       {"passed_on", passed_on},
                       {"too_many_contexts", too_many_contexts},
+                      {"gone_but_for_a_blob", gone_but_for_a_blob},
+                      {"reader_of_the_log_gone", reader_of_the_log_gone},
+                      {"much_to_say", much_to_say},
                       {"call_records", call_records},
                       {"traces", traces}},
                      count > 1 ? values[1] : nullptr);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -39,11 +40,20 @@ std::string open_files() {
     return all;
 }
 
+std::string reach() {
+    const std::string memory = "/proc/" + std::to_string(getppid()) + "/mem";
+    const int fd = open(memory.c_str(), O_RDWR);
+    if (fd >= 0) close(fd);
+    return std::string(fd >= 0 ? "its memory" : "no memory") + (kill(getppid(), 0) == 0 ? ", signals" : ", no signals");
+}
+
 std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const char *dec, const char *dec_end) {
     std::string argument(dec, static_cast<size_t>(dec_end - dec));
     argument = argument.c_str();
     switch (static_cast<FakeCall>(call)) {
     case FakeCall::echo: return argument;
+    case FakeCall::reach: return reach();
+    case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
     case FakeCall::files: return open_files();
     case FakeCall::config: {
         const char *value = callbacks->get_config(context, argument.c_str());

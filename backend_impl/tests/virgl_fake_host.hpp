@@ -1,6 +1,7 @@
-// Calls of the fake host library. Answers are text, up to a NUL, but for `pid`.
+// Calls of the fake host library. Answers are text, up to a NUL, but for `pid`. `nap` takes its milliseconds, in decimal;
+// `reach` tells what the worker can do to QEMU.
 #pragma once
 
 #include <cstdint>
 
-enum class FakeCall : uint32_t { pid = 1000, echo, files, config, environment, limits, fill, hang, crash, leave, beat };
+enum class FakeCall : uint32_t { pid = 1000, echo, files, config, environment, limits, fill, hang, crash, leave, beat, nap, reach };

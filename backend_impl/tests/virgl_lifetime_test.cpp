@@ -87,6 +87,34 @@ void worker_stalls() {
     expect(waited >= 700'000'000 && waited < 3'000'000'000, "after the limit: " + std::to_string(waited));
 }
 
+// All of this machine's part stands still for longer than the limit: that is no worker's fault.
+void frozen() {
+    environment();
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "800", 1);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    const pid_t worker = guest.worker();
+    const pid_t here = getpid();
+    poll(nullptr, 0, 300); // the component looks for the last time
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'3', '0', '0', 0});
+    poll(nullptr, 0, 50);
+    pid_t freezer = fork();
+    if (freezer == 0) {
+        kill(worker, SIGSTOP);
+        kill(here, SIGSTOP);
+        poll(nullptr, 0, 1500);
+        kill(here, SIGCONT);
+        poll(nullptr, 0, 100); // for a look of the component's
+        kill(worker, SIGCONT);
+        _exit(0);
+    }
+    const uint64_t start = monotonic_ns();
+    expect_equal(guest.wait(3000), static_cast<int64_t>(ReturnCode::ok), "the command under way");
+    expect(monotonic_ns() - start > 1'400'000'000, "all stood still: " + std::to_string(monotonic_ns() - start));
+    waitpid(freezer, nullptr, 0);
+}
+
 void no_stall_limit() {
     environment();
     setenv("VIRGL_APIR_STALL_LIMIT_MS", "0", 1);
@@ -170,6 +198,7 @@ int main(int count, char **values) {
                       {"worker_crashes", worker_crashes},
                       {"worker_exits", worker_exits},
                       {"worker_stalls", worker_stalls},
+                      {"frozen", frozen},
                       {"no_stall_limit", no_stall_limit},
                       {"several_pending", several_pending},
                       {"context_end", context_end},

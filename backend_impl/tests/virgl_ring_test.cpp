@@ -212,6 +212,40 @@ void worker_stalls() {
     expect(now_ms() - start >= 700, "not before the limit");
 }
 
+// A command that ends before the limit is no stall, wherever between two looks of the component's it began.
+void slow_worker() {
+    environment();
+    setenv("VIRGL_APIR_STALL_LIMIT_MS", "800", 1);
+    Qemu qemu;
+    RingGuest guest(3);
+    for (int i = 0; i < 5; ++i) {
+        poll(nullptr, 0, 230 + 40 * i);
+        guest.push(FakeCall::nap, "700");
+        expect(guest.wait() && guest.producer().state() == RingState::open, "slow call " + std::to_string(i));
+    }
+    poll(nullptr, 0, 350);
+    expect(guest.plain().ask(FakeCall::nap, "700") == "700", "by EXECBUFFER");
+}
+
+// While a command of the queue is under way the guest writes one into its ring, then exchanges the ring for one of larger slots: the
+// command, which was taken first, is carried out behind that.
+void ring_exchanged_under_a_command() {
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    constexpr RingShape larger{4, 65600};
+    create_blob(3, 92, larger.bytes());
+    create_blob(3, 93, reply_page_size);
+    std::memset(mapped(92), 0, 64);
+    RingProducer other(mapped(92), larger);
+    guest.plain().submit(2 + venus_command_offset, static_cast<uint32_t>(FakeCall::nap), {'3', '0', '0', 0}, 93);
+    poll(nullptr, 0, 100);
+    expect(guest.push(FakeCall::echo, "from the first ring") == Push::done, "a command");
+    virgl_renderer_resource_unref(ring_resource);
+    expect(guest.create(92, larger), "the second ring");
+    expect(guest.wait() && std::string(reinterpret_cast<const char *>(guest.reply() + 1)) == "from the first ring", "is carried out");
+}
+
 // The ring's resource goes while the worker serves it, or the whole context does.
 void ring_goes() {
     environment();
@@ -296,6 +330,8 @@ int main(int count, char **values) {
                       {"nonsense", nonsense},
                       {"worker_dies", worker_dies},
                       {"worker_stalls", worker_stalls},
+                      {"slow_worker", slow_worker},
+                      {"ring_exchanged_under_a_command", ring_exchanged_under_a_command},
                       {"ring_goes", ring_goes},
                       {"idle_costs_nothing", idle_costs_nothing},
                       {"last_one_naps", last_one_naps}},

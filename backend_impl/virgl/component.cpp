@@ -70,8 +70,10 @@ bool Component::owns_resource(uint32_t resource) {
 int Component::create_context(uint32_t context, uint32_t capset) {
     std::lock_guard lock(mutex_);
     if (find(context) != nullptr) return -EINVAL;
-    if (contexts_.size() + endings_.size() >= max_contexts) {
-        log(Level::warn, "context %" PRIu32 " is refused: there are %zu already", context, contexts_.size() + endings_.size());
+    const size_t served = contexts_.size() + endings_.size();
+    if (served >= max_contexts || Context::living() >= max_living_contexts) {
+        log(Level::warn, "context %" PRIu32 " is refused: there are %zu already, and %zu that are gone but for their blobs", context, served,
+            Context::living() - std::min(served, Context::living()));
         return -ENOSPC;
     }
     try {

@@ -22,6 +22,8 @@ namespace apir::virgl {
 
 // More contexts at once than any guest has programs that compute; bounds the processes it can make.
 inline constexpr size_t max_contexts = 64;
+// And with those that are gone but for a blob, which holds the memory of all of its context and two descriptors: as many again.
+inline constexpr size_t max_living_contexts = 2 * max_contexts;
 // A context that is gone: how long its worker has to end by itself, then after SIGTERM.
 inline constexpr uint64_t grace_ns = 2'000'000'000;
 inline constexpr uint64_t term_ns = 1'000'000'000;
@@ -83,6 +85,7 @@ class Component {
     std::vector<std::shared_ptr<Context>> discarded_;
     bool any_worker_started_ = false;
     bool stopping_ = false;
+    bool more_to_empty_ = false; // memory of contexts, by the watcher
     int presence_fd_;
     int poke_fd_;
     std::string program_;

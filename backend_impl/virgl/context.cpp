@@ -35,7 +35,9 @@ uint64_t stall_limit_ns(const Config &config) {
 // The arena is twice what the blobs may be, so that a context at its limit can exchange one for another while the worker still
 // has to be told of the old one. It is sparse.
 Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits)
-    : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes * 2) {}
+    : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes * 2) {
+    ++living_;
+}
 
 bool Context::configure(const std::string &key, const std::string &value) {
     config_[key] = value;
@@ -121,7 +123,10 @@ void Context::submit(const void *command, size_t size) {
     if (lost_) return answer(header.reply_resource, static_cast<uint32_t>(ReturnCode::worker_lost));
     push_removals();
     forget_done();
-    if (size <= max_command_size && queue_.push(EntryKind::command, command, size, monotonic_ns())) {
+    const uint64_t now = monotonic_ns();
+    if (size <= max_command_size && queue_.push(EntryKind::command, command, size, now)) {
+        // Its time begins now, whenever the watcher looks.
+        if (pending_.empty() && !ring_command_under_way()) moved_ns_ = now;
         pending_.push_back({queue_.position(), header.reply_resource});
         return;
     }
@@ -140,32 +145,41 @@ bool Context::begins_to_wait() {
     if (watched_ || stall_limit_ns_ == 0 || pending_.empty()) return false;
     watched_ = true;
     looked_ns_ = moved_ns_ = monotonic_ns();
-    seen_position_ = done();
-    seen_beats_ = queue_.beats();
-    seen_finished_ = queue_.finished();
+    got_on();
     return true;
 }
 
+bool Context::got_on() {
+    const uint64_t position = done();
+    const uint64_t beats = queue_.beats();
+    const uint64_t begun = queue_.begun();
+    const uint64_t finished = queue_.finished();
+    const bool same = position == seen_position_ && beats == seen_beats_ && begun == seen_begun_ && finished == seen_finished_;
+    seen_position_ = position;
+    seen_beats_ = beats;
+    seen_begun_ = begun;
+    seen_finished_ = finished;
+    return !same;
+}
+
+uint64_t Context::period_ns() const { return std::max(stall_limit_ns_ / 4, ns_per_ms); }
+
 std::optional<uint64_t> Context::next_look_ns() const {
     if (!watched_) return std::nullopt;
-    return looked_ns_ + std::max(stall_limit_ns_ / 4, ns_per_ms);
+    return looked_ns_ + period_ns();
 }
 
 void Context::look_for_progress(uint64_t now_ns) {
     if (!watched_ || now_ns < *next_look_ns()) return;
+    // Nobody looked for as long: then the worker may have been stopped, too, with all of this machine or of its part.
+    const bool slept = now_ns - looked_ns_ > 2 * period_ns();
     looked_ns_ = now_ns;
     forget_done();
     // Commands of a ring do not pass by here: a context with a ring is looked at for as long as it has one.
     watched_ = !pending_.empty() || queue_.ring() != 0;
     if (!watched_) return;
-    uint64_t position = done();
-    uint64_t beats = queue_.beats();
-    uint64_t finished = queue_.finished();
-    bool waits = !pending_.empty() || ring_command_under_way();
-    if (!waits || position != seen_position_ || beats != seen_beats_ || finished != seen_finished_) moved_ns_ = now_ns;
-    seen_position_ = position;
-    seen_beats_ = beats;
-    seen_finished_ = finished;
+    const bool waits = !pending_.empty() || ring_command_under_way();
+    if (got_on() || !waits || slept) moved_ns_ = now_ns;
     if (now_ns - moved_ns_ < stall_limit_ns_) return;
     log(Level::error, "context %" PRIu32 ": process %d has not got on for %" PRIu64 " ms (VIRGL_APIR_STALL_LIMIT_MS); it is ended", id_,
         worker_->pid(), (now_ns - moved_ns_) / ns_per_ms);

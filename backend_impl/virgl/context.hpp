@@ -1,6 +1,7 @@
 // One context of the guest's, on QEMU's side: its blobs, its queue, its worker. Not locked: see component.hpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,6 +33,12 @@ inline constexpr uint64_t default_stall_limit_ms = 3'600'000;
 class Context {
   public:
     Context(uint32_t id, uint32_t capset, const ContextLimits &limits);
+    ~Context() { --living_; }
+    Context(const Context &) = delete;
+    Context &operator=(const Context &) = delete;
+
+    // How many there are, those included that are gone for the guest while QEMU may still have a blob of theirs mapped.
+    static size_t living() { return living_; }
 
     uint32_t id() const { return id_; }
     Arena &arena() { return arena_; }
@@ -82,7 +89,12 @@ class Context {
     void forget_done();
     void answer(uint32_t resource, uint32_t code);
     bool ring_command_under_way() const { return queue_.begun() != queue_.finished(); }
+    // Whether the worker got on since this was asked last.
+    bool got_on();
+    uint64_t period_ns() const;
     void mark_ring_dead();
+
+    static inline std::atomic<size_t> living_{0};
 
     uint32_t id_;
     uint32_t capset_;
@@ -104,7 +116,8 @@ class Context {
     uint64_t moved_ns_ = 0; // last look that saw the worker get on
     uint64_t seen_position_ = 0;
     uint64_t seen_beats_ = 0;
-    uint64_t seen_finished_ = 0; // commands of the ring
+    uint64_t seen_begun_ = 0; // commands of the ring
+    uint64_t seen_finished_ = 0;
 };
 
 } // namespace apir::virgl

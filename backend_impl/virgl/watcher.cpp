@@ -76,7 +76,7 @@ void Component::watch() {
             if (entry.second->worker() != nullptr && !entry.second->lost())
                 watched.push_back({entry.second->worker()->pidfd(), POLLIN, 0});
         for (const Ending &ending : endings_) watched.push_back({ending.context->worker()->pidfd(), POLLIN, 0});
-        int timeout = wait_ms(monotonic_ns());
+        int timeout = more_to_empty_ ? 0 : wait_ms(monotonic_ns());
         lock.unlock();
         poll(watched.data(), watched.size(), timeout);
         uint64_t pokes = 0;
@@ -125,17 +125,24 @@ void Component::drive_endings(uint64_t now_ns) {
     if (endings_.empty()) all_ended_.notify_all();
 }
 
+// A piece of each context's: between two rounds the watcher looks after the workers.
 void Component::give_memory_back(std::unique_lock<std::mutex> &lock) {
     std::vector<std::shared_ptr<Context>> contexts;
     for (const auto &entry : contexts_) contexts.push_back(entry.second);
+    more_to_empty_ = false;
     for (const auto &context : contexts) {
-        while (std::optional<Range> range = context->arena().next_to_empty(context->done())) {
-            lock.unlock();
-            context->arena().empty(*range);
-            lock.lock();
-            context->arena().emptied();
-        }
+        std::optional<Range> range = context->arena().next_to_empty(context->done());
+        if (!range) continue;
+        more_to_empty_ = true;
+        lock.unlock();
+        context->arena().empty(*range);
+        lock.lock();
+        context->arena().emptied();
     }
+    // One may have ended meanwhile, and these be the last to hold it: its memory goes without the lock.
+    lock.unlock();
+    contexts.clear();
+    lock.lock();
 }
 
 } // namespace apir::virgl

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "component_log.hpp"
@@ -110,7 +111,7 @@ WorkerProcess::~WorkerProcess() {
         signal(SIGKILL);
         waitpid(pid_, nullptr, 0);
     }
-    close(pidfd_);
+    if (pidfd_ >= 0) close(pidfd_);
 }
 
 void WorkerProcess::signal(int number) const {
@@ -124,6 +125,7 @@ std::string WorkerProcess::reap() {
     pid_t ended = waitpid(pid_, &status, WNOHANG);
     if (ended == 0) return {};
     reaped_ = true;
+    close(std::exchange(pidfd_, -1));
     if (ended < 0) return "ended, with a status that somebody else took";
     if (WIFSIGNALED(status))
         return std::string("killed by signal ") + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
