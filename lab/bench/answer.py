@@ -36,13 +36,13 @@ def answered(rows: Rows) -> Answer:
     answer: Answer = {}
     for way in (LOOPBACK, *WAYS, OTHER):
         if any(subject.startswith(f"{way}/") for subject in rows.subjects()):
-            answer[way] = way_answer(rows, way)
+            answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
     answer |= floors_answer(rows)
     answer["tokens"] = token_answers(rows)
     native = rows.latency(NATIVE, "token")
     if native is not None:
         answer["token_native_us"] = round(native.p50, 1)
-    if OTHER in answer:
+    if "vm" in answer and OTHER in answer:
         answer["ratios"] = ratios(answer["vm"], answer[OTHER])
     return answer
 
@@ -59,11 +59,11 @@ def latency_answer(latency: Latency) -> Answer:
     }
 
 
-def way_answer(rows: Rows, way: str) -> Answer:
-    """The figures of one way."""
+def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
+    """The figures of one way. ``call``: the empty call that it is told by, if it was measured; else the quickest."""
     copied = f"{way}/copied"
     answer: Answer = {}
-    empty = empty_call(rows, way)
+    empty = empty_call(rows, way, call)
     if empty is not None:
         answer["empty_call_us"] = latency_answer(empty[1]) | {"call": empty[0]}
     for key, name in LATENCIES.items():
@@ -77,15 +77,21 @@ def way_answer(rows: Rows, way: str) -> Answer:
     return answer | transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
 
 
-def empty_call(rows: Rows, way: str) -> tuple[str, Latency] | None:
-    """The quickest of the empty calls that are not known to send anything but one command."""
+def empty_call_of(answer: Answer) -> str:
+    """Which call the guest's empty one is; empty when it has none."""
+    return str(answer.get("vm", {}).get("empty_call_us", {}).get("call", ""))
+
+
+def empty_call(rows: Rows, way: str, call: str = "") -> tuple[str, Latency] | None:
+    """``call``, or the quickest, of the empty calls that are not known to send anything but one command."""
     found = []
     for name in EMPTY_CALLS:
         latency = rows.latency(f"{way}/copied", name)
         sent = rows.sent(f"{way}/copied", name, "census")
         if latency is not None and (sent is None or sent.commands == 1):
             found.append((name, latency))
-    return min(found, key=lambda one: one[1].p50, default=None)
+    asked = [one for one in found if one[0] == call]
+    return min(asked or found, key=lambda one: one[1].p50, default=None)
 
 
 def transfer_answer(rows: Rows, way: str) -> Answer:
@@ -184,11 +190,14 @@ def token_answers(rows: Rows) -> list[Answer]:
 
 
 def ratios(ours: Answer, theirs: Answer) -> Answer:
-    """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread."""
+    """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread.
+
+    Durations of different calls have no ratio.
+    """
     found: Answer = {}
     for key, value in ours.items():
         other = theirs.get(key)
-        if not isinstance(value, dict) or not isinstance(other, dict):
+        if not isinstance(value, dict) or not isinstance(other, dict) or value.get("call") != other.get("call"):
             continue
         if "p50" in value and "p50" in other:
             low, high = value["spread"]["min"] / other["spread"]["max"], value["spread"]["max"] / other["spread"]["min"]

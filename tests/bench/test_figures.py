@@ -116,3 +116,23 @@ def test_ratios_have_a_spread() -> None:
     found = ratios(ours, theirs)
     assert found["empty_call_us"] == {"p50": 0.025, "least": 0.0167, "most": 0.0375}
     assert found["set_gib_s"] == {"1MiB": 4.0}
+
+
+def test_second_implementation_alone_has_no_ratios() -> None:
+    answer = answered(
+        Rows([{"error": "it ended", "subject": "vm/copied", "phase": "calls"}, row("vm_other/copied", "empty", [900])])
+    )
+    assert "vm" not in answer
+    assert answer["vm_other"]["empty_call_us"]["p50"] == 0.9
+    assert "ratios" not in answer
+
+
+def test_both_implementations_are_told_by_the_same_empty_call() -> None:
+    ours = [row("vm/copied", "empty", [1000]), row("vm/copied", "clear", [2000])]
+    theirs = [row("vm_other/copied", "empty", [8000]), row("vm_other/copied", "clear", [4000])]
+    answer = answered(Rows([*ours, *theirs]))
+    assert (answer["vm_other"]["empty_call_us"]["call"], answer["vm_other"]["empty_call_us"]["p50"]) == ("empty", 8.0)
+    assert answer["ratios"]["empty_call_us"]["p50"] == 0.125
+    other = answered(Rows([*ours, theirs[1]]))
+    assert other["vm_other"]["empty_call_us"]["call"] == "clear"
+    assert "empty_call_us" not in other["ratios"]
