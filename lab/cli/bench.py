@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lab import paths
 from lab.bench.answer import CONTRACT_SIZES
-from lab.bench.standard import LOOPBACK, OTHER
+from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
 from lab.errors import ConfigError, ConfigProblem
@@ -32,6 +32,8 @@ EMPTY: dict[str, Any] = {
 """The line of a benchmark that measured nothing."""
 TITLES = {LOOPBACK: "loopback", "vm": "guest", "vm_execbuffer": "guest, ioctl only", OTHER: "the second"}
 DASH = "\N{EN DASH}"
+LEAST_IDLE_S = 1.0
+"""A hundred of the ticks that processor time of processes is counted in."""
 LATENCIES = {
     "empty_call_us": "empty call",
     "set_4b_us": "tensor_set 4 B",
@@ -65,22 +67,43 @@ class BenchOptions:
 
 def bench_plan(choice: Choice, options: BenchOptions) -> tuple[PlannedScenario, ...]:
     """The benchmark's scenario, its check as the options say. Raises ``ConfigError``."""
+    _refuse([*_file_problems(options), *_word_problems(options)])
+    return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
+
+
+def _refuse(problems: Sequence[ConfigProblem]) -> None:
+    if problems:
+        raise ConfigError("lab bench", problems)
+
+
+def _file_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
     for option, path in (("--guest-library", options.guest_library), ("--host-library", options.host_library)):
         if path is not None and not path.is_file():
-            raise ConfigError("lab bench", [ConfigProblem(option, f"there is no file {path}", "a path of a built library")])
-    for option, words, known in (
-        ("--only", (options.place,) if options.place else (), tuple(Place)),
-        ("--part", options.parts, tuple(Part)),
-    ):
+            yield ConfigProblem(option, f"there is no file {path}", "a path of a built library")
+
+
+def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
+    places = () if options.place is None else (options.place,)
+    for option, words, known in (("--only", places, tuple(Place)), ("--part", options.parts, tuple(Part))):
         for word in words:
             if word not in known:
-                raise ConfigError("lab bench", [ConfigProblem(option, f"there is no {word}", f"one of {', '.join(known)}")])
-    return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
+                yield ConfigProblem(option, f"there is no {word!r}", f"one of {', '.join(known)}")
+
+
+def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
+    """All ways are watched one after the other, and need not have more than half of the time that there is for everything."""
+    most_s = limit_s / (2 * len(WAYS))
+    if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
+        hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
+        yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
 
 
 def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
     variants = []
     for variant in entry.variants:
+        for check in variant.scenario.checks:
+            if isinstance(check, BenchCheck):
+                _refuse([*_idle_problems(options.idle_s, min(check.deadline_s, variant.scenario.timeout_s))])
         checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
         variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
     return replace(entry, variants=tuple(variants))

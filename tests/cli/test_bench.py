@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,28 @@ def test_without_options_everything_is_measured_with_full_effort() -> None:
     ("options", "named"),
     [
         (BenchOptions(place="moon"), "--only"),
+        (BenchOptions(place=""), "--only: there is no ''"),
         (BenchOptions(parts=("moon",)), "--part"),
         (BenchOptions(host_library=Path("/no/such.so")), "--host-library"),
+        *((BenchOptions(idle_s=idle_s), "--idle") for idle_s in (0.0, -1.0, 0.0001, 600.0, math.nan, math.inf)),
     ],
 )
 def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         bench_plan(Choice(), options)
+
+
+def test_all_wrong_options_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        bench_plan(Choice(), BenchOptions(place="moon", parts=("sun",)))
+    assert [problem.key for problem in caught.value.problems] == ["--only", "--part"]
+
+
+def test_idleness_is_watched_for_as_long_as_the_deadline_has_room_for() -> None:
+    assert bench_plan(Choice(), BenchOptions(idle_s=575.0))
+    longer = Choice(("checks[0].deadline_s=100",))
+    with pytest.raises(ConfigError, match="from 1 to 25"):
+        bench_plan(longer, BenchOptions(idle_s=26.0))
 
 
 def test_answer_has_the_contracts_keys_measured_or_not(tmp_path: Path) -> None:
