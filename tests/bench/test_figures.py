@@ -50,6 +50,13 @@ def test_census_is_of_a_round() -> None:
     assert Rows([row("vm/copied", "empty", [1], "census")]).sent("vm/copied", "empty", "census") is None
 
 
+def test_subjects_without_call_records_are_known() -> None:
+    lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens shared")]
+    rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), row("loopback/copied", "token", [1], "tokens")])
+    assert rows.uncounted() == ("vm/copied", "token/shared/all")
+    assert set(answered(rows)["vm"]["sent"]) == {"shared"}
+
+
 def test_empty_call_must_travel() -> None:
     timed = [row("vm/copied", "empty", [100]), row("vm/copied", "clear", [900])]
     cached = Rows([*timed, *census("empty", 0), *census("clear", 4)])

@@ -156,6 +156,33 @@ for line in sys.stdin:
     ] * 2
 
 
+LATE = """\
+import json, os, struct, sys
+from pathlib import Path
+path = Path(os.environ["GGML_VIRTGPU_CALL_LOG"]) / "guest-1.calls"
+print(json.dumps({"ready": "me"}), flush=True)
+for line in sys.stdin:
+    if line.startswith("open"):
+        path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", 1, 0, 64, os.getpid(), *[0] * 7, b"", b""))
+    if line.startswith("open and call"):
+        path.write_bytes(path.read_bytes() + struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, 17, 3, 4, 100, 8))
+    print(json.dumps({"ns": [1]}), flush=True)
+"""
+
+
+def test_calls_without_a_file_of_records_are_not_counted_as_none(tmp_path: Path) -> None:
+    one = replace(subject("a", LATE), calls=str(tmp_path / "calls"))
+    rows = told(tmp_path, Phase("p", (one,), tuple(Measure(line, line) for line in ("call", "open", "call"))))
+    assert [row.get("commands") for row in rows if "event" not in row] == [None, 0, 0]
+    assert all("bytes_out" not in row and "by_call" not in row for row in rows if "commands" not in row)
+
+
+def test_file_that_appears_with_the_first_call_counts_from_nothing(tmp_path: Path) -> None:
+    one = replace(subject("a", LATE), calls=str(tmp_path / "calls"))
+    rows = told(tmp_path, Phase("p", (one,), (Measure("m", "open and call"),)))
+    assert [(row["commands"], row["bytes_out"]) for row in rows if "event" not in row] == [(1, 100)]
+
+
 def test_calls_outside_of_the_timed_rounds_are_not_counted() -> None:
     raw = np.zeros(4, RECORD_1)
     raw["seq"], raw["start_ns"] = range(4), (10, 20, 30, 40)

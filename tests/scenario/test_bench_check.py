@@ -164,6 +164,17 @@ def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:
     assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)
 
 
+def test_missing_call_records_are_warned_of_once_and_meet_no_target(tmp_path: Path) -> None:
+    rows = [
+        {"phase": "census", "subject": subject, "name": name, "ns": [1]}
+        for subject in ("vm/copied", "vm/shared")
+        for name in ("graph_1000", "set_1MiB", "get_1MiB")
+    ]
+    record = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), rows, load_before=0.0).record()
+    assert record.warnings == ("no call records were found of vm/copied, vm/shared: their commands and bytes are not counted",)
+    assert {one.met for one in record.targets} == {None}
+
+
 def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:
     bench = Bench(None, BenchCheck(kind="bench"))  # type: ignore[arg-type] # rows only
     with new_bundle(tmp_path, "bench") as bundle:

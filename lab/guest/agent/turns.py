@@ -97,7 +97,7 @@ class Program:
         self.between = (self.between + text.decode(errors="replace"))[-SAID_LIMIT:]
 
     def ask(self, line: str, limit_s: float) -> dict[str, Any]:
-        """Its answer to a line, with what its call records say of the time between."""
+        """Its answer to a line, with what its call records say of the time between; without them it has no such keys."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         before = self._recorded()
         try:
@@ -108,8 +108,8 @@ class Program:
             return {"error": f"{self.name} has ended"}
         row = self.answer(limit_s)
         after = self._recorded()
-        if self._calls and len(after) >= len(before):
-            new = within(after[len(before) :], row)
+        if after is not None and len(after) >= len(before or ()):
+            new = within(after[len(before or ()) :], row)
             row["commands"] = len(new)
             row["bytes_out"], row["bytes_in"] = sum(one[8] for one in new), sum(one[9] for one in new)
             row["by_call"] = counted(one[5] for one in new)
@@ -131,9 +131,9 @@ class Program:
         self._said.close()
         return said[-SAID_LIMIT:]
 
-    def _recorded(self) -> list[tuple[Any, ...]]:
-        """The records of its calls so far. Those that were begun and not completed are left out."""
-        rows: list[tuple[Any, ...]] = []
+    def _recorded(self) -> list[tuple[Any, ...]] | None:
+        """The records of its calls so far; None without a file of its own. Those that were begun and not completed are left out."""
+        rows: list[tuple[Any, ...]] | None = None
         for path in sorted(Path(self._calls).glob("*.calls")) if self._calls else ():
             raw = path.read_bytes()
             if len(raw) < HEADER.size:
@@ -143,7 +143,7 @@ class Program:
                 continue
             size = header[3]  # of a record, of which newer versions say more at the end
             starts = range(HEADER.size, len(raw) - size + 1, size) if size >= RECORD.size else ()
-            rows += [one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1]]
+            rows = [*(rows or ()), *(one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1])]
         return rows
 
 

@@ -205,7 +205,10 @@ class Bench:
         cores = os.cpu_count() or 1
         if self.load_before / cores > BUSY_LOAD:
             yield f"the machine was busy: load {self.load_before:.1f} on {cores} cores before anything was measured"
-        yield from Rows(self.rows).failures
+        rows = Rows(self.rows)
+        if uncounted := rows.uncounted():
+            yield f"no call records were found of {', '.join(uncounted)}: their commands and bytes are not counted"
+        yield from rows.failures
 
 
 def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline) -> int:
