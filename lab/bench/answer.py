@@ -26,6 +26,8 @@ FLOOR_LATENCIES = (
 
 The ioctl costs least while the device is busy, for then nobody has to be woken by it; as a part of a call it finds the device idle.
 """
+MADE_OF_EMPTY = ("after_pause_us", "calls_per_s", "slowest_thread_share")
+"""Figures of the call that is measured as ``empty``, whichever the quicker one is."""
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
@@ -74,7 +76,20 @@ def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
         latency = rows.latency(f"{way}/{path}", "alloc_free")
         if latency is not None:
             answer[key] = latency_answer(latency)
-    return answer | transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+    answer |= transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+    return answer if sends_one(rows, way, "empty") else without_empty(answer)
+
+
+def sends_one(rows: Rows, way: str, name: str) -> bool:
+    """Whether a call is not known to send anything but one command."""
+    sent = rows.sent(f"{way}/copied", name, "census")
+    return sent is None or sent.commands == 1
+
+
+def without_empty(answer: Answer) -> Answer:
+    """The figures of a way without those of a call that is no empty one; ``left_out`` names them."""
+    left_out = [key for key in MADE_OF_EMPTY if key in answer]
+    return {key: value for key, value in answer.items() if key not in left_out} | ({"left_out": left_out} if left_out else {})
 
 
 def empty_call_of(answer: Answer) -> str:
@@ -87,8 +102,7 @@ def empty_call(rows: Rows, way: str, call: str = "") -> tuple[str, Latency] | No
     found = []
     for name in EMPTY_CALLS:
         latency = rows.latency(f"{way}/copied", name)
-        sent = rows.sent(f"{way}/copied", name, "census")
-        if latency is not None and (sent is None or sent.commands == 1):
+        if latency is not None and sends_one(rows, way, name):
             found.append((name, latency))
     asked = [one for one in found if one[0] == call]
     return min(asked or found, key=lambda one: one[1].p50, default=None)

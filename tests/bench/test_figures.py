@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lab.bench.answer import answered, empty_call, ratios
+from lab.bench.answer import MADE_OF_EMPTY, answered, empty_call, ratios
 from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
 from lab.bench.targets import judged
 
@@ -67,6 +67,20 @@ def test_empty_call_must_travel() -> None:
     neither = Rows([*timed, *census("empty", 0), *census("clear", 0)])
     assert empty_call(neither, "vm") is None
     assert "empty_call_us" not in answered(neither)["vm"]
+
+
+@pytest.mark.parametrize(("commands", "told"), [(4, True), (0, False), (8, False)])
+def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: int, told: bool) -> None:
+    threads = [{"phase": "rates", "subject": "vm/copied", "name": f"threads_{n}", "calls": [9] * n, "ns": 10} for n in (1, 4)]
+    timed = [row("vm/copied", "clear", [900]), row("vm/copied", "after_pause", [9000], "pause"), *threads]
+    answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]))
+    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 3
+    assert answer["vm"].get("left_out", []) == ([] if told else list(MADE_OF_EMPTY))
+    assert "empty_call_us" in answer["vm"]
+    verdicts = {one.target.figure: one.met for one in judged(answer)}
+    assert [verdicts[key] is None for key in ("vm.after_pause_us.p50", "vm.calls_per_s.4", "vm.slowest_thread_share.4")] == [
+        not told
+    ] * 3
 
 
 def test_failed_rows_are_kept_apart() -> None:

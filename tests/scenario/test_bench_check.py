@@ -81,6 +81,8 @@ def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
     found = findings(tmp_path, BenchRecord(answer={"vm": way}))
     assert [(kind, blame) for kind, blame, _ in found] == [(FindingKind.NO_CALLS, Blame.LAB)] * 2
     assert [text for _, _, text in found][1] == "vm: set_4b sends 2 commands"
+    cached = {"sent": {"copied": {"empty": {"commands": 0}}}, "left_out": ["after_pause_us", "calls_per_s"]}
+    assert list(untravelled({"vm": cached})) == ["vm: empty sends 0 commands, so after_pause_us, calls_per_s are left out"]
     nothing = {**ANSWER["vm"], "sent": {"copied": {"graph_1000": {"commands": 0}}}}
     assert list(untravelled({"vm": nothing})) == ["vm: graph_1000 sends 0 commands, less than one a round"]
 

@@ -262,6 +262,8 @@ def untravelled(answer: Answer) -> Iterator[str]:
         if figures and "empty_call_us" not in figures and "set_4b_us" in figures:
             yield f"{way}: no call of those that were timed as empty ones sends exactly one command"
         sent = figures.get("sent", {}).get("copied", {})
+        if figures.get("left_out"):
+            yield f"{way}: empty sends {sent['empty']['commands']:g} commands, so {', '.join(figures['left_out'])} are left out"
         for name in ("set_4b", "get_4b", "graph_1"):
             if name in sent and sent[name]["commands"] > 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands"
