@@ -182,7 +182,7 @@ def floors_answer(rows: Rows) -> Answer:
 
 
 def token_answers(rows: Rows) -> list[Answer]:
-    """What a token costs, per configuration and data path."""
+    """What a token costs, per configuration and data path; ``digests`` are of all repetitions, ``digest`` is the last one."""
     answers = []
     for path in PATHS:
         for name in standard.configurations():
@@ -192,9 +192,11 @@ def token_answers(rows: Rows) -> list[Answer]:
             if sent is None or again is None or latency is None or rebuilt is None:
                 continue
             found = rows.of(subject, "token", phase)
+            digests = {row["digest"] for row in (*found, *rows.of(subject, "rebuilt", phase))}
             answers.append(
                 {
                     "extensions": name, "path": path, "nodes": found[-1]["nodes"], "digest": found[-1]["digest"],
+                    "digests": sorted(digests),
                     "calls": round(sent.commands, 2), "bytes": round(sent.bytes_out + sent.bytes_in), "us": round(latency.p50, 1),
                     "us_p10": round(latency.p10, 1), "us_p90": round(latency.p90, 1),
                     "rebuilt_calls": round(again.commands, 2), "rebuilt_us": round(rebuilt.p50, 1),

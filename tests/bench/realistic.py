@@ -37,8 +37,8 @@ def way(call_us: float) -> dict[str, Any]:
 
 def token(name: str, path: str, calls: float, us: float) -> dict[str, Any]:
     return {
-        "extensions": name, "path": path, "nodes": 730, "digest": "ab", "calls": calls, "bytes": 220_000, "us": us,
-        "us_p10": us, "us_p90": us, "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us,
+        "extensions": name, "path": path, "nodes": 730, "digest": "ab", "digests": ["ab"], "calls": calls, "bytes": 220_000,
+        "us": us, "us_p10": us, "us_p90": us, "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us,
     }  # fmt: skip
 
 

@@ -131,6 +131,17 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert "loopback" not in answer
 
 
+def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
+    counts = {"commands": 2, "bytes_out": 10, "bytes_in": 1, "nodes": 730}
+    tokens = [
+        row("token/copied/all", name, [1000], "tokens copied", digest=digest, **counts)
+        for name, digest in (("token", "cd"), ("token", "ab"), ("rebuilt", "ef"), ("rebuilt", "ab"))
+    ]
+    native = row("native", "token", [1000], "tokens", digest="gh")
+    (one,) = answered(Rows([*tokens, native]))["tokens"]
+    assert (one["digest"], one["digests"]) == ("ab", ["ab", "cd", "ef"])
+
+
 def test_ratios_have_a_spread() -> None:
     ours = {"empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}}, "set_gib_s": {"1MiB": 2.0, "4B": 1.0}}
     theirs = {"empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}}, "set_gib_s": {"1MiB": 0.5}}

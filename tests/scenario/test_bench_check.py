@@ -62,7 +62,7 @@ def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_s
 
 
 def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: Path) -> None:
-    tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digest": "cd"})
+    tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digests": ["ab", "cd"]})
     ((kind, blame, text),) = findings(tmp_path, record_of(tokens=tokens))
     assert (kind, blame) == (FindingKind.CASE_FAILED, Blame.PRODUCT)
     assert "ab, cd" in text

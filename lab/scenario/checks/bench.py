@@ -244,7 +244,7 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
     for text in untravelled(record.answer):
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for path in standard.PATHS:
-        digests = {one["digest"] for one in record.tokens if one["path"] == path}
+        digests = {digest for one in record.tokens if one["path"] == path for digest in one["digests"]}
         if digests:
             facts += 1
             label = f"results of the model-like graph over all extensions, {path}"
