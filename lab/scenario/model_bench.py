@@ -46,7 +46,12 @@ class Part(StrEnum):
 
 
 class BenchCheck(CheckTable):
-    """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it."""
+    """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it.
+
+    The guest records no calls while they are timed. The host does, unless the scenario says ``VIRGL_APIR_CALL_LOG = false`` in
+    ``[host.environment]``, or ``call_records = false``: the figures warn of it. Both sides' records of a benchmark are
+    not compared.
+    """
 
     kind: Literal["bench"]
     effort: Annotated[Thoroughness, Field(strict=False)] = Thoroughness.FULL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +17,12 @@ from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import BENCH, BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
+from lab.scenario.calls import CallCollector
 from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
 from tests.bench.realistic import ANSWER, token
+from tests.scenario.fakes import Made, write_calls
 
 
 def writer_of(bundle: BundleWriter) -> CheckWriter:
@@ -106,6 +109,16 @@ class Shell:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
+        self.streamed: list[str] = []
+
+    def put(self, path: Path, inside: str) -> None:
+        pass
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+        assert not deadline.expired
+        self.streamed.append(command)
+        on_line("pid 7")
+        return 0
 
     def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
         assert not deadline.expired
@@ -113,13 +126,15 @@ class Shell:
         return 0, ""
 
 
-def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = ()) -> Any:
+def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = (), host: dict[str, str] | None = None) -> Any:
     tools = tmp_path / "tools"
     shipped = SimpleNamespace(host_library=SimpleNamespace(inside="/ours.so"))
     guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: workers)
     return SimpleNamespace(
         guest=guest,
         logs=tmp_path,
+        host_variables=host or {},
+        guest_variables={"GGML_BACKEND_PATH": "/lib.so", "GGML_VIRTGPU_CALL_LOG": "/calls"},
         switches=Switches(tmp_path / "switches", {"host": "/ours.so"}),
         ingredients=SimpleNamespace(tools=tools, shipment=shipped),
     )
@@ -175,6 +190,36 @@ def test_missing_call_records_are_warned_of_once_and_meet_no_target(tmp_path: Pa
     record = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), rows, load_before=0.0).record()
     assert record.warnings == ("no call records were found of vm/copied, vm/shared: their commands and bytes are not counted",)
     assert {one.met for one in record.targets} == {None}
+
+
+def test_programs_that_are_timed_record_no_calls(tmp_path: Path) -> None:
+    shell = Shell()
+    Bench(staged(tmp_path, shell), BenchCheck(kind="bench")).vm(Deadline.after(60))
+    (command,) = shell.streamed
+    assert "GGML_BACKEND_PATH=/lib.so" in command
+    assert "GGML_VIRTGPU_CALL_LOG" not in command
+    phases = json.loads((tmp_path / "bench-vm.json").read_text())["phases"]
+    assert {bool(one["calls"]) for one in phases[0]["subjects"]} == {True}
+
+
+def test_call_records_of_the_host_are_warned_of_with_the_key_that_takes_them_away(tmp_path: Path) -> None:
+    stage = staged(tmp_path, Shell(), host={"VIRGL_APIR_CALL_LOG": "/calls"})
+    (warning,) = Bench(stage, BenchCheck(kind="bench"), load_before=0.0).warnings()
+    assert "host.environment.VIRGL_APIR_CALL_LOG = false" in warning
+    alone = BenchCheck.model_validate({"kind": "bench", "places": ["loopback"]})
+    assert list(Bench(stage, alone, load_before=0.0).warnings()) == []
+
+
+def test_calls_of_a_benchmark_are_not_missed_in_the_guests_records(tmp_path: Path) -> None:
+    host, copies = tmp_path / "host", tmp_path / "copies"
+    host.mkdir()
+    with new_bundle(tmp_path, "bench") as bundle:
+        collector = CallCollector(bundle, ("bench", "default"), host, copies)
+        with collector.left_out():
+            write_calls(host / "host-1-9.calls", 1, Made(1, 10, 9), 4)
+        assert collector.joined(None, "/calls").findings == ()
+        write_calls(host / "host-2-9.calls", 1, Made(2, 10, 9), 4)
+        assert len(collector.joined(None, "/calls").findings) == 1
 
 
 def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from lab.guest.agent import turns
 from lab.host.root import Bind
 from lab.ops.upstream import guest_command
 from lab.process import finish
-from lab.scenario.environment import BACKEND_PATH
+from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.stage import Stage
@@ -123,11 +123,16 @@ class Bench:
         shell.put(plan, f"{FOLDER}/plan.json")
         if self.check.guest_library:
             shell.put(Path(self.check.guest_library), OTHER_LIBRARY)
-        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.stage.guest_variables)
+        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.guest_variables)
         with contextlib.ExitStack() as libraries:
             status = shell.stream(command, lambda line: self.on_line(line, libraries), deadline)
         if status != 0:
             raise LabError(f"the benchmark's driver in the guest ended with status {status}: {' / '.join(self.said[-3:])}")
+
+    @property
+    def guest_variables(self) -> dict[str, str]:
+        """What programs in the guest are given: no folder for call records. Those that are counted have one of their own."""
+        return {name: value for name, value in self.stage.guest_variables.items() if name != GUEST_CALL_LOG}
 
     def vm_phases(self) -> Sequence[Phase]:
         """The phases of a guest."""
@@ -205,6 +210,9 @@ class Bench:
         cores = os.cpu_count() or 1
         if self.load_before / cores > BUSY_LOAD:
             yield f"the machine was busy: load {self.load_before:.1f} on {cores} cores before anything was measured"
+        if Place.VM in self.check.places and HOST_CALL_LOG in self.stage.host_variables:
+            key = f"host.environment.{HOST_CALL_LOG} = false"
+            yield f"the host recorded calls while they were timed, which takes time itself: {key} in the scenario leaves that away"
         rows = Rows(self.rows)
         if uncounted := rows.uncounted():
             yield f"no call records were found of {', '.join(uncounted)}: their commands and bytes are not counted"
