@@ -174,14 +174,11 @@ def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
             cells.append(_ratio(answer.get("vm", {}).get(key), floor))
             cells.append(_ratio(answer.get("vm_execbuffer", {}).get(key), ioctl))
         table.add_row(name, *cells)
+    measured_in = "vm" if "vm" in ways else ways[-1] if ways else ""
     for key, name in FLOORS.items():
         if one := answer.get(key):
-            table.add_row(
-                Text(name, style="cyan"),
-                *("" for _ in ways[:-1]),
-                Text(_latency(one), style="cyan"),
-                *("" for _ in columns[len(ways) :]),
-            )
+            cells = [_latency(one) if way == measured_in else "" for way in ways]
+            table.add_row(*(Text(cell, style="cyan") for cell in (name, *cells)))
     return table
 
 

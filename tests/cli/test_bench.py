@@ -8,7 +8,7 @@ import pytest
 
 from lab.bench.targets import judged
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
-from lab.cli.bench import BenchOptions, bench_answer, bench_plan, chosen, tell_bench
+from lab.cli.bench import LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
@@ -79,3 +79,12 @@ def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     for words in ("empty call", "4 / 40", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
         assert words in said
+
+
+@pytest.mark.parametrize(("missing", "column"), [((), "guest"), (("vm", "vm_execbuffer"), "the second")])
+def test_floors_stand_in_the_guests_column(missing: tuple[str, ...], column: str) -> None:
+    answer = {key: value for key, value in ANSWER.items() if key not in missing}
+    ways = [way for way in TITLES if way in answer]
+    table = _latencies(answer, ways)
+    filled = [str(one.header) for one in table.columns if str(list(one.cells)[len(LATENCIES)])]
+    assert filled == ["", column]
