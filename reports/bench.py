@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,15 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class Ratio:
+    """Ours over the second implementation's; ``spread`` is empty where none is known."""
+
+    name: str
+    ratio: str
+    spread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BenchView:
     """Everything of a benchmark that the page shows; ``rows`` are a name, a cell per way, and one of the floor."""
 
@@ -68,6 +77,7 @@ class BenchView:
     rates: tuple[tuple[str, tuple[str, ...], str], ...]
     tokens: tuple[Token, ...]
     native_us: float | None
+    ratios: tuple[Ratio, ...] = ()
 
     @property
     def missed(self) -> int:
@@ -99,6 +109,7 @@ def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
         rates=_rates(answer, ways),
         tokens=_tokens(record, native),
         native_us=native,
+        ratios=tuple(_ratios(answer.get("ratios", {}))),
     )
 
 
@@ -130,6 +141,14 @@ def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str,
 
 def _rate(value: float | None, otherwise: str = DASH) -> str:
     return otherwise if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no exponents
+
+
+def _ratios(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
+    for key, value in ratios.items():
+        if "p50" in value:
+            yield Ratio(key, f"{value['p50']:.3g}", f"{value['least']:.3g}{DASH}{value['most']:.3g}")
+        else:
+            yield from (Ratio(f"{key} {size}", f"{ratio:.3g}") for size, ratio in value.items())
 
 
 def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:

@@ -63,11 +63,11 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def write_bench(folder: Path) -> None:
+def write_bench(folder: Path, answer: dict[str, Any] = ANSWER) -> None:
     record = BenchRecord(
-        answer=ANSWER,
-        targets=tuple(target_record(one) for one in judged(ANSWER)),
-        tokens=tuple(ANSWER["tokens"]),
+        answer=answer,
+        targets=tuple(target_record(one) for one in judged(answer)),
+        tokens=tuple(answer["tokens"]),
         load_before=1.8,
         load_after=2.0,
         cores=2,
