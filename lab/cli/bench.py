@@ -16,6 +16,7 @@ from lab.bench.answer import CONTRACT_SIZES
 from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
+from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
@@ -78,8 +79,19 @@ def _refuse(problems: Sequence[ConfigProblem]) -> None:
 
 def _file_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
     for option, path in (("--guest-library", options.guest_library), ("--host-library", options.host_library)):
-        if path is not None and not path.is_file():
-            yield ConfigProblem(option, f"there is no file {path}", "a path of a built library")
+        if path is not None and (text := _no_library(path)):
+            yield ConfigProblem(option, text, "a path of a built library")
+
+
+def _no_library(path: Path) -> str:
+    """Why a file cannot be loaded; empty when it is an ELF file."""
+    if not path.is_file():
+        return f"there is no file {path}"
+    try:
+        build_id(path)
+    except (OSError, NotElf) as error:
+        return f"{path} is no library: {error}"
+    return ""
 
 
 def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from lab.scenario.section import CheckTable, Seconds, existing_file
+from lab.scenario.section import CheckTable, Seconds, existing_library
 
 
 class Thoroughness(StrEnum):
@@ -25,8 +25,8 @@ class Place(StrEnum):
 
 
 def a_library(value: str, info: ValidationInfo) -> str:
-    """The path of a file that exists."""
-    return existing_file(value, info, "a path, relative to the scenario file, of a library to compare with")
+    """The path of a library that exists."""
+    return existing_library(value, info, "a path, relative to the scenario file, of a library to compare with")
 
 
 class Part(StrEnum):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.bench.targets import judged
-from lab.bundle.schema import BENCH, BenchRecord
+from lab.bundle.schema import BENCH, BenchRecord, PayloadRecord
 from lab.scenario.checks.bench import target_record
 
 
@@ -73,5 +73,6 @@ def write_bench(folder: Path, answer: dict[str, Any] = ANSWER) -> None:
         cores=2,
         wall_s=210.0,
         warnings=("the machine was busy: load 1.8 on 2 cores before anything was measured",),
+        libraries=(PayloadRecord(role="second guest library", path="/their/lib.so", sha256="5ha", build_id="1d"),),
     )
     (folder / BENCH).write_text(record.model_dump_json(), encoding="utf-8")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_flo
 
 def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
     library = tmp_path / "libggml-virtgpu.so"
-    library.touch()
+    shutil.copyfile(sys.executable, library)
     options = BenchOptions(quick=True, enforce=True, idle_s=60.0, place="vm", parts=("calls", "idle"), guest_library=library)
     (entry,) = bench_plan(Choice(), options)
     (check,) = entry.variants[0].scenario.checks
@@ -48,6 +50,14 @@ def test_without_options_everything_is_measured_with_full_effort() -> None:
 def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         bench_plan(Choice(), options)
+
+
+@pytest.mark.parametrize("option", ["guest_library", "host_library"])
+def test_file_that_is_no_library_is_refused_by_its_option(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "lib.so"
+    path.write_text("INPUT(libreal.so)")
+    with pytest.raises(ConfigError, match=f"--{option.replace('_', '-')}: {path} is no library"):
+        bench_plan(Choice(), BenchOptions(**{option: path}))  # type: ignore[arg-type] # a path
 
 
 def test_all_wrong_options_are_told_at_once() -> None:

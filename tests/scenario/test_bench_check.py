@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +19,11 @@ from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import BENCH, BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
+from lab.elf import sha256
+from lab.errors import ConfigError
+from lab.scenario import load
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
+from lab.scenario.checks.bench import Bench, check_bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
 from tests.bench.realistic import ANSWER, token
@@ -220,6 +225,25 @@ def test_calls_of_a_benchmark_are_not_missed_in_the_guests_records(tmp_path: Pat
         assert collector.joined(None, "/calls").findings == ()
         write_calls(host / "host-2-9.calls", 1, Made(2, 10, 9), 4)
         assert len(collector.joined(None, "/calls").findings) == 1
+
+
+def test_second_libraries_are_identified(tmp_path: Path) -> None:
+    library = tmp_path / "theirs.so"
+    shutil.copyfile(sys.executable, library)
+    stage = staged(tmp_path, Shell())
+    check = BenchCheck(kind="bench").model_copy(update={"guest_library": str(library), "host_library": str(library), "places": ()})
+    with new_bundle(tmp_path, "bench") as bundle:
+        check_bench(stage, check, writer_of(bundle), Deadline.after(60))
+    record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
+    assert [one.role for one in record.libraries] == ["second guest library", "second host library"]
+    assert {(one.path, one.sha256) for one in record.libraries} == {(str(library), sha256(library))}
+
+
+def test_second_library_of_a_scenario_is_an_elf_file(tmp_path: Path) -> None:
+    (tmp_path / "lib.so").write_text("INPUT(libreal.so)")
+    (tmp_path / "own.toml").write_text('name = "own"\n[[checks]]\nkind = "bench"\nhost_library = "lib.so"\n')
+    with pytest.raises(ConfigError, match=r"checks\[0\].host_library: .*lib.so is no library"):
+        load(tmp_path / "own.toml")
 
 
 def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:

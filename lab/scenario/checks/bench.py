@@ -22,7 +22,7 @@ from lab.bench.plan import Phase, plan_text
 from lab.bench.standard import ECHO, FULL, OURS, QUICK, Effort, Programs
 from lab.bench.targets import Verdict, judged
 from lab.bundle.outcome import Blame, Finding, FindingKind
-from lab.bundle.schema import BENCH, BenchRecord, TargetRecord
+from lab.bundle.schema import BENCH, BenchRecord, PayloadRecord, TargetRecord
 from lab.bundle.writer import CheckWriter, write_whole
 from lab.deadline import Deadline
 from lab.errors import LabError
@@ -32,7 +32,7 @@ from lab.ops.upstream import guest_command
 from lab.process import finish
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
-from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.shipment import GUEST_FOLDER, Payload
 from lab.scenario.stage import Stage
 
 PROGRAM = "apir-bench"
@@ -58,6 +58,7 @@ class Bench:
     said: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.time)
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
+    libraries: tuple[PayloadRecord, ...] = ()
     _usage: dict[int, int] = field(default_factory=dict)
     _phase: str = ""
 
@@ -203,6 +204,7 @@ class Bench:
             cores=os.cpu_count() or 1,
             wall_s=round(time.time() - self.started, 1),
             warnings=tuple(self.warnings()),
+            libraries=self.libraries,
         )
 
     def warnings(self) -> Iterator[str]:
@@ -224,8 +226,9 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
 
     Raises:
         LabError: it was cut off; the rows until then are written down all the same.
+        BuildError: a second library is no ELF file.
     """
-    bench, limit = Bench(stage, check), deadline.narrowed(check.deadline_s)
+    bench, limit = Bench(stage, check, libraries=second_libraries(check)), deadline.narrowed(check.deadline_s)
     try:
         if Place.LOOPBACK in check.places:
             bench.loopback(limit)
@@ -234,6 +237,12 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
     finally:
         record = bench.keep()
     return told(bench, record, writer)
+
+
+def second_libraries(check: BenchCheck) -> tuple[PayloadRecord, ...]:
+    """What a second implementation is made of, by what identifies it. Raises ``BuildError`` for what is no ELF file."""
+    named = (("second guest library", check.guest_library), ("second host library", check.host_library))
+    return tuple(Payload.of(role, Path(path)).record for role, path in named if path)
 
 
 def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
