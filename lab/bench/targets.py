@@ -153,19 +153,21 @@ def judged(answer: Answer) -> tuple[Verdict, ...]:
 
 def verdict(target: Target, answer: Answer) -> Verdict:
     """One target against the answer."""
-    seen, per = looked_up(answer, target.figure), looked_up(answer, target.per) if target.per else 1.0
+    seen = looked_up(answer, target.figure)
+    if target.per and seen is not None:
+        per = looked_up(answer, target.per)
+        seen = seen / per if per else None
     floor = looked_up(answer, target.floor) if target.floor else 1.0
-    if seen is None or not per or floor is None:
+    if seen is None or floor is None:
         return Verdict(target, seen, None, None)
     if target.over and (looked_up(answer, target.over) or 0) < target.least_s:
         return Verdict(target, seen, target.limit, None)
     bound = target.limit * floor
     if target.or_limit is not None:
         bound = max(bound, target.or_limit)
-    value = seen / per
     quietest = looked_up(answer, target.figure.removesuffix("p50") + "spread.min") if target.figure.endswith(".p50") else None
-    met = value >= bound * (1 - ROUNDING) if target.at_least else value <= bound * (1 + ROUNDING)
-    return Verdict(target, value, bound, met, quietest, best_possible(answer, target, floor))
+    met = seen >= bound * (1 - ROUNDING) if target.at_least else seen <= bound * (1 + ROUNDING)
+    return Verdict(target, seen, bound, met, quietest, best_possible(answer, target, floor))
 
 
 def best_possible(answer: Answer, target: Target, floor: float) -> float | None:
