@@ -122,7 +122,9 @@ def ops(
 def bench(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: a look, not figures to quote.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit with status 1 when a target is not met.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with status 1 when a target is not met, 2 when it was not measured.")
+    ] = False,
     guest_library: Annotated[Path | None, typer.Option("--guest-library", metavar="PATH", help="A second guest library.")] = None,
     host_library: Annotated[Path | None, typer.Option("--host-library", metavar="PATH", help="A second host library.")] = None,
     only: Annotated[str | None, typer.Option("--only", metavar="PLACE", help="Measure in one place: loopback or vm.")] = None,

@@ -70,7 +70,8 @@ class BenchCheck(CheckTable):
     host_library: Annotated[str, AfterValidator(a_library)] | None = None
     """A second host library, which serves the second implementation."""
     enforce: bool = False
-    """Whether a target that is not met fails the variant. Figures of a busy machine are no reason to."""
+    """Whether a target that is not met, or was to be measured and was not, fails the variant. Figures of a busy machine are no
+    reason to."""
     deadline_s: Seconds = 1500.0
     """For all of it. What was measured until then is kept."""
 

@@ -83,12 +83,27 @@ def test_full_benchmark_judges_every_target() -> None:
     assert any(one.target.exchange for one in verdicts)
 
 
+@pytest.mark.parametrize("place", ["loopback", "vm"])
+@pytest.mark.parametrize("part", ["census", "calls", "rates", "pause", "transfers", "tokens", "idle"])
+def test_part_and_place_of_a_target_are_what_it_is_measured_by(part: str, place: str) -> None:
+    rows = [
+        row
+        for row in synthetic_rows()
+        if row["phase"].split()[0] == part and row["subject"].startswith(("loopback/", "native")) == (place == "loopback")
+    ]
+    verdicts = judged(answered(Rows(rows)))
+    measured = [one.target for one in verdicts if one.met is not None]
+    assert measured == [one for one in targets() if (one.part, one.place) == (part, place)]
+
+
 def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     target = Target("idle", "idle.worker", 0.5, over="idle.seconds", least_s=59)
     assert verdict(target, {"idle": {"worker": 0.4, "seconds": 60.0}}).met is True
     assert verdict(target, {"idle": {"worker": 0.6, "seconds": 60.0}}).met is False
     assert verdict(target, {"idle": {"worker": 9.0, "seconds": 3.0}}).met is None
     assert verdict(target, {"idle": {"worker": 9.0}}).met is None
+    seconds = [{"worker": 9.0, "seconds": 3.0}, {"seconds": 3.0}, {"seconds": 60.0}, {}, {"worker": 0.4, "seconds": 60.0}]
+    assert [verdict(target, {"idle": idle}).too_short for idle in seconds] == [True, True, False, False, False]
     watched = [one for one in targets() if one.label.startswith("idle context")]
     assert len(watched) == 4
     assert all(one.over.endswith("idle_percent.seconds") and one.least_s >= 59 for one in watched)

@@ -50,10 +50,31 @@ def record_of(**more: Any) -> BenchRecord:
 
 def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -> None:
     assert findings(tmp_path, record_of()) == []
-    missed = findings(tmp_path, record_of(), enforce=True)
-    assert {kind for kind, _, _ in missed} == {FindingKind.TOO_SLOW}
+    missed = findings(tmp_path, record_of(), enforce=True, parts=["census", "calls", "rates", "pause", "idle"])
+    assert {kind for kind, blame, _ in missed if blame is Blame.PRODUCT} == {FindingKind.TOO_SLOW}
     assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 3.12e+05 B" in text for _, _, text in missed)
     assert not any("empty call, p50, ring" in text for _, _, text in missed)
+
+
+def unmeasured_in(tmp_path: Path, answer: dict[str, Any], **check: Any) -> list[str]:
+    asked = {"enforce": True, "places": ["vm"], **check}
+    found = findings(tmp_path, BenchRecord(answer=answer, targets=tuple(target_record(one) for one in judged(answer))), **asked)
+    return [text.partition(":")[0] for kind, blame, text in found if (kind, blame) == (FindingKind.NO_CALLS, Blame.LAB)]
+
+
+def test_target_that_was_to_be_measured_and_was_not_is_a_finding_where_it_is_enforced(tmp_path: Path) -> None:
+    names = [f"idle context, {side}, {way}" for side in ("guest", "worker") for way in ("ring", "EXECBUFFER")]
+    assert unmeasured_in(tmp_path, {}, parts=["idle"]) == names
+    assert unmeasured_in(tmp_path, {}, parts=["idle"], enforce=False) == []
+    assert unmeasured_in(tmp_path, {}, parts=["tokens"]) == []
+    assert unmeasured_in(tmp_path, {}, parts=["idle"], places=["loopback"]) == []
+    short = {"idle_percent": {"guest": 9.0, "seconds": 3.0}}
+    assert unmeasured_in(tmp_path, {"vm": short, "vm_execbuffer": short}, parts=["idle"]) == []
+
+
+@pytest.mark.parametrize(("effort", "sizes"), [("full", 4), ("quick", 3)])
+def test_size_that_a_quick_look_leaves_out_is_not_missed(tmp_path: Path, effort: str, sizes: int) -> None:
+    assert len(unmeasured_in(tmp_path, {}, parts=["transfers"], effort=effort)) == 2 * 2 * sizes
 
 
 def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_same() -> None:

@@ -255,6 +255,8 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
             if bench.check.enforce and not one.met:
                 text = f"{one.label}: expected {one.expected}, measured {one.seen_text}"
                 writer.finding(Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text))
+    for text in unmeasured(bench, record.answer) if bench.check.enforce else ():
+        writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for failure in Rows(bench.rows).failures:
         blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
@@ -270,6 +272,15 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
             text = f"the model-like graph says different things with different extensions ({path}): {', '.join(sorted(digests))}"
             writer.finding(Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, text))
     return facts
+
+
+def unmeasured(bench: Bench, answer: Answer) -> Iterator[str]:
+    """Targets that were to be measured here and were not: nobody knows whether they are met."""
+    for verdict in judged(answer):
+        target, check = verdict.target, bench.check
+        asked = target.part in check.parts and target.place in check.places and target.size <= bench.effort.largest
+        if asked and verdict.met is None and not verdict.too_short:
+            yield f"{target.label}: not measured, so it is not known to be met"
 
 
 def untravelled(answer: Answer) -> Iterator[str]:
@@ -300,7 +311,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
         bound = f"{sign} {verdict.bound:.4g}{unit}" + (f" ({of_floor})" if of_floor else "")
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
-    if target.over and verdict.seen is not None and verdict.met is None:
+    if verdict.too_short and verdict.seen is not None:
         seen += f", in less than {target.least_s:.0f} s, which tell nothing"
     if verdict.out_of_reach:
         bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
