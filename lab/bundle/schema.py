@@ -241,7 +241,10 @@ class ResumedRecord(Record):
 
 
 class RunRecord(Record):
-    """``run.json``: everything one has to know to trust, compare and repeat the run."""
+    """``run.json``: everything one has to know to trust, compare and repeat the run.
+
+    ``command`` is the one of ``lab`` that made it, ``options`` are those of that command that decide what is run.
+    """
 
     schema_version: int = SCHEMA
     run: str
@@ -255,6 +258,7 @@ class RunRecord(Record):
     commit: str = ""
     python: str = ""
     argv: tuple[str, ...] = ()
+    command: Literal["run", "bench"] = "run"
     options: tuple[str, ...] = ()
     host: HostRecord = HostRecord()
     capabilities: tuple[CapabilityRecord, ...] = ()

@@ -138,9 +138,10 @@ def bench(
     json: Json = False,
 ) -> None:
     """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
-    choice = Choice(tuple(settings or ()))
+    asked = BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library)
+    choice = Choice(tuple(settings or ()), command="bench", options=asked.words)
     with answering(as_json=json, empty=NOTHING_MEASURED):
-        plan = bench_plan(choice, BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library))
+        plan = bench_plan(choice, asked)
         with progress_display() as progress:
             outcome = run(plan, choice, out, progress, real_platform())
             with progress.step("writing the report"):

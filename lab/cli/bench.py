@@ -65,6 +65,19 @@ class BenchOptions:
     guest_library: Path | None = None
     host_library: Path | None = None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command line again, good in any folder."""
+        libraries = (("--guest-library", self.guest_library), ("--host-library", self.host_library))
+        return (
+            *(("--quick",) if self.quick else ()),
+            *(("--check",) if self.enforce else ()),
+            *(() if self.place is None else ("--only", self.place)),
+            *(word for part in self.parts for word in ("--part", part)),
+            *(() if self.idle_s is None else ("--idle", str(self.idle_s))),
+            *(word for option, path in libraries if path is not None for word in (option, str(path.resolve()))),
+        )
+
 
 def bench_plan(choice: Choice, options: BenchOptions) -> tuple[PlannedScenario, ...]:
     """The benchmark's scenario, its check as the options say. Raises ``ConfigError``."""

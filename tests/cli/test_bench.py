@@ -1,20 +1,26 @@
 from __future__ import annotations
 
 import math
+import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from lab.bench.targets import judged
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
+from lab.bundle.writer import new_bundle
+from lab.cli.app import app
 from lab.cli.bench import LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
+from lab.scenario.book import opened_record
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
-from lab.scenario.plan import Choice
+from lab.scenario.plan import Choice, PlannedScenario
 from tests.bench.realistic import ANSWER, write_bench
 
 CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_floor_gib_s"}
@@ -71,6 +77,27 @@ def test_idleness_is_watched_for_as_long_as_the_deadline_has_room_for() -> None:
     longer = Choice(("checks[0].deadline_s=100",))
     with pytest.raises(ConfigError, match="from 1 to 25"):
         bench_plan(longer, BenchOptions(idle_s=26.0))
+
+
+def test_bundle_of_a_benchmark_runs_the_same_benchmark_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copyfile(sys.executable, tmp_path / "their lib.so")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def opened(plan: Sequence[PlannedScenario], choice: Choice, *_: object, **__: object) -> None:
+        with new_bundle(tmp_path, "bench") as bundle:
+            seen.append(opened_record(bundle, plan, choice))
+        raise ConfigError("here", [], hint="nothing is booted")
+
+    monkeypatch.setattr("lab.cli.app.run", opened)
+    line = "--quick --check --only vm --part calls --part idle --idle 9.0 --guest-library"
+    CliRunner().invoke(app, ["bench", *line.split(), "their lib.so", "--set", "guest.cpus=1"])
+    (record,) = seen
+    again = [*line.split(), f"{tmp_path}/their lib.so", "--set", "guest.cpus=1"]
+    assert (record.command, record.options) == ("bench", tuple(again))
+    script = (tmp_path / record.run / "reproduce.sh").read_text()
+    assert script.endswith(f'exec "$lab" bench {shlex.join(again)} "$@"\n')
+    assert "--dry-run" not in script
 
 
 def test_answer_has_the_contracts_keys_measured_or_not(tmp_path: Path) -> None:
