@@ -45,12 +45,15 @@ FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration."""
+    """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration.
+
+    ``bytes`` is None where nobody counted them.
+    """
 
     name: str
     path: str
     calls: str
-    bytes: int
+    bytes: int | None
     us: float
     rebuilt_calls: str
     rebuilt_us: float
@@ -151,16 +154,20 @@ def _ratios(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
             yield from (Ratio(f"{key} {size}", f"{ratio:.3g}") for size, ratio in value.items())
 
 
+def _counted(calls: float | None) -> str:
+    return DASH if calls is None else f"{calls:g}"
+
+
 def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
     slowest = max((one["us"] for one in record.tokens), default=1.0)
     return tuple(
         Token(
             name=one["extensions"],
             path=one["path"],
-            calls=f"{one['calls']:g}",
+            calls=_counted(one["calls"]),
             bytes=one["bytes"],
             us=one["us"],
-            rebuilt_calls=f"{one['rebuilt_calls']:g}",
+            rebuilt_calls=_counted(one["rebuilt_calls"]),
             rebuilt_us=one["rebuilt_us"],
             width=one["us"] / slowest,
             computed=min(native_us or 0.0, one["us"]) / one["us"],

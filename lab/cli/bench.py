@@ -248,6 +248,10 @@ def _count(value: float | None) -> str:
     return DASH if value is None else f"{value:,.0f}"
 
 
+def _counted(calls: float | None) -> str:
+    return DASH if calls is None else f"{calls:g}"
+
+
 def _tokens(record: BenchRecord) -> Table:
     title = f"\na token of a model-like graph of {record.tokens[0]['nodes']} nodes"
     if "token_native_us" in record.answer:
@@ -255,8 +259,8 @@ def _tokens(record: BenchRecord) -> Table:
     table = _table(title, ("extensions", "path", "calls", "bytes", "µs", "calls, rebuilt", "µs, rebuilt"))
     for one in record.tokens:
         table.add_row(
-            one["extensions"], one["path"], f"{one['calls']:g}", f"{one['bytes']:,}", f"{one['us']:,.0f}",
-            f"{one['rebuilt_calls']:g}", f"{one['rebuilt_us']:,.0f}",
+            one["extensions"], one["path"], _counted(one["calls"]), _count(one["bytes"]), f"{one['us']:,.0f}",
+            _counted(one["rebuilt_calls"]), f"{one['rebuilt_us']:,.0f}",
         )  # fmt: skip
     return table
 

@@ -142,6 +142,13 @@ def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
     assert (one["digest"], one["digests"]) == ("ab", ["ab", "cd", "ef"])
 
 
+def test_token_without_call_records_keeps_its_time_and_its_results() -> None:
+    rows = [row("token/shared/all", name, [1000], "tokens shared", nodes=730, digest="ab") for name in ("token", "rebuilt")]
+    (one,) = answered(Rows(rows))["tokens"]
+    assert (one["us"], one["digests"]) == (1.0, ["ab"])
+    assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (None, None, None)
+
+
 def test_ratios_have_a_spread() -> None:
     ours = {"empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}}, "set_gib_s": {"1MiB": 2.0, "4B": 1.0}}
     theirs = {"empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}}, "set_gib_s": {"1MiB": 0.5}}

@@ -15,13 +15,13 @@ from lab.bench.targets import judged
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.bundle.writer import new_bundle
 from lab.cli.app import app
-from lab.cli.bench import LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
+from lab.cli.bench import DASH, LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
 from lab.scenario.book import opened_record
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario
-from tests.bench.realistic import ANSWER, write_bench
+from tests.bench.realistic import ANSWER, uncounted_token, write_bench
 
 CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_floor_gib_s"}
 
@@ -116,6 +116,12 @@ def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     for words in ("empty call", "4 / 40", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
         assert words in said
+
+
+def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_bench(BenchRecord(answer=ANSWER, tokens=(uncounted_token(),)))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
+    assert line.split() == ["all", "copied", DASH, DASH, "1,300", DASH, "2,600"]
 
 
 @pytest.mark.parametrize(("missing", "column"), [((), "guest"), (("vm", "vm_execbuffer"), "the second")])

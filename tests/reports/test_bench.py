@@ -6,7 +6,7 @@ from lab.bundle import read_bundle
 from lab.bundle.schema import BENCH
 from reports.bench import Ratio, bench_view
 from reports.render import rendered_report
-from tests.bench.realistic import ANSWER, write_bench
+from tests.bench.realistic import ANSWER, uncounted_token, write_bench
 from tests.reports.realistic import write_bundle
 from tests.reports.test_render import Page
 
@@ -41,6 +41,14 @@ def test_page_has_the_ratios_to_a_second_implementation_where_there_are_any(tmp_
         assert words in text
     write_bench(folder / variant.logs, {key: value for key, value in ANSWER.items() if key != "ratios"})
     assert "Beside the second implementation" not in rendered_report(folder).read_text(encoding="utf-8")
+
+
+def test_page_tells_a_token_that_was_not_counted(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    variant = read_bundle(folder).run.variants[0]
+    (folder / variant.logs).mkdir(parents=True, exist_ok=True)
+    write_bench(folder / variant.logs, ANSWER | {"tokens": [uncounted_token()]})
+    assert "copied · \N{EN DASH} calls [\N{EN DASH}]<" in rendered_report(folder).read_text(encoding="utf-8")
 
 
 def test_page_without_a_benchmark_says_nothing_of_it(tmp_path: Path) -> None:
