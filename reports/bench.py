@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,17 +45,29 @@ FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration."""
+    """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration.
+
+    ``bytes`` is None where nobody counted them.
+    """
 
     name: str
     path: str
     calls: str
-    bytes: int
+    bytes: int | None
     us: float
     rebuilt_calls: str
     rebuilt_us: float
     width: float
     computed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Ours over the second implementation's; ``spread`` is empty where none is known."""
+
+    name: str
+    ratio: str
+    spread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,7 @@ class BenchView:
     rates: tuple[tuple[str, tuple[str, ...], str], ...]
     tokens: tuple[Token, ...]
     native_us: float | None
+    ratios: tuple[Ratio, ...] = ()
 
     @property
     def missed(self) -> int:
@@ -99,6 +112,7 @@ def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
         rates=_rates(answer, ways),
         tokens=_tokens(record, native),
         native_us=native,
+        ratios=tuple(_ratios(answer.get("ratios", {}))),
     )
 
 
@@ -132,16 +146,28 @@ def _rate(value: float | None, otherwise: str = DASH) -> str:
     return otherwise if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no exponents
 
 
+def _ratios(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
+    for key, value in ratios.items():
+        if "p50" in value:
+            yield Ratio(key, f"{value['p50']:.3g}", f"{value['least']:.3g}{DASH}{value['most']:.3g}")
+        else:
+            yield from (Ratio(f"{key} {size}", f"{ratio:.3g}") for size, ratio in value.items())
+
+
+def _counted(calls: float | None) -> str:
+    return DASH if calls is None else f"{calls:g}"
+
+
 def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
     slowest = max((one["us"] for one in record.tokens), default=1.0)
     return tuple(
         Token(
             name=one["extensions"],
             path=one["path"],
-            calls=f"{one['calls']:g}",
+            calls=_counted(one["calls"]),
             bytes=one["bytes"],
             us=one["us"],
-            rebuilt_calls=f"{one['rebuilt_calls']:g}",
+            rebuilt_calls=_counted(one["rebuilt_calls"]),
             rebuilt_us=one["rebuilt_us"],
             width=one["us"] / slowest,
             computed=min(native_us or 0.0, one["us"]) / one["us"],

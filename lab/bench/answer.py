@@ -26,6 +26,8 @@ FLOOR_LATENCIES = (
 
 The ioctl costs least while the device is busy, for then nobody has to be woken by it; as a part of a call it finds the device idle.
 """
+MADE_OF_EMPTY = ("after_pause_us", "calls_per_s", "slowest_thread_share")
+"""Figures of the call that is measured as ``empty``, whichever the quicker one is."""
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
@@ -36,13 +38,13 @@ def answered(rows: Rows) -> Answer:
     answer: Answer = {}
     for way in (LOOPBACK, *WAYS, OTHER):
         if any(subject.startswith(f"{way}/") for subject in rows.subjects()):
-            answer[way] = way_answer(rows, way)
+            answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
     answer |= floors_answer(rows)
     answer["tokens"] = token_answers(rows)
     native = rows.latency(NATIVE, "token")
     if native is not None:
         answer["token_native_us"] = round(native.p50, 1)
-    if OTHER in answer:
+    if "vm" in answer and OTHER in answer:
         answer["ratios"] = ratios(answer["vm"], answer[OTHER])
     return answer
 
@@ -59,11 +61,11 @@ def latency_answer(latency: Latency) -> Answer:
     }
 
 
-def way_answer(rows: Rows, way: str) -> Answer:
-    """The figures of one way."""
+def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
+    """The figures of one way. ``call``: the empty call that it is told by, if it was measured; else the quickest."""
     copied = f"{way}/copied"
     answer: Answer = {}
-    empty = empty_call(rows, way)
+    empty = empty_call(rows, way, call)
     if empty is not None:
         answer["empty_call_us"] = latency_answer(empty[1]) | {"call": empty[0]}
     for key, name in LATENCIES.items():
@@ -74,18 +76,36 @@ def way_answer(rows: Rows, way: str) -> Answer:
         latency = rows.latency(f"{way}/{path}", "alloc_free")
         if latency is not None:
             answer[key] = latency_answer(latency)
-    return answer | transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+    answer |= transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+    return answer if sends_one(rows, way, "empty") else without_empty(answer)
 
 
-def empty_call(rows: Rows, way: str) -> tuple[str, Latency] | None:
-    """The quickest of the empty calls that are not known to send anything but one command."""
+def sends_one(rows: Rows, way: str, name: str) -> bool:
+    """Whether a call is not known to send anything but one command."""
+    sent = rows.sent(f"{way}/copied", name, "census")
+    return sent is None or sent.commands == 1
+
+
+def without_empty(answer: Answer) -> Answer:
+    """The figures of a way without those of a call that is no empty one; ``left_out`` names them."""
+    left_out = [key for key in MADE_OF_EMPTY if key in answer]
+    return {key: value for key, value in answer.items() if key not in left_out} | ({"left_out": left_out} if left_out else {})
+
+
+def empty_call_of(answer: Answer) -> str:
+    """Which call the guest's empty one is; empty when it has none."""
+    return str(answer.get("vm", {}).get("empty_call_us", {}).get("call", ""))
+
+
+def empty_call(rows: Rows, way: str, call: str = "") -> tuple[str, Latency] | None:
+    """``call``, or the quickest, of the empty calls that are not known to send anything but one command."""
     found = []
     for name in EMPTY_CALLS:
         latency = rows.latency(f"{way}/copied", name)
-        sent = rows.sent(f"{way}/copied", name, "census")
-        if latency is not None and (sent is None or sent.commands == 1):
+        if latency is not None and sends_one(rows, way, name):
             found.append((name, latency))
-    return min(found, key=lambda one: one[1].p50, default=None)
+    asked = [one for one in found if one[0] == call]
+    return min(asked or found, key=lambda one: one[1].p50, default=None)
 
 
 def transfer_answer(rows: Rows, way: str) -> Answer:
@@ -162,33 +182,43 @@ def floors_answer(rows: Rows) -> Answer:
 
 
 def token_answers(rows: Rows) -> list[Answer]:
-    """What a token costs, per configuration and data path."""
+    """What a token costs, per configuration and data path; ``digests`` are of all repetitions, ``digest`` is the last one.
+
+    Calls and bytes are None without call records.
+    """
     answers = []
     for path in PATHS:
         for name in standard.configurations():
             subject, phase = f"token/{path}/{name}", f"tokens {path}"
             sent, again = rows.sent(subject, "token", phase), rows.sent(subject, "rebuilt", phase)
             latency, rebuilt = rows.latency(subject, "token"), rows.latency(subject, "rebuilt")
-            if sent is None or again is None or latency is None or rebuilt is None:
+            if latency is None or rebuilt is None:
                 continue
             found = rows.of(subject, "token", phase)
+            digests = {row["digest"] for row in (*found, *rows.of(subject, "rebuilt", phase))}
             answers.append(
                 {
                     "extensions": name, "path": path, "nodes": found[-1]["nodes"], "digest": found[-1]["digest"],
-                    "calls": round(sent.commands, 2), "bytes": round(sent.bytes_out + sent.bytes_in), "us": round(latency.p50, 1),
+                    "digests": sorted(digests),
+                    "calls": None if sent is None else round(sent.commands, 2),
+                    "bytes": None if sent is None else round(sent.bytes_out + sent.bytes_in),
+                    "us": round(latency.p50, 1),
                     "us_p10": round(latency.p10, 1), "us_p90": round(latency.p90, 1),
-                    "rebuilt_calls": round(again.commands, 2), "rebuilt_us": round(rebuilt.p50, 1),
+                    "rebuilt_calls": None if again is None else round(again.commands, 2), "rebuilt_us": round(rebuilt.p50, 1),
                 }
             )  # fmt: skip
     return answers
 
 
 def ratios(ours: Answer, theirs: Answer) -> Answer:
-    """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread."""
+    """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread.
+
+    Durations of different calls have no ratio.
+    """
     found: Answer = {}
     for key, value in ours.items():
         other = theirs.get(key)
-        if not isinstance(value, dict) or not isinstance(other, dict):
+        if not isinstance(value, dict) or not isinstance(other, dict) or value.get("call") != other.get("call"):
             continue
         if "p50" in value and "p50" in other:
             low, high = value["spread"]["min"] / other["spread"]["max"], value["spread"]["max"] / other["spread"]["min"]

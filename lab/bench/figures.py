@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from lab.bench.standard import is_recorded
+
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
@@ -70,6 +72,15 @@ class Rows:
         """What a round sends, of the last measurement; None without call records."""
         rows = self.of(subject, name, phase)
         return sent_per_round(rows[-1]) if rows and "commands" in rows[-1] else None
+
+    def uncounted(self) -> tuple[str, ...]:
+        """Subjects whose calls were to be counted, and whose call records were not there."""
+        lacking = (
+            subject
+            for (phase, subject, _), rows in self._rows.items()
+            if is_recorded(phase, subject) and any("commands" not in row for row in rows)
+        )
+        return tuple(dict.fromkeys(lacking))
 
     def subjects(self) -> tuple[str, ...]:
         """Everybody who answered."""

@@ -33,6 +33,8 @@ MOVED_BYTES = 64 * MIB
 LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
+CENSUS, TOKEN = "census", "token"
+"""The phase in which everything is counted, and the first word of the subjects whose tokens are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,11 @@ def subject(programs: Programs, way: str, path: str, extra: Mapping[str, str] | 
 def recorded(one: Subject, folder: str, name: str = "") -> Subject:
     """The same with call records, under another name."""
     return replace(one, name=name or one.name, calls=f"{folder}/{(name or one.name).replace('/', '-')}")
+
+
+def is_recorded(phase: str, name: str) -> bool:
+    """Whether the subject of this name has call records in the phase."""
+    return phase == CENSUS or name.startswith(f"{TOKEN}/")
 
 
 def named(subjects: Sequence[Subject], word: str) -> tuple[str, ...]:
@@ -200,7 +207,7 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
     )  # fmt: skip
     measures = tuple(Measure(name, line.format(COUNTED_ROUNDS)) for name, line in COUNTED.items())
     # once for what is asked only once, and once for what every round sends
-    return Phase("census", subjects, measures, 2)
+    return Phase(CENSUS, subjects, measures, 2)
 
 
 def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
@@ -221,7 +228,7 @@ def token_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
     """A model-like graph, with every configuration, counted and timed together."""
     for path in PATHS:
         subjects = tuple(
-            recorded(subject(programs, "vm", path, {EXTENSIONS: value}), programs.calls, f"token/{path}/{name}")
+            recorded(subject(programs, "vm", path, {EXTENSIONS: value}), programs.calls, f"{TOKEN}/{path}/{name}")
             for name, value in configurations().items()
         )
         rounds = effort.rounds(10)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lab.bench.answer import CONTRACT_SIZES, Answer
 from lab.bench.figures import GIB
-from lab.bench.standard import SIZES
+from lab.bench.standard import LOOPBACK, SIZES
 
 COPY_SHARE = 0.8
 EXCHANGE = {"vm_execbuffer": "ioctl_answered_us.p50"}
@@ -36,6 +36,7 @@ class Target:
         size: bytes of a transfer whose rate ``figure`` is; 0: it is a duration.
         over: key path of how long the figure was watched, in seconds; empty: that does not matter.
         least_s: a figure that was watched for less says nothing yet: work that ends after a second weighs 60 times as much in one.
+        part: the first word of the phases that measure it.
     """
 
     label: str
@@ -50,6 +51,12 @@ class Target:
     size: int = 0
     over: str = ""
     least_s: float = 0
+    part: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is measured: ``loopback`` or ``vm``."""
+        return LOOPBACK if self.figure.startswith(f"{LOOPBACK}.") else "vm"
 
     @property
     def floor_name(self) -> str:
@@ -62,7 +69,8 @@ class Verdict:
     """A target with what was seen. ``met`` is None when it was not measured, or not for long enough.
 
     ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. ``best``: what the barest exchange
-    leaves room for, in the figure's unit; None where there is no such floor. Neither decides.
+    leaves room for, in the figure's unit; None where there is no such floor. Neither decides. ``too_short``: it was measured, for
+    less than the target needs.
     """
 
     target: Target
@@ -71,6 +79,7 @@ class Verdict:
     met: bool | None
     quietest: float | None = None
     best: float | None = None
+    too_short: bool = False
 
     @property
     def out_of_reach(self) -> bool:
@@ -97,12 +106,12 @@ def latencies(
 ) -> Iterator[Target]:
     """p50 (and p99) of a call: absolute with the ring, multiples of the ioctl without. ``deferred``: no answer need be awaited."""
     for quantile, limit in zip(("p50", "p99"), ring_us, strict=False):
-        yield Target(f"{label}, {quantile}, ring", f"vm.{key}.{quantile}", limit)
+        yield Target(f"{label}, {quantile}, ring", f"vm.{key}.{quantile}", limit, part="calls")
     for quantile, factor in zip(("p50", "p99"), factors, strict=False):
         enough = enough_us if quantile == "p50" else None
         yield Target(
             f"{label}, {quantile}, EXECBUFFER", f"vm_execbuffer.{key}.{quantile}", factor, "ioctl_us.p50", enough,
-            exchange="" if deferred else f"ioctl_answered_us.{quantile}",
+            exchange="" if deferred else f"ioctl_answered_us.{quantile}", part="calls",
         )  # fmt: skip
 
 
@@ -113,34 +122,36 @@ def targets() -> tuple[Target, ...]:
         *latencies("empty call", "empty_call_us", (5, 50), (2, 5), 60),
         *latencies("tensor_set 4 B", "set_4b_us", (8,), (2.2,), deferred=True),
         *latencies("one-node graph", "graph_1_us", (25,), (2.5,)),
-        Target("first call after 1 s idle, ring", "vm.after_pause_us.p50", 200),
+        Target("first call after 1 s idle, ring", "vm.after_pause_us.p50", 200, part="pause"),
         Target("first call after 1 s idle, EXECBUFFER", "vm_execbuffer.after_pause_us.p50", 200,
-               exchange="ioctl_answered_after_pause_us.p50"),
+               exchange="ioctl_answered_after_pause_us.p50", part="pause"),
         *(
-            Target(f"1000-node graph again, bytes sent, {name}", f"{way}.sent.copied.graph_1000.bytes_out", 1024, unit="B")
+            Target(f"1000-node graph again, bytes sent, {name}", f"{way}.sent.copied.graph_1000.bytes_out", 1024, unit="B",
+                   part="census")
             for name, way in both
         ),
-        Target("buffer alloc + free 64 KiB, ring", "vm.alloc_free_us.p50", 100),
-        Target("buffer alloc + free 64 KiB, EXECBUFFER", "vm_execbuffer.alloc_free_us.p50", 200),
+        Target("buffer alloc + free 64 KiB, ring", "vm.alloc_free_us.p50", 100, part="calls"),
+        Target("buffer alloc + free 64 KiB, EXECBUFFER", "vm_execbuffer.alloc_free_us.p50", 200, part="calls"),
         *(
             Target(f"{verb} {size}, copied, {name}", f"{way}.{verb}_gib_s.{size}", COPY_SHARE, f"copy_floor_{verb}_gib_s.{size}",
-                   at_least=True, unit="GiB/s", exchange=EXCHANGE.get(way, ""), size=SIZES[size])
+                   at_least=True, unit="GiB/s", exchange=EXCHANGE.get(way, ""), size=SIZES[size], part="transfers")
             for verb in ("set", "get") for size in CONTRACT_SIZES for name, way in both
         ),
         *(
-            Target(f"{verb} 1 MiB, blob-backed, commands, {name}", f"{way}.sent.shared.{verb}_1MiB.commands", 0, unit="")
+            Target(f"{verb} 1 MiB, blob-backed, commands, {name}", f"{way}.sent.shared.{verb}_1MiB.commands", 0, unit="",
+                   part="census")
             for verb in ("set", "get") for name, way in both
         ),
-        Target("empty call, loopback, p50", "loopback.empty_call_us.p50", 0.5),
+        Target("empty call, loopback, p50", "loopback.empty_call_us.p50", 0.5, part="calls"),
         *(
             Target(f"4 threads' calls ÷ 1 thread's, {name}", f"{way}.calls_per_s.4", 1, at_least=True,
-                   per=f"{way}.calls_per_s.1", unit="")
+                   per=f"{way}.calls_per_s.1", unit="", part="rates")
             for name, way in both
         ),
-        Target("slowest ÷ quickest of 4 threads, ring", "vm.slowest_thread_share.4", 0.5, at_least=True, unit=""),
+        Target("slowest ÷ quickest of 4 threads, ring", "vm.slowest_thread_share.4", 0.5, at_least=True, unit="", part="rates"),
         *(
             Target(f"idle context, {side}, {name}", f"{way}.idle_percent.{side}", 0.5, unit="% of a core",
-                   over=f"{way}.idle_percent.seconds", least_s=IDLE_S)
+                   over=f"{way}.idle_percent.seconds", least_s=IDLE_S, part="idle")
             for side in ("guest", "worker") for name, way in both
         ),
     )  # fmt: skip
@@ -153,19 +164,23 @@ def judged(answer: Answer) -> tuple[Verdict, ...]:
 
 def verdict(target: Target, answer: Answer) -> Verdict:
     """One target against the answer."""
-    seen, per = looked_up(answer, target.figure), looked_up(answer, target.per) if target.per else 1.0
+    seen = looked_up(answer, target.figure)
+    if target.per and seen is not None:
+        per = looked_up(answer, target.per)
+        seen = seen / per if per else None
     floor = looked_up(answer, target.floor) if target.floor else 1.0
-    if seen is None or not per or floor is None:
-        return Verdict(target, seen, None, None)
-    if target.over and (looked_up(answer, target.over) or 0) < target.least_s:
-        return Verdict(target, seen, target.limit, None)
+    watched_s = looked_up(answer, target.over) if target.over else None
+    too_short = watched_s is not None and watched_s < target.least_s
+    if seen is None or floor is None:
+        return Verdict(target, seen, None, None, too_short=too_short)
+    if too_short or (target.over and watched_s is None):
+        return Verdict(target, seen, target.limit, None, too_short=True)
     bound = target.limit * floor
     if target.or_limit is not None:
         bound = max(bound, target.or_limit)
-    value = seen / per
     quietest = looked_up(answer, target.figure.removesuffix("p50") + "spread.min") if target.figure.endswith(".p50") else None
-    met = value >= bound * (1 - ROUNDING) if target.at_least else value <= bound * (1 + ROUNDING)
-    return Verdict(target, value, bound, met, quietest, best_possible(answer, target, floor))
+    met = seen >= bound * (1 - ROUNDING) if target.at_least else seen <= bound * (1 + ROUNDING)
+    return Verdict(target, seen, bound, met, quietest, best_possible(answer, target, floor))
 
 
 def best_possible(answer: Answer, target: Target, floor: float) -> float | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 
-from lab.bundle.schema import RunRecord
+from lab.bundle.schema import RunRecord, ScenarioRecord
 
 TEMPLATE = """\
 #!/bin/sh
-# Runs {run} again. Further options are passed on: ./reproduce.sh --dry-run shows what it would start.
+# Runs {run} again. Further options are passed on{such_as}.
 # The project is looked for around this bundle; set VIRTGPU_LAB_PROJECT when the bundle was moved elsewhere.
 set -eu
 bundle=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -22,23 +22,43 @@ lab="$project/.venv/bin/lab"
 now=$(git -C "$project" rev-parse HEAD 2>/dev/null || echo unknown)
 [ "$now" = {commit} ] || echo "note: the run was made with commit {commit}, here is $now" >&2
 cd "$project"
-{notes}exec "$lab" run {arguments} "$@"
+{notes}exec "$lab" {arguments} "$@"
 """
+SUCH_AS = {"run": ": ./reproduce.sh --dry-run shows what it would start"}
+"""What may be passed on, by command."""
 
 
 def reproduce_script(record: RunRecord) -> str:
-    """The script. Scenario files are taken from the project while they are unchanged, else from the bundle's copy."""
-    notes, files = [], []
-    for number, scenario in enumerate(record.scenarios):
-        variable = f"scenario{number}"
-        copied = shlex.quote(scenario.copy_path)
-        files_of_it = [(scenario.path, scenario.sha256), *((base.path, base.sha256) for base in scenario.bases)]
-        unchanged = " && ".join(f'[ "$(sha256sum < {shlex.quote(path)} 2>/dev/null)" = "{sha}  -" ]' for path, sha in files_of_it)
-        notes.append(
-            f"{variable}={shlex.quote(scenario.path)}\n{{ {unchanged}; }} || "
-            f'{{ echo "note: {scenario.name}: using the copy in the bundle" >&2; {variable}="$bundle"/{copied}; }}\n'
-        )
-        files.append(f'"${variable}"')
-    arguments = " ".join((*files, *(shlex.quote(option) for option in record.options)))
+    """The script of a run or a benchmark."""
+    lines = [bench_note(one) for one in record.scenarios] if record.command == "bench" else scenario_lines(record)
+    files = [] if record.command == "bench" else [f'"${variable(number)}"' for number in range(len(record.scenarios))]
+    arguments = " ".join((record.command, *files, *(shlex.quote(option) for option in record.options)))
     commit = record.commit.removesuffix("+") or "unknown"
-    return TEMPLATE.format(run=record.run, commit=commit, notes="".join(notes), arguments=arguments)
+    such_as = SUCH_AS.get(record.command, "")
+    return TEMPLATE.format(run=record.run, commit=commit, notes="".join(lines), arguments=arguments, such_as=such_as)
+
+
+def scenario_lines(record: RunRecord) -> list[str]:
+    """Shell variables of the scenario files: those of the project while they are unchanged, else the bundle's copies."""
+    return [
+        f"{variable(number)}={shlex.quote(one.path)}\n{{ {unchanged(one)}; }} || "
+        f'{{ echo "note: {one.name}: using the copy in the bundle" >&2; '
+        f'{variable(number)}="$bundle"/{shlex.quote(one.copy_path)}; }}\n'
+        for number, one in enumerate(record.scenarios)
+    ]
+
+
+def bench_note(scenario: ScenarioRecord) -> str:
+    """A note where the benchmark's scenario has changed: ``lab bench`` always takes the project's."""
+    return f'{{ {unchanged(scenario)}; }} || echo "note: {scenario.name}: the scenario file has changed since the run" >&2\n'
+
+
+def unchanged(scenario: ScenarioRecord) -> str:
+    """A shell condition: the scenario file and those that it extends are what they were."""
+    files = [(scenario.path, scenario.sha256), *((base.path, base.sha256) for base in scenario.bases)]
+    return " && ".join(f'[ "$(sha256sum < {shlex.quote(path)} 2>/dev/null)" = "{sha}  -" ]' for path, sha in files)
+
+
+def variable(number: int) -> str:
+    """The shell variable that holds a scenario file's path."""
+    return f"scenario{number}"

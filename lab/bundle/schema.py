@@ -60,8 +60,20 @@ class TargetRecord(Record):
     out_of_reach: bool = False
 
 
+class PayloadRecord(Record):
+    """A native file that was shipped or loaded."""
+
+    role: str
+    path: str
+    sha256: str
+    build_id: str | None
+
+
 class BenchRecord(Record):
-    """What a benchmark measured: the line of ``lab bench --json``, the targets, and how busy the machine was."""
+    """What a benchmark measured: the line of ``lab bench --json``, the targets, and how busy the machine was.
+
+    ``libraries`` are those of a second implementation; ours are among the boot's payloads.
+    """
 
     answer: dict[str, Any]
     targets: tuple[TargetRecord, ...] = ()
@@ -71,6 +83,7 @@ class BenchRecord(Record):
     cores: int = 1
     wall_s: float = 0.0
     warnings: tuple[str, ...] = ()
+    libraries: tuple[PayloadRecord, ...] = ()
 
 
 class DeviceRecord(Record):
@@ -128,15 +141,6 @@ class MappedRecord(Record):
 
     process: str
     path: str
-    build_id: str | None
-
-
-class PayloadRecord(Record):
-    """A native file that was shipped or loaded."""
-
-    role: str
-    path: str
-    sha256: str
     build_id: str | None
 
 
@@ -237,7 +241,10 @@ class ResumedRecord(Record):
 
 
 class RunRecord(Record):
-    """``run.json``: everything one has to know to trust, compare and repeat the run."""
+    """``run.json``: everything one has to know to trust, compare and repeat the run.
+
+    ``command`` is the one of ``lab`` that made it, ``options`` are those of that command that decide what is run.
+    """
 
     schema_version: int = SCHEMA
     run: str
@@ -251,6 +258,7 @@ class RunRecord(Record):
     commit: str = ""
     python: str = ""
     argv: tuple[str, ...] = ()
+    command: Literal["run", "bench"] = "run"
     options: tuple[str, ...] = ()
     host: HostRecord = HostRecord()
     capabilities: tuple[CapabilityRecord, ...] = ()

@@ -122,7 +122,9 @@ def ops(
 def bench(
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: a look, not figures to quote.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Exit with status 1 when a target is not met.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with status 1 when a target is not met, 2 when it was not measured.")
+    ] = False,
     guest_library: Annotated[Path | None, typer.Option("--guest-library", metavar="PATH", help="A second guest library.")] = None,
     host_library: Annotated[Path | None, typer.Option("--host-library", metavar="PATH", help="A second host library.")] = None,
     only: Annotated[str | None, typer.Option("--only", metavar="PLACE", help="Measure in one place: loopback or vm.")] = None,
@@ -136,9 +138,10 @@ def bench(
     json: Json = False,
 ) -> None:
     """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
-    choice = Choice(tuple(settings or ()))
+    asked = BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library)
+    choice = Choice(tuple(settings or ()), command="bench", options=asked.words)
     with answering(as_json=json, empty=NOTHING_MEASURED):
-        plan = bench_plan(choice, BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library))
+        plan = bench_plan(choice, asked)
         with progress_display() as progress:
             outcome = run(plan, choice, out, progress, real_platform())
             with progress.step("writing the report"):

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from lab import paths
 from lab.bench.answer import CONTRACT_SIZES
-from lab.bench.standard import LOOPBACK, OTHER
+from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
+from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
@@ -32,6 +33,8 @@ EMPTY: dict[str, Any] = {
 """The line of a benchmark that measured nothing."""
 TITLES = {LOOPBACK: "loopback", "vm": "guest", "vm_execbuffer": "guest, ioctl only", OTHER: "the second"}
 DASH = "\N{EN DASH}"
+LEAST_IDLE_S = 1.0
+"""A hundred of the ticks that processor time of processes is counted in."""
 LATENCIES = {
     "empty_call_us": "empty call",
     "set_4b_us": "tensor_set 4 B",
@@ -62,25 +65,70 @@ class BenchOptions:
     guest_library: Path | None = None
     host_library: Path | None = None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command line again, good in any folder."""
+        libraries = (("--guest-library", self.guest_library), ("--host-library", self.host_library))
+        return (
+            *(("--quick",) if self.quick else ()),
+            *(("--check",) if self.enforce else ()),
+            *(() if self.place is None else ("--only", self.place)),
+            *(word for part in self.parts for word in ("--part", part)),
+            *(() if self.idle_s is None else ("--idle", str(self.idle_s))),
+            *(word for option, path in libraries if path is not None for word in (option, str(path.resolve()))),
+        )
+
 
 def bench_plan(choice: Choice, options: BenchOptions) -> tuple[PlannedScenario, ...]:
     """The benchmark's scenario, its check as the options say. Raises ``ConfigError``."""
+    _refuse([*_file_problems(options), *_word_problems(options)])
+    return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
+
+
+def _refuse(problems: Sequence[ConfigProblem]) -> None:
+    if problems:
+        raise ConfigError("lab bench", problems)
+
+
+def _file_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
     for option, path in (("--guest-library", options.guest_library), ("--host-library", options.host_library)):
-        if path is not None and not path.is_file():
-            raise ConfigError("lab bench", [ConfigProblem(option, f"there is no file {path}", "a path of a built library")])
-    for option, words, known in (
-        ("--only", (options.place,) if options.place else (), tuple(Place)),
-        ("--part", options.parts, tuple(Part)),
-    ):
+        if path is not None and (text := _no_library(path)):
+            yield ConfigProblem(option, text, "a path of a built library")
+
+
+def _no_library(path: Path) -> str:
+    """Why a file cannot be loaded; empty when it is an ELF file."""
+    if not path.is_file():
+        return f"there is no file {path}"
+    try:
+        build_id(path)
+    except (OSError, NotElf) as error:
+        return f"{path} is no library: {error}"
+    return ""
+
+
+def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
+    places = () if options.place is None else (options.place,)
+    for option, words, known in (("--only", places, tuple(Place)), ("--part", options.parts, tuple(Part))):
         for word in words:
             if word not in known:
-                raise ConfigError("lab bench", [ConfigProblem(option, f"there is no {word}", f"one of {', '.join(known)}")])
-    return tuple(_as_asked(entry, options) for entry in planned([SCENARIO], choice))
+                yield ConfigProblem(option, f"there is no {word!r}", f"one of {', '.join(known)}")
+
+
+def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
+    """All ways are watched one after the other, and need not have more than half of the time that there is for everything."""
+    most_s = limit_s / (2 * len(WAYS))
+    if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
+        hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
+        yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
 
 
 def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
     variants = []
     for variant in entry.variants:
+        for check in variant.scenario.checks:
+            if isinstance(check, BenchCheck):
+                _refuse([*_idle_problems(options.idle_s, min(check.deadline_s, variant.scenario.timeout_s))])
         checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
         variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
     return replace(entry, variants=tuple(variants))
@@ -151,14 +199,11 @@ def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
             cells.append(_ratio(answer.get("vm", {}).get(key), floor))
             cells.append(_ratio(answer.get("vm_execbuffer", {}).get(key), ioctl))
         table.add_row(name, *cells)
+    measured_in = "vm" if "vm" in ways else ways[-1] if ways else ""
     for key, name in FLOORS.items():
         if one := answer.get(key):
-            table.add_row(
-                Text(name, style="cyan"),
-                *("" for _ in ways[:-1]),
-                Text(_latency(one), style="cyan"),
-                *("" for _ in columns[len(ways) :]),
-            )
+            cells = [_latency(one) if way == measured_in else "" for way in ways]
+            table.add_row(*(Text(cell, style="cyan") for cell in (name, *cells)))
     return table
 
 
@@ -203,6 +248,10 @@ def _count(value: float | None) -> str:
     return DASH if value is None else f"{value:,.0f}"
 
 
+def _counted(calls: float | None) -> str:
+    return DASH if calls is None else f"{calls:g}"
+
+
 def _tokens(record: BenchRecord) -> Table:
     title = f"\na token of a model-like graph of {record.tokens[0]['nodes']} nodes"
     if "token_native_us" in record.answer:
@@ -210,8 +259,8 @@ def _tokens(record: BenchRecord) -> Table:
     table = _table(title, ("extensions", "path", "calls", "bytes", "µs", "calls, rebuilt", "µs, rebuilt"))
     for one in record.tokens:
         table.add_row(
-            one["extensions"], one["path"], f"{one['calls']:g}", f"{one['bytes']:,}", f"{one['us']:,.0f}",
-            f"{one['rebuilt_calls']:g}", f"{one['rebuilt_us']:,.0f}",
+            one["extensions"], one["path"], _counted(one["calls"]), _count(one["bytes"]), f"{one['us']:,.0f}",
+            _counted(one["rebuilt_calls"]), f"{one['rebuilt_us']:,.0f}",
         )  # fmt: skip
     return table
 

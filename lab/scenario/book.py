@@ -163,6 +163,7 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
         commit=commit(),
         python=host_platform.python_version(),
         argv=("lab", *sys.argv[1:]) if Path(sys.argv[0]).name == "lab" else tuple(sys.argv),
+        command=choice.command,
         options=choice.words,
         host=host_record(),
         scenarios=tuple(scenario_record(entry, bundle.folder) for entry in plan),

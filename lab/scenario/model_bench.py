@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from lab.scenario.section import CheckTable, Seconds, existing_file
+from lab.scenario.section import CheckTable, Seconds, existing_library
 
 
 class Thoroughness(StrEnum):
@@ -25,8 +25,8 @@ class Place(StrEnum):
 
 
 def a_library(value: str, info: ValidationInfo) -> str:
-    """The path of a file that exists."""
-    return existing_file(value, info, "a path, relative to the scenario file, of a library to compare with")
+    """The path of a library that exists."""
+    return existing_library(value, info, "a path, relative to the scenario file, of a library to compare with")
 
 
 class Part(StrEnum):
@@ -46,7 +46,12 @@ class Part(StrEnum):
 
 
 class BenchCheck(CheckTable):
-    """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it."""
+    """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it.
+
+    The guest records no calls while they are timed. The host does, unless the scenario says ``VIRGL_APIR_CALL_LOG = false`` in
+    ``[host.environment]``, or ``call_records = false``: the figures warn of it. Both sides' records of a benchmark are
+    not compared.
+    """
 
     kind: Literal["bench"]
     effort: Annotated[Thoroughness, Field(strict=False)] = Thoroughness.FULL
@@ -65,7 +70,8 @@ class BenchCheck(CheckTable):
     host_library: Annotated[str, AfterValidator(a_library)] | None = None
     """A second host library, which serves the second implementation."""
     enforce: bool = False
-    """Whether a target that is not met fails the variant. Figures of a busy machine are no reason to."""
+    """Whether a target that is not met, or was to be measured and was not, fails the variant. Figures of a busy machine are no
+    reason to."""
     deadline_s: Seconds = 1500.0
     """For all of it. What was measured until then is kept."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from lab.elf import sha256
 from lab.errors import ConfigError, ConfigProblem
@@ -42,20 +43,25 @@ class PlannedScenario:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the user asked for: overriding settings, an expression of ``-k``, variant ids and the only cases to run."""
+    """What the user asked for: overriding settings, an expression of ``-k``, variant ids and the only cases to run.
+
+    ``command`` is the one of ``lab`` that was asked, ``options`` are those that only it has.
+    """
 
     settings: tuple[str, ...] = ()
     keyword: str = ""
     variants: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
+    command: Literal["run", "bench"] = "run"
+    options: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The options of ``lab run`` that say the same."""
+        """The options of the command that say the same."""
         settings = (word for setting in self.settings for word in ("--set", setting))
         variants = (word for variant in self.variants for word in ("--variant", variant))
         cases = (word for case in self.cases for word in ("--case", case))
-        return (*settings, *(("-k", self.keyword) if self.keyword else ()), *variants, *cases)
+        return (*self.options, *settings, *(("-k", self.keyword) if self.keyword else ()), *variants, *cases)
 
 
 def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...]:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from lab.elf import NotElf, build_id
 from lab.host.capability import CAPABILITY_NAMES
 from lab.scenario.problem import meant
 
@@ -38,6 +39,18 @@ def existing_file(value: str, info: ValidationInfo, hint: str) -> str:
     if not path.is_file():
         raise PydanticCustomError("no_file", "there is no file {path}", {"path": str(path), "hint": hint})
     return str(path)
+
+
+def existing_library(value: str, info: ValidationInfo, hint: str) -> str:
+    """``value`` as the absolute path of an ELF file."""
+    path = existing_file(value, info, hint)
+    try:
+        build_id(Path(path))
+    except (OSError, NotElf) as error:
+        raise PydanticCustomError(
+            "no_elf", "{path} is no library: {why}", {"path": path, "why": str(error), "hint": hint}
+        ) from error
+    return path
 
 
 def known_image(value: str, info: ValidationInfo) -> str:

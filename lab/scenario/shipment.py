@@ -38,6 +38,8 @@ KEYS = {
     "host library": "implementation.host",
     "component": "implementation.component (or host.virglrenderer)",
     "ggml library": "host.ggml_library",
+    "second guest library": "guest_library of a bench check",
+    "second host library": "host_library of a bench check",
 }
 """The keys by which a scenario chooses a payload of that role."""
 

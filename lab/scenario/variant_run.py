@@ -173,7 +173,7 @@ class VariantRun:
             with here.listener.step("state of guest and host"):
                 self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
         elif isinstance(check, BenchCheck):
-            with here.listener.step(check.summary):
+            with here.listener.step(check.summary), collector.left_out():
                 self.facts += bench.check_bench(stage, check, writer, deadline)
         else:
             raise LabError(f"nothing here runs a check of kind {check.kind}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.bench.targets import judged
-from lab.bundle.schema import BENCH, BenchRecord
+from lab.bundle.schema import BENCH, BenchRecord, PayloadRecord
 from lab.scenario.checks.bench import target_record
 
 
@@ -37,8 +37,8 @@ def way(call_us: float) -> dict[str, Any]:
 
 def token(name: str, path: str, calls: float, us: float) -> dict[str, Any]:
     return {
-        "extensions": name, "path": path, "nodes": 730, "digest": "ab", "calls": calls, "bytes": 220_000, "us": us,
-        "us_p10": us, "us_p90": us, "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us,
+        "extensions": name, "path": path, "nodes": 730, "digest": "ab", "digests": ["ab"], "calls": calls, "bytes": 220_000,
+        "us": us, "us_p10": us, "us_p90": us, "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us,
     }  # fmt: skip
 
 
@@ -63,15 +63,20 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def write_bench(folder: Path) -> None:
+def uncounted_token() -> dict[str, Any]:
+    return {**token("all", "copied", 2, 1300.0), "calls": None, "bytes": None, "rebuilt_calls": None}
+
+
+def write_bench(folder: Path, answer: dict[str, Any] = ANSWER) -> None:
     record = BenchRecord(
-        answer=ANSWER,
-        targets=tuple(target_record(one) for one in judged(ANSWER)),
-        tokens=tuple(ANSWER["tokens"]),
+        answer=answer,
+        targets=tuple(target_record(one) for one in judged(answer)),
+        tokens=tuple(answer["tokens"]),
         load_before=1.8,
         load_after=2.0,
         cores=2,
         wall_s=210.0,
         warnings=("the machine was busy: load 1.8 on 2 cores before anything was measured",),
+        libraries=(PayloadRecord(role="second guest library", path="/their/lib.so", sha256="5ha", build_id="1d"),),
     )
     (folder / BENCH).write_text(record.model_dump_json(), encoding="utf-8")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lab.bench.answer import answered, empty_call, ratios
+from lab.bench.answer import MADE_OF_EMPTY, answered, empty_call, ratios
 from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
 from lab.bench.targets import judged
 
@@ -50,6 +50,13 @@ def test_census_is_of_a_round() -> None:
     assert Rows([row("vm/copied", "empty", [1], "census")]).sent("vm/copied", "empty", "census") is None
 
 
+def test_subjects_without_call_records_are_known() -> None:
+    lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens shared")]
+    rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), row("loopback/copied", "token", [1], "tokens")])
+    assert rows.uncounted() == ("vm/copied", "token/shared/all")
+    assert set(answered(rows)["vm"]["sent"]) == {"shared"}
+
+
 def test_empty_call_must_travel() -> None:
     timed = [row("vm/copied", "empty", [100]), row("vm/copied", "clear", [900])]
     cached = Rows([*timed, *census("empty", 0), *census("clear", 4)])
@@ -60,6 +67,20 @@ def test_empty_call_must_travel() -> None:
     neither = Rows([*timed, *census("empty", 0), *census("clear", 0)])
     assert empty_call(neither, "vm") is None
     assert "empty_call_us" not in answered(neither)["vm"]
+
+
+@pytest.mark.parametrize(("commands", "told"), [(4, True), (0, False), (8, False)])
+def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: int, told: bool) -> None:
+    threads = [{"phase": "rates", "subject": "vm/copied", "name": f"threads_{n}", "calls": [9] * n, "ns": 10} for n in (1, 4)]
+    timed = [row("vm/copied", "clear", [900]), row("vm/copied", "after_pause", [9000], "pause"), *threads]
+    answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]))
+    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 3
+    assert answer["vm"].get("left_out", []) == ([] if told else list(MADE_OF_EMPTY))
+    assert "empty_call_us" in answer["vm"]
+    verdicts = {one.target.figure: one.met for one in judged(answer)}
+    assert [verdicts[key] is None for key in ("vm.after_pause_us.p50", "vm.calls_per_s.4", "vm.slowest_thread_share.4")] == [
+        not told
+    ] * 3
 
 
 def test_failed_rows_are_kept_apart() -> None:
@@ -110,9 +131,47 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert "loopback" not in answer
 
 
+def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
+    counts = {"commands": 2, "bytes_out": 10, "bytes_in": 1, "nodes": 730}
+    tokens = [
+        row("token/copied/all", name, [1000], "tokens copied", digest=digest, **counts)
+        for name, digest in (("token", "cd"), ("token", "ab"), ("rebuilt", "ef"), ("rebuilt", "ab"))
+    ]
+    native = row("native", "token", [1000], "tokens", digest="gh")
+    (one,) = answered(Rows([*tokens, native]))["tokens"]
+    assert (one["digest"], one["digests"]) == ("ab", ["ab", "cd", "ef"])
+
+
+def test_token_without_call_records_keeps_its_time_and_its_results() -> None:
+    rows = [row("token/shared/all", name, [1000], "tokens shared", nodes=730, digest="ab") for name in ("token", "rebuilt")]
+    (one,) = answered(Rows(rows))["tokens"]
+    assert (one["us"], one["digests"]) == (1.0, ["ab"])
+    assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (None, None, None)
+
+
 def test_ratios_have_a_spread() -> None:
     ours = {"empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}}, "set_gib_s": {"1MiB": 2.0, "4B": 1.0}}
     theirs = {"empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}}, "set_gib_s": {"1MiB": 0.5}}
     found = ratios(ours, theirs)
     assert found["empty_call_us"] == {"p50": 0.025, "least": 0.0167, "most": 0.0375}
     assert found["set_gib_s"] == {"1MiB": 4.0}
+
+
+def test_second_implementation_alone_has_no_ratios() -> None:
+    answer = answered(
+        Rows([{"error": "it ended", "subject": "vm/copied", "phase": "calls"}, row("vm_other/copied", "empty", [900])])
+    )
+    assert "vm" not in answer
+    assert answer["vm_other"]["empty_call_us"]["p50"] == 0.9
+    assert "ratios" not in answer
+
+
+def test_both_implementations_are_told_by_the_same_empty_call() -> None:
+    ours = [row("vm/copied", "empty", [1000]), row("vm/copied", "clear", [2000])]
+    theirs = [row("vm_other/copied", "empty", [8000]), row("vm_other/copied", "clear", [4000])]
+    answer = answered(Rows([*ours, *theirs]))
+    assert (answer["vm_other"]["empty_call_us"]["call"], answer["vm_other"]["empty_call_us"]["p50"]) == ("empty", 8.0)
+    assert answer["ratios"]["empty_call_us"]["p50"] == 0.125
+    other = answered(Rows([*ours, theirs[1]]))
+    assert other["vm_other"]["empty_call_us"]["call"] == "clear"
+    assert "empty_call_us" not in other["ratios"]

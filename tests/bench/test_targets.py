@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from lab.bench.figures import GIB
-from lab.bench.standard import MIB
-from lab.bench.targets import Target, looked_up, targets, verdict
+from lab.bench.answer import answered
+from lab.bench.figures import COPY_LOOPS, GIB, Rows
+from lab.bench.plan import Measure, Phase, Subject
+from lab.bench.standard import FULL, MIB, Programs, loopback_phases, vm_phases
+from lab.bench.targets import Target, judged, looked_up, targets, verdict
 
 
 def test_absolute_bound_is_met_and_refused() -> None:
@@ -31,12 +36,74 @@ def test_rates_must_not_be_below() -> None:
     assert verdict(share, {"calls": {"4": 100.0, "1": 100.0}}).met is True
 
 
+def test_quotient_without_its_divisor_is_not_told() -> None:
+    share = Target("threads", "calls.4", 1, at_least=True, per="calls.1")
+    for calls in ({"4": 90.0}, {"4": 90.0, "1": 0.0}):
+        assert (verdict(share, {"calls": calls}).seen, verdict(share, {"calls": calls}).met) == (None, None)
+    assert verdict(share, {"calls": {"4": 90.0, "1": 60.0}}).seen == 1.5
+
+
+GUEST = Programs(("bench",), ("floors",), calls="calls")
+
+
+def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any]:
+    """A row as the program would answer: a microsecond for everything, a command a round."""
+    word, *pairs = measure.line.split()
+    asked = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
+    rounds = int(asked.get("rounds", 1))
+    row: dict[str, Any] = {"phase": phase.name, "subject": subject.name, "name": measure.name, "ns": [1000] * rounds}
+    if "size" in asked:
+        row["size"] = int(asked["size"])
+    match word:
+        case "submission":
+            row["answered_ns"] = [2000] * rounds
+        case "copy":
+            row |= dict.fromkeys(COPY_LOOPS, row.pop("ns"))
+        case "threads":
+            row |= {"calls": [100] * int(asked["threads"]), "ns": 1_000_000}
+        case "idle":
+            row |= {"ns": int(asked["ms"]) * 1_000_000, "cpu_ns": 0, "worker_cpu_ns": 0, "qemu_cpu_ns": 0}
+        case "token":
+            row |= {"nodes": 730, "digest": "ab"}
+    return row | ({"commands": rounds, "bytes_out": 20 * rounds, "bytes_in": 0} if subject.calls else {})
+
+
+def synthetic_rows() -> Iterator[dict[str, Any]]:
+    for phase in (*vm_phases(GUEST, FULL), *loopback_phases(Programs(("bench",)), ("native",), FULL)):
+        for measure in phase.measures:
+            for subject in phase.subjects:
+                if measure.subjects is None or subject.name in measure.subjects:
+                    yield synthetic(phase, measure, subject)
+
+
+def test_full_benchmark_judges_every_target() -> None:
+    verdicts = judged(answered(Rows(synthetic_rows())))
+    assert [one.target.label for one in verdicts if one.met is None] == []
+    assert [one.target.label for one in verdicts if one.target.exchange and one.best is None] == []
+    assert any(one.target.exchange for one in verdicts)
+
+
+@pytest.mark.parametrize("place", ["loopback", "vm"])
+@pytest.mark.parametrize("part", ["census", "calls", "rates", "pause", "transfers", "tokens", "idle"])
+def test_part_and_place_of_a_target_are_what_it_is_measured_by(part: str, place: str) -> None:
+    rows = [
+        row
+        for row in synthetic_rows()
+        if row["phase"].split()[0] == part and row["subject"].startswith(("loopback/", "native")) == (place == "loopback")
+    ]
+    verdicts = judged(answered(Rows(rows)))
+    measured = [one.target for one in verdicts if one.met is not None]
+    assert measured == [one for one in targets() if (one.part, one.place) == (part, place)]
+
+
 def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     target = Target("idle", "idle.worker", 0.5, over="idle.seconds", least_s=59)
     assert verdict(target, {"idle": {"worker": 0.4, "seconds": 60.0}}).met is True
     assert verdict(target, {"idle": {"worker": 0.6, "seconds": 60.0}}).met is False
     assert verdict(target, {"idle": {"worker": 9.0, "seconds": 3.0}}).met is None
     assert verdict(target, {"idle": {"worker": 9.0}}).met is None
+    seconds = [{"worker": 9.0, "seconds": 3.0}, {"seconds": 3.0}, {"seconds": 60.0}, {}, {"worker": 0.4, "seconds": 60.0}]
+    assert [verdict(target, {"idle": idle}).too_short for idle in seconds] == [True, True, False, False, False]
     watched = [one for one in targets() if one.label.startswith("idle context")]
     assert len(watched) == 4
     assert all(one.over.endswith("idle_percent.seconds") and one.least_s >= 59 for one in watched)

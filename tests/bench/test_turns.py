@@ -78,6 +78,39 @@ def test_program_that_does_not_start_is_told(tmp_path: Path) -> None:
     assert [(row["subject"], row["error"]) for row in rows if "error" in row] == [("a", "no device"), ("b", "cannot")]
 
 
+CHATTY = """\
+import json, sys, time
+print("loaded", json.dumps([1]), sep="\\n", flush=True)
+print(json.dumps({"ready": "me"}), flush=True)
+for line in sys.stdin:
+    print("x" * 3000 + " one more", flush=True)
+    while line.startswith("chat"):
+        print("on and on")
+    print(json.dumps({"ns": [1]}), flush=True)
+"""
+
+
+def test_plain_lines_are_no_answers_and_are_told(tmp_path: Path) -> None:
+    rows = told(tmp_path, Phase("p", (subject("a", CHATTY), subject("b")), (Measure("one", "one"),), repetitions=2))
+    assert asked(rows) == [("a", "one", 0), ("b", "one", 0), ("b", "one", 1), ("a", "one", 1)]
+    assert [row["ns"] for row in rows if "event" not in row] == [[1]] * 4
+    (said,) = [row for row in rows if row.get("event") == "said"]
+    assert (said["subject"], len(said["text"])) == ("a", turns.SAID_LIMIT)
+    assert said["text"].endswith("one more\n")
+
+
+def test_program_that_only_chats_gives_no_answer(tmp_path: Path) -> None:
+    rows = told(tmp_path, Phase("p", (subject("a", CHATTY),), (replace(Measure("m", "chat"), limit_s=0.5),)))
+    assert [row["error"] for row in rows if "error" in row] == ["a gave no answer for 0.5 s"]
+    assert "on and on" in next(row["text"] for row in rows if row.get("event") == "said")
+
+
+@pytest.mark.parametrize("line", [b"", b"loaded\n", b"[1]\n", b"3\n", b'{"a": \n', b"\xff\n"])
+def test_line_that_is_no_object(line: bytes) -> None:
+    assert turns.json_object(line) is None
+    assert turns.json_object(b'{"a": 1}\n') == {"a": 1}
+
+
 def test_gate_holds_until_it_is_opened(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
@@ -121,6 +154,33 @@ for line in sys.stdin:
     assert [(row["commands"], row["bytes_out"], row["bytes_in"], row["by_call"]) for row in rows] == [
         (3, 300, 24, {"17": 2, "22": 1})
     ] * 2
+
+
+LATE = """\
+import json, os, struct, sys
+from pathlib import Path
+path = Path(os.environ["GGML_VIRTGPU_CALL_LOG"]) / "guest-1.calls"
+print(json.dumps({"ready": "me"}), flush=True)
+for line in sys.stdin:
+    if line.startswith("open"):
+        path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", 1, 0, 64, os.getpid(), *[0] * 7, b"", b""))
+    if line.startswith("open and call"):
+        path.write_bytes(path.read_bytes() + struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, 17, 3, 4, 100, 8))
+    print(json.dumps({"ns": [1]}), flush=True)
+"""
+
+
+def test_calls_without_a_file_of_records_are_not_counted_as_none(tmp_path: Path) -> None:
+    one = replace(subject("a", LATE), calls=str(tmp_path / "calls"))
+    rows = told(tmp_path, Phase("p", (one,), tuple(Measure(line, line) for line in ("call", "open", "call"))))
+    assert [row.get("commands") for row in rows if "event" not in row] == [None, 0, 0]
+    assert all("bytes_out" not in row and "by_call" not in row for row in rows if "commands" not in row)
+
+
+def test_file_that_appears_with_the_first_call_counts_from_nothing(tmp_path: Path) -> None:
+    one = replace(subject("a", LATE), calls=str(tmp_path / "calls"))
+    rows = told(tmp_path, Phase("p", (one,), (Measure("m", "open and call"),)))
+    assert [(row["commands"], row["bytes_out"]) for row in rows if "event" not in row] == [(1, 100)]
 
 
 def test_calls_outside_of_the_timed_rounds_are_not_counted() -> None:

@@ -1,25 +1,34 @@
 from __future__ import annotations
 
+import math
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from lab.bench.targets import judged
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
-from lab.cli.bench import BenchOptions, bench_answer, bench_plan, chosen, tell_bench
+from lab.bundle.writer import new_bundle
+from lab.cli.app import app
+from lab.cli.bench import DASH, LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
+from lab.scenario.book import opened_record
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
-from lab.scenario.plan import Choice
-from tests.bench.realistic import ANSWER, write_bench
+from lab.scenario.plan import Choice, PlannedScenario
+from tests.bench.realistic import ANSWER, uncounted_token, write_bench
 
 CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_floor_gib_s"}
 
 
 def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
     library = tmp_path / "libggml-virtgpu.so"
-    library.touch()
+    shutil.copyfile(sys.executable, library)
     options = BenchOptions(quick=True, enforce=True, idle_s=60.0, place="vm", parts=("calls", "idle"), guest_library=library)
     (entry,) = bench_plan(Choice(), options)
     (check,) = entry.variants[0].scenario.checks
@@ -38,13 +47,57 @@ def test_without_options_everything_is_measured_with_full_effort() -> None:
     ("options", "named"),
     [
         (BenchOptions(place="moon"), "--only"),
+        (BenchOptions(place=""), "--only: there is no ''"),
         (BenchOptions(parts=("moon",)), "--part"),
         (BenchOptions(host_library=Path("/no/such.so")), "--host-library"),
+        *((BenchOptions(idle_s=idle_s), "--idle") for idle_s in (0.0, -1.0, 0.0001, 600.0, math.nan, math.inf)),
     ],
 )
 def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         bench_plan(Choice(), options)
+
+
+@pytest.mark.parametrize("option", ["guest_library", "host_library"])
+def test_file_that_is_no_library_is_refused_by_its_option(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "lib.so"
+    path.write_text("INPUT(libreal.so)")
+    with pytest.raises(ConfigError, match=f"--{option.replace('_', '-')}: {path} is no library"):
+        bench_plan(Choice(), BenchOptions(**{option: path}))  # type: ignore[arg-type] # a path
+
+
+def test_all_wrong_options_are_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        bench_plan(Choice(), BenchOptions(place="moon", parts=("sun",)))
+    assert [problem.key for problem in caught.value.problems] == ["--only", "--part"]
+
+
+def test_idleness_is_watched_for_as_long_as_the_deadline_has_room_for() -> None:
+    assert bench_plan(Choice(), BenchOptions(idle_s=575.0))
+    longer = Choice(("checks[0].deadline_s=100",))
+    with pytest.raises(ConfigError, match="from 1 to 25"):
+        bench_plan(longer, BenchOptions(idle_s=26.0))
+
+
+def test_bundle_of_a_benchmark_runs_the_same_benchmark_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copyfile(sys.executable, tmp_path / "their lib.so")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def opened(plan: Sequence[PlannedScenario], choice: Choice, *_: object, **__: object) -> None:
+        with new_bundle(tmp_path, "bench") as bundle:
+            seen.append(opened_record(bundle, plan, choice))
+        raise ConfigError("here", [], hint="nothing is booted")
+
+    monkeypatch.setattr("lab.cli.app.run", opened)
+    line = "--quick --check --only vm --part calls --part idle --idle 9.0 --guest-library"
+    CliRunner().invoke(app, ["bench", *line.split(), "their lib.so", "--set", "guest.cpus=1"])
+    (record,) = seen
+    again = [*line.split(), f"{tmp_path}/their lib.so", "--set", "guest.cpus=1"]
+    assert (record.command, record.options) == ("bench", tuple(again))
+    script = (tmp_path / record.run / "reproduce.sh").read_text()
+    assert script.endswith(f'exec "$lab" bench {shlex.join(again)} "$@"\n')
+    assert "--dry-run" not in script
 
 
 def test_answer_has_the_contracts_keys_measured_or_not(tmp_path: Path) -> None:
@@ -63,3 +116,18 @@ def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().out
     for words in ("empty call", "4 / 40", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
         assert words in said
+
+
+def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_bench(BenchRecord(answer=ANSWER, tokens=(uncounted_token(),)))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
+    assert line.split() == ["all", "copied", DASH, DASH, "1,300", DASH, "2,600"]
+
+
+@pytest.mark.parametrize(("missing", "column"), [((), "guest"), (("vm", "vm_execbuffer"), "the second")])
+def test_floors_stand_in_the_guests_column(missing: tuple[str, ...], column: str) -> None:
+    answer = {key: value for key, value in ANSWER.items() if key not in missing}
+    ways = [way for way in TITLES if way in answer]
+    table = _latencies(answer, ways)
+    filled = [str(one.header) for one in table.columns if str(list(one.cells)[len(LATENCIES)])]
+    assert filled == ["", column]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +19,15 @@ from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import BENCH, BenchRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
-from lab.scenario.checks.bench import Bench, processor_ns, read_rows, target_record, told, untravelled
+from lab.elf import sha256
+from lab.errors import ConfigError
+from lab.scenario import load
+from lab.scenario.calls import CallCollector
+from lab.scenario.checks.bench import Bench, check_bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
 from tests.bench.realistic import ANSWER, token
+from tests.scenario.fakes import Made, write_calls
 
 
 def writer_of(bundle: BundleWriter) -> CheckWriter:
@@ -42,10 +50,31 @@ def record_of(**more: Any) -> BenchRecord:
 
 def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -> None:
     assert findings(tmp_path, record_of()) == []
-    missed = findings(tmp_path, record_of(), enforce=True)
-    assert {kind for kind, _, _ in missed} == {FindingKind.TOO_SLOW}
+    missed = findings(tmp_path, record_of(), enforce=True, parts=["census", "calls", "rates", "pause", "idle"])
+    assert {kind for kind, blame, _ in missed if blame is Blame.PRODUCT} == {FindingKind.TOO_SLOW}
     assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 3.12e+05 B" in text for _, _, text in missed)
     assert not any("empty call, p50, ring" in text for _, _, text in missed)
+
+
+def unmeasured_in(tmp_path: Path, answer: dict[str, Any], **check: Any) -> list[str]:
+    asked = {"enforce": True, "places": ["vm"], **check}
+    found = findings(tmp_path, BenchRecord(answer=answer, targets=tuple(target_record(one) for one in judged(answer))), **asked)
+    return [text.partition(":")[0] for kind, blame, text in found if (kind, blame) == (FindingKind.NO_CALLS, Blame.LAB)]
+
+
+def test_target_that_was_to_be_measured_and_was_not_is_a_finding_where_it_is_enforced(tmp_path: Path) -> None:
+    names = [f"idle context, {side}, {way}" for side in ("guest", "worker") for way in ("ring", "EXECBUFFER")]
+    assert unmeasured_in(tmp_path, {}, parts=["idle"]) == names
+    assert unmeasured_in(tmp_path, {}, parts=["idle"], enforce=False) == []
+    assert unmeasured_in(tmp_path, {}, parts=["tokens"]) == []
+    assert unmeasured_in(tmp_path, {}, parts=["idle"], places=["loopback"]) == []
+    short = {"idle_percent": {"guest": 9.0, "seconds": 3.0}}
+    assert unmeasured_in(tmp_path, {"vm": short, "vm_execbuffer": short}, parts=["idle"]) == []
+
+
+@pytest.mark.parametrize(("effort", "sizes"), [("full", 4), ("quick", 3)])
+def test_size_that_a_quick_look_leaves_out_is_not_missed(tmp_path: Path, effort: str, sizes: int) -> None:
+    assert len(unmeasured_in(tmp_path, {}, parts=["transfers"], effort=effort)) == 2 * 2 * sizes
 
 
 def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_same() -> None:
@@ -62,7 +91,7 @@ def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_s
 
 
 def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: Path) -> None:
-    tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digest": "cd"})
+    tokens = (token("0.2 alone", "copied", 6, 900.0), {**token("ring", "copied", 6, 800.0), "digests": ["ab", "cd"]})
     ((kind, blame, text),) = findings(tmp_path, record_of(tokens=tokens))
     assert (kind, blame) == (FindingKind.CASE_FAILED, Blame.PRODUCT)
     assert "ab, cd" in text
@@ -81,6 +110,8 @@ def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
     found = findings(tmp_path, BenchRecord(answer={"vm": way}))
     assert [(kind, blame) for kind, blame, _ in found] == [(FindingKind.NO_CALLS, Blame.LAB)] * 2
     assert [text for _, _, text in found][1] == "vm: set_4b sends 2 commands"
+    cached = {"sent": {"copied": {"empty": {"commands": 0}}}, "left_out": ["after_pause_us", "calls_per_s"]}
+    assert list(untravelled({"vm": cached})) == ["vm: empty sends 0 commands, so after_pause_us, calls_per_s are left out"]
     nothing = {**ANSWER["vm"], "sent": {"copied": {"graph_1000": {"commands": 0}}}}
     assert list(untravelled({"vm": nothing})) == ["vm: graph_1000 sends 0 commands, less than one a round"]
 
@@ -104,6 +135,16 @@ class Shell:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
+        self.streamed: list[str] = []
+
+    def put(self, path: Path, inside: str) -> None:
+        pass
+
+    def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+        assert not deadline.expired
+        self.streamed.append(command)
+        on_line("pid 7")
+        return 0
 
     def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
         assert not deadline.expired
@@ -111,13 +152,15 @@ class Shell:
         return 0, ""
 
 
-def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = ()) -> Any:
+def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = (), host: dict[str, str] | None = None) -> Any:
     tools = tmp_path / "tools"
     shipped = SimpleNamespace(host_library=SimpleNamespace(inside="/ours.so"))
     guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: workers)
     return SimpleNamespace(
         guest=guest,
         logs=tmp_path,
+        host_variables=host or {},
+        guest_variables={"GGML_BACKEND_PATH": "/lib.so", "GGML_VIRTGPU_CALL_LOG": "/calls"},
         switches=Switches(tmp_path / "switches", {"host": "/ours.so"}),
         ingredients=SimpleNamespace(tools=tools, shipment=shipped),
     )
@@ -162,6 +205,66 @@ def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:
     bench.take({"phase": "rates", "subject": "vm/copied", "name": "graph_100", "ns": [9]})
     record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
     assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)
+
+
+def test_missing_call_records_are_warned_of_once_and_meet_no_target(tmp_path: Path) -> None:
+    rows = [
+        {"phase": "census", "subject": subject, "name": name, "ns": [1]}
+        for subject in ("vm/copied", "vm/shared")
+        for name in ("graph_1000", "set_1MiB", "get_1MiB")
+    ]
+    record = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), rows, load_before=0.0).record()
+    assert record.warnings == ("no call records were found of vm/copied, vm/shared: their commands and bytes are not counted",)
+    assert {one.met for one in record.targets} == {None}
+
+
+def test_programs_that_are_timed_record_no_calls(tmp_path: Path) -> None:
+    shell = Shell()
+    Bench(staged(tmp_path, shell), BenchCheck(kind="bench")).vm(Deadline.after(60))
+    (command,) = shell.streamed
+    assert "GGML_BACKEND_PATH=/lib.so" in command
+    assert "GGML_VIRTGPU_CALL_LOG" not in command
+    phases = json.loads((tmp_path / "bench-vm.json").read_text())["phases"]
+    assert {bool(one["calls"]) for one in phases[0]["subjects"]} == {True}
+
+
+def test_call_records_of_the_host_are_warned_of_with_the_key_that_takes_them_away(tmp_path: Path) -> None:
+    stage = staged(tmp_path, Shell(), host={"VIRGL_APIR_CALL_LOG": "/calls"})
+    (warning,) = Bench(stage, BenchCheck(kind="bench"), load_before=0.0).warnings()
+    assert "host.environment.VIRGL_APIR_CALL_LOG = false" in warning
+    alone = BenchCheck.model_validate({"kind": "bench", "places": ["loopback"]})
+    assert list(Bench(stage, alone, load_before=0.0).warnings()) == []
+
+
+def test_calls_of_a_benchmark_are_not_missed_in_the_guests_records(tmp_path: Path) -> None:
+    host, copies = tmp_path / "host", tmp_path / "copies"
+    host.mkdir()
+    with new_bundle(tmp_path, "bench") as bundle:
+        collector = CallCollector(bundle, ("bench", "default"), host, copies)
+        with collector.left_out():
+            write_calls(host / "host-1-9.calls", 1, Made(1, 10, 9), 4)
+        assert collector.joined(None, "/calls").findings == ()
+        write_calls(host / "host-2-9.calls", 1, Made(2, 10, 9), 4)
+        assert len(collector.joined(None, "/calls").findings) == 1
+
+
+def test_second_libraries_are_identified(tmp_path: Path) -> None:
+    library = tmp_path / "theirs.so"
+    shutil.copyfile(sys.executable, library)
+    stage = staged(tmp_path, Shell())
+    check = BenchCheck(kind="bench").model_copy(update={"guest_library": str(library), "host_library": str(library), "places": ()})
+    with new_bundle(tmp_path, "bench") as bundle:
+        check_bench(stage, check, writer_of(bundle), Deadline.after(60))
+    record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
+    assert [one.role for one in record.libraries] == ["second guest library", "second host library"]
+    assert {(one.path, one.sha256) for one in record.libraries} == {(str(library), sha256(library))}
+
+
+def test_second_library_of_a_scenario_is_an_elf_file(tmp_path: Path) -> None:
+    (tmp_path / "lib.so").write_text("INPUT(libreal.so)")
+    (tmp_path / "own.toml").write_text('name = "own"\n[[checks]]\nkind = "bench"\nhost_library = "lib.so"\n')
+    with pytest.raises(ConfigError, match=r"checks\[0\].host_library: .*lib.so is no library"):
+        load(tmp_path / "own.toml")
 
 
 def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:

@@ -348,3 +348,21 @@ def test_problems_of_all_variants_are_told_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         expand(read_source(written(tmp_path, text)))
     assert [one.message for one in caught.value.problems] == ["there is no image 'guest-6.99'", "there is no image 'guest-5.1'"]
+
+
+def test_reproduce_script_of_a_benchmark_takes_the_projects_scenario_and_says_when_it_has_changed(tmp_path: Path) -> None:
+    sha = sha256(written(tmp_path, "own", "bench"))
+    record = RunRecord(
+        run="r", name="n", status=Status.PASSED, started="now", command="bench", options=("--part", "calls"),
+        scenarios=(ScenarioRecord(name="bench", path=str(tmp_path / "bench"), sha256=sha, copy_path="scenario/bench.toml"),),
+    )  # fmt: skip
+    script = reproduce_script(record)
+    notes, _, command = script.partition('cd "$project"\n')[2].partition("exec ")
+    assert command == '"$lab" bench --part calls "$@"\n'
+
+    def noted() -> str:
+        return subprocess.run(["sh", "-eu", "-c", notes], capture_output=True, text=True, check=True).stderr.strip()
+
+    assert noted() == ""
+    written(tmp_path, "changed", "bench")
+    assert noted() == "note: bench: the scenario file has changed since the run"

@@ -6,9 +6,10 @@ standard output, or to the file ROWS, as it comes. Lines with an ``event``:
 
 * ``gate``: before a program is started that needs another host library. It is started when a line has been written to the FIFO.
 * ``begins``: before a measurement that somebody else looks at, too. It begins when a line has been written to the FIFO.
-* ``said``: what a program wrote to its standard error.
+* ``said``: what a program that ended wrote to its standard error, and what any program wrote between its answers.
 
-A program that does not answer in time is killed and left out; the row then holds an ``error``.
+A program that does not answer in time is killed and left out; the row then holds an ``error``. Lines that are no JSON object are no
+answers: a library may print what it likes.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Program:
             subject["argv"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=environment
         )  # fmt: skip
         self._data = b""
+        self.between = ""
+        """The end of what it wrote between its answers."""
         self.alive = True
 
     @property
@@ -60,24 +63,41 @@ class Program:
         return self._process.pid
 
     def answer(self, limit_s: float) -> dict[str, Any]:
-        """Its next line; an ``error`` when there is none in time, or when it has ended."""
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        """Its next line that is a JSON object; an ``error`` when there is none in time, or when it has ended."""
         until = time.monotonic() + limit_s
-        while b"\n" not in self._data:
-            ready, _, _ = select.select([self._process.stdout], [], [], max(until - time.monotonic(), 0))
-            piece = os.read(self._process.stdout.fileno(), CHUNK_BYTES) if ready else b""
-            if not piece:
-                self.alive = False
-                self._process.kill()
-                how = f"ended with status {self._process.wait()}" if ready else f"gave no answer for {limit_s:g} s"
-                return {"error": f"{self.name} {how}"}
-            self._data += piece
-        line, _, self._data = self._data.partition(b"\n")
-        row: dict[str, Any] = json.loads(line)
-        return row
+        while line := self._line(until):
+            row = json_object(line)
+            if row is not None:
+                return row
+            self._keep(line)
+        self._keep(self._data)
+        self.alive = False
+        self._process.kill()
+        status = self._process.wait()
+        how = f"gave no answer for {limit_s:g} s" if line is None else f"ended with status {status}"
+        return {"error": f"{self.name} {how}"}
+
+    def _line(self, until: float) -> bytes | None:
+        """Its next line, with its end; empty when it has ended, None when the time is over."""
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        while (left := until - time.monotonic()) > 0:
+            line, end, rest = self._data.partition(b"\n")
+            if end:
+                self._data = rest
+                return line + end
+            if select.select([self._process.stdout], [], [], left)[0]:
+                piece = os.read(self._process.stdout.fileno(), CHUNK_BYTES)
+                if not piece:
+                    return b""
+                self._data += piece
+        return None
+
+    def _keep(self, text: bytes) -> None:
+        """Text that is no answer."""
+        self.between = (self.between + text.decode(errors="replace"))[-SAID_LIMIT:]
 
     def ask(self, line: str, limit_s: float) -> dict[str, Any]:
-        """Its answer to a line, with what its call records say of the time between."""
+        """Its answer to a line, with what its call records say of the time between; without them it has no such keys."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         before = self._recorded()
         try:
@@ -88,8 +108,8 @@ class Program:
             return {"error": f"{self.name} has ended"}
         row = self.answer(limit_s)
         after = self._recorded()
-        if self._calls and len(after) >= len(before):
-            new = within(after[len(before) :], row)
+        if after is not None and len(after) >= len(before or ()):
+            new = within(after[len(before or ()) :], row)
             row["commands"] = len(new)
             row["bytes_out"], row["bytes_in"] = sum(one[8] for one in new), sum(one[9] for one in new)
             row["by_call"] = counted(one[5] for one in new)
@@ -111,9 +131,9 @@ class Program:
         self._said.close()
         return said[-SAID_LIMIT:]
 
-    def _recorded(self) -> list[tuple[Any, ...]]:
-        """The records of its calls so far. Those that were begun and not completed are left out."""
-        rows: list[tuple[Any, ...]] = []
+    def _recorded(self) -> list[tuple[Any, ...]] | None:
+        """The records of its calls so far; None without a file of its own. Those that were begun and not completed are left out."""
+        rows: list[tuple[Any, ...]] | None = None
         for path in sorted(Path(self._calls).glob("*.calls")) if self._calls else ():
             raw = path.read_bytes()
             if len(raw) < HEADER.size:
@@ -123,8 +143,17 @@ class Program:
                 continue
             size = header[3]  # of a record, of which newer versions say more at the end
             starts = range(HEADER.size, len(raw) - size + 1, size) if size >= RECORD.size else ()
-            rows += [one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1]]
+            rows = [*(rows or ()), *(one for one in (RECORD.unpack_from(raw, start) for start in starts) if one[1])]
         return rows
+
+
+def json_object(line: bytes) -> dict[str, Any] | None:
+    """What a line says in JSON; None when it is no object."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def within(records: list[tuple[Any, ...]], row: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -166,8 +195,16 @@ def started(out: TextIO, gate: int | None, phase: dict[str, Any]) -> list[Progra
         if "ready" in row:
             programs.append(program)
         else:
-            tell(out, {"event": "said", "subject": subject["name"], "text": program.end()})
+            ended(out, program, failed=True)
     return programs
+
+
+def ended(out: TextIO, program: Program, *, failed: bool) -> None:
+    """End a program and tell what it said: between its answers and, where it failed, on standard error."""
+    said = program.end()
+    for text in (program.between, said if failed else ""):
+        if text:
+            tell(out, {"event": "said", "subject": program.name, "text": text})
 
 
 def measured(out: TextIO, gate: int | None, phase: dict[str, Any], programs: list[Program]) -> None:
@@ -194,9 +231,7 @@ def run(plan: dict[str, Any], out: TextIO) -> None:
             measured(out, gate, phase, programs)
         finally:
             for program in programs:
-                said = program.end()
-                if not program.alive:
-                    tell(out, {"event": "said", "subject": program.name, "text": said})
+                ended(out, program, failed=not program.alive)
     tell(out, {"event": "end"})
 
 

@@ -22,7 +22,7 @@ from lab.bench.plan import Phase, plan_text
 from lab.bench.standard import ECHO, FULL, OURS, QUICK, Effort, Programs
 from lab.bench.targets import Verdict, judged
 from lab.bundle.outcome import Blame, Finding, FindingKind
-from lab.bundle.schema import BENCH, BenchRecord, TargetRecord
+from lab.bundle.schema import BENCH, BenchRecord, PayloadRecord, TargetRecord
 from lab.bundle.writer import CheckWriter, write_whole
 from lab.deadline import Deadline
 from lab.errors import LabError
@@ -30,9 +30,9 @@ from lab.guest.agent import turns
 from lab.host.root import Bind
 from lab.ops.upstream import guest_command
 from lab.process import finish
-from lab.scenario.environment import BACKEND_PATH
+from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
-from lab.scenario.shipment import GUEST_FOLDER
+from lab.scenario.shipment import GUEST_FOLDER, Payload
 from lab.scenario.stage import Stage
 
 PROGRAM = "apir-bench"
@@ -58,6 +58,7 @@ class Bench:
     said: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.time)
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
+    libraries: tuple[PayloadRecord, ...] = ()
     _usage: dict[int, int] = field(default_factory=dict)
     _phase: str = ""
 
@@ -123,11 +124,16 @@ class Bench:
         shell.put(plan, f"{FOLDER}/plan.json")
         if self.check.guest_library:
             shell.put(Path(self.check.guest_library), OTHER_LIBRARY)
-        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.stage.guest_variables)
+        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.guest_variables)
         with contextlib.ExitStack() as libraries:
             status = shell.stream(command, lambda line: self.on_line(line, libraries), deadline)
         if status != 0:
             raise LabError(f"the benchmark's driver in the guest ended with status {status}: {' / '.join(self.said[-3:])}")
+
+    @property
+    def guest_variables(self) -> dict[str, str]:
+        """What programs in the guest are given: no folder for call records. Those that are counted have one of their own."""
+        return {name: value for name, value in self.stage.guest_variables.items() if name != GUEST_CALL_LOG}
 
     def vm_phases(self) -> Sequence[Phase]:
         """The phases of a guest."""
@@ -198,6 +204,7 @@ class Bench:
             cores=os.cpu_count() or 1,
             wall_s=round(time.time() - self.started, 1),
             warnings=tuple(self.warnings()),
+            libraries=self.libraries,
         )
 
     def warnings(self) -> Iterator[str]:
@@ -205,7 +212,13 @@ class Bench:
         cores = os.cpu_count() or 1
         if self.load_before / cores > BUSY_LOAD:
             yield f"the machine was busy: load {self.load_before:.1f} on {cores} cores before anything was measured"
-        yield from Rows(self.rows).failures
+        if Place.VM in self.check.places and HOST_CALL_LOG in self.stage.host_variables:
+            key = f"host.environment.{HOST_CALL_LOG} = false"
+            yield f"the host recorded calls while they were timed, which takes time itself: {key} in the scenario leaves that away"
+        rows = Rows(self.rows)
+        if uncounted := rows.uncounted():
+            yield f"no call records were found of {', '.join(uncounted)}: their commands and bytes are not counted"
+        yield from rows.failures
 
 
 def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline) -> int:
@@ -213,8 +226,9 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
 
     Raises:
         LabError: it was cut off; the rows until then are written down all the same.
+        BuildError: a second library is no ELF file.
     """
-    bench, limit = Bench(stage, check), deadline.narrowed(check.deadline_s)
+    bench, limit = Bench(stage, check, libraries=second_libraries(check)), deadline.narrowed(check.deadline_s)
     try:
         if Place.LOOPBACK in check.places:
             bench.loopback(limit)
@@ -223,6 +237,12 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
     finally:
         record = bench.keep()
     return told(bench, record, writer)
+
+
+def second_libraries(check: BenchCheck) -> tuple[PayloadRecord, ...]:
+    """What a second implementation is made of, by what identifies it. Raises ``BuildError`` for what is no ELF file."""
+    named = (("second guest library", check.guest_library), ("second host library", check.host_library))
+    return tuple(Payload.of(role, Path(path)).record for role, path in named if path)
 
 
 def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
@@ -235,13 +255,15 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
             if bench.check.enforce and not one.met:
                 text = f"{one.label}: expected {one.expected}, measured {one.seen_text}"
                 writer.finding(Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text))
+    for text in unmeasured(bench, record.answer) if bench.check.enforce else ():
+        writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for failure in Rows(bench.rows).failures:
         blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
     for text in untravelled(record.answer):
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for path in standard.PATHS:
-        digests = {one["digest"] for one in record.tokens if one["path"] == path}
+        digests = {digest for one in record.tokens if one["path"] == path for digest in one["digests"]}
         if digests:
             facts += 1
             label = f"results of the model-like graph over all extensions, {path}"
@@ -252,6 +274,15 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
     return facts
 
 
+def unmeasured(bench: Bench, answer: Answer) -> Iterator[str]:
+    """Targets that were to be measured here and were not: nobody knows whether they are met."""
+    for verdict in judged(answer):
+        target, check = verdict.target, bench.check
+        asked = target.part in check.parts and target.place in check.places and target.size <= bench.effort.largest
+        if asked and verdict.met is None and not verdict.too_short:
+            yield f"{target.label}: not measured, so it is not known to be met"
+
+
 def untravelled(answer: Answer) -> Iterator[str]:
     """What was timed and, by the call records, is not what its name says: the figures would be of something else."""
     for way in standard.WAYS:
@@ -259,6 +290,8 @@ def untravelled(answer: Answer) -> Iterator[str]:
         if figures and "empty_call_us" not in figures and "set_4b_us" in figures:
             yield f"{way}: no call of those that were timed as empty ones sends exactly one command"
         sent = figures.get("sent", {}).get("copied", {})
+        if figures.get("left_out"):
+            yield f"{way}: empty sends {sent['empty']['commands']:g} commands, so {', '.join(figures['left_out'])} are left out"
         for name in ("set_4b", "get_4b", "graph_1"):
             if name in sent and sent[name]["commands"] > 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands"
@@ -278,7 +311,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
         bound = f"{sign} {verdict.bound:.4g}{unit}" + (f" ({of_floor})" if of_floor else "")
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
-    if target.over and verdict.seen is not None and verdict.met is None:
+    if verdict.too_short and verdict.seen is not None:
         seen += f", in less than {target.least_s:.0f} s, which tell nothing"
     if verdict.out_of_reach:
         bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
