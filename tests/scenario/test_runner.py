@@ -117,6 +117,11 @@ def test_wrong_result_fails_the_run(running: Running) -> None:
             "wrong library [lab] build id of the host library mapped in worker",
             id="a swapped library",
         ),
+        pytest.param(
+            Script(ops=tuple(row(text) for text in TEXTS)),
+            "wrong library [lab] 3 cases have results, but the program was not looked at",
+            id="no header at which to look at the libraries",
+        ),
     ],
 )
 def test_run_that_proves_nothing_does_not_pass(running: Running, script: Script, expected: str) -> None:
