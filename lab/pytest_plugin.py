@@ -4,7 +4,8 @@
 boots something, builds for minutes or needs something rare, so it runs only when asked for: by ``-m``, by naming its file, or by
 ``--require``. A scenario that says ``nightly = true`` takes long: it runs only by its name, or by ``-m nightly``. Variants that
 one boot can serve are run in one go, with the first of them. A capability that this host lacks (``HostError``) skips an item with
-the probe's reason; ``--require=scenario,gpu`` makes that an error.
+the probe's reason; ``--require=scenario,gpu`` makes that an error for items with these markers, and for those without a marker,
+which need nothing of the host.
 """
 
 from __future__ import annotations
@@ -87,10 +88,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A ``HostError`` is a skip with the probe's reason, unless that marker is required."""
+    """A ``HostError`` is a skip with the probe's reason, where the item may be skipped."""
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
-    if isinstance(error, HostError) and not any(item.get_closest_marker(name) for name in required(item.config)):
+    if isinstance(error, HostError) and may_be_skipped(item):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), 0, f"Skipped: {error}")
     return report
@@ -99,6 +100,13 @@ def pytest_runtest_makereport(
 def required(config: pytest.Config) -> set[str]:
     """Markers of ``--require``."""
     return {word.strip() for word in str(config.getoption("--require")).split(",") if word.strip()}
+
+
+def may_be_skipped(item: pytest.Item) -> bool:
+    """Whether ``--require`` leaves a skip to an item: none of its markers is required, or it has none and nothing is."""
+    wanted = required(item.config)
+    markers = {name for name in REQUIRABLE if item.get_closest_marker(name)}
+    return not (wanted & markers if markers else wanted)
 
 
 def is_rare(item: pytest.Item, wanted: Iterable[str]) -> bool:
@@ -141,7 +149,7 @@ class ScenarioItem(pytest.Item):
         """Run this variant, with all others of the file that are to be run, and judge this one."""
         outcome = self._outcome()
         record = next(variant for variant in outcome.record.variants if variant.variant == self.name)
-        if record.status is Status.SKIPPED and not any(self.get_closest_marker(name) for name in required(self.config)):
+        if record.status is Status.SKIPPED and may_be_skipped(self):
             pytest.skip(record.reason)
         if record.status is not Status.PASSED:
             raise VariantFailed(record, read_bundle(outcome.folder))

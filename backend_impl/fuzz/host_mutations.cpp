@@ -81,6 +81,10 @@ class Driver {
   private:
     Generator generator(const Handles &handles) const {
         auto recorded = options_.traces.empty() ? std::vector<Message>{} : recorded_messages(options_.traces, handles);
+        if (recorded.empty() && !options_.traces.empty()) {
+            std::cerr << "no recorded message in " << options_.traces << "\n";
+            _exit(unable_status);
+        }
         auto seeds = options_.seeds.empty() ? std::vector<OpSeed>{} : read_op_seeds(options_.seeds);
         return Generator(std::move(seeds), std::move(recorded), options_.family, options_.seed);
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,9 @@ from lab.errors import ConfigError
 from lab.paths import PROJECT
 
 SCHEMA = Path(__file__).with_name("apir.toml")
+NATIVE = PROJECT / "backend_impl"
+VECTORS = NATIVE / "protocol" / "golden_gen.json"
+CORPUS = NATIVE / "fuzz" / "corpus" / "codec"
 
 
 def generated(path: Path = SCHEMA) -> dict[Path, str]:
@@ -24,12 +28,20 @@ def generated(path: Path = SCHEMA) -> dict[Path, str]:
     sys.modules[codec.__name__ + "_new"] = codec
     codec.__name__ += "_new"
     exec(compile(python, "protocol_gen.py", "exec"), codec.__dict__)  # noqa: S102 - our own text, made a line above
-    native = PROJECT / "backend_impl"
     return {
-        native / "wire" / "apir_gen.hpp": emit_cpp.emit(protocol),
+        NATIVE / "wire" / "apir_gen.hpp": emit_cpp.emit(protocol),
         PROJECT / "lab" / "apir" / "protocol_gen.py": python,
-        native / "protocol" / "golden_gen.json": emit_golden.emit_json(protocol, codec),
-        native / "tests" / "golden_gen.hpp": emit_golden.emit_cpp(protocol, codec),
+        VECTORS: emit_golden.emit_json(protocol, codec),
+        NATIVE / "tests" / "golden_gen.hpp": emit_golden.emit_cpp(protocol, codec),
+    }
+
+
+def seeds(vectors: str) -> dict[Path, bytes]:
+    """Inputs of ``fuzz-codec`` to begin with: the number that chooses a message there, in four bytes, and its golden bytes."""
+    golden: dict[str, str] = json.loads(vectors)
+    return {
+        CORPUS / f"{name}.bin": number.to_bytes(4, "little") + bytes.fromhex(text)
+        for number, (name, text) in enumerate(golden.items())
     }
 
 
@@ -49,18 +61,19 @@ def main() -> int:
     parser.add_argument("--schema", type=Path, default=SCHEMA)
     options = parser.parse_args()
     try:
-        files = generated(options.schema)
+        texts = generated(options.schema)
     except ConfigError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a program's message
         return 2
-    stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    files = {path: text.encode() for path, text in texts.items()} | seeds(texts[VECTORS])
+    stale = [path for path, content in files.items() if not path.exists() or path.read_bytes() != content]
     if options.check:
         for path in stale:
             print(f"{path.relative_to(PROJECT)} is not what the schema gives", file=sys.stderr)  # noqa: T201 - a program's message
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(files[path], encoding="utf-8")
+        path.write_bytes(files[path])
     return 0
 
 

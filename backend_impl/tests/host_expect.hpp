@@ -31,11 +31,14 @@ struct Case {
     std::function<void()> run;
 };
 
-// Each case in a process of its own, for state and environment are the process's; or the one that is named. 0 when all held.
+// Each case in a process of its own, for state and environment are the process's; or the one that is named. 0 when all held, 2 when
+// none has that name.
 inline int run_cases(const std::vector<Case> &cases, const char *only) {
     int failed = 0;
+    bool any = false;
     for (const Case &each : cases) {
         if (only != nullptr && std::string(only) != each.name) continue;
+        any = true;
         std::fflush(nullptr);
         pid_t child = fork();
         if (child == 0) {
@@ -49,6 +52,7 @@ inline int run_cases(const std::vector<Case> &cases, const char *only) {
         if (WIFSIGNALED(status)) std::printf("    killed by signal %d\n", WTERMSIG(status));
         failed += held ? 0 : 1;
     }
+    if (!any) return std::fprintf(stderr, "there is no case %s\n", only == nullptr ? "at all" : only), 2;
     return failed == 0 ? 0 : 1;
 }
 

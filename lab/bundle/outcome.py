@@ -78,6 +78,7 @@ class FindingKind(StrEnum):
     CLAIMED_SUPPORT = "claimed support"
     LIE_BELIEVED = "lie believed"
     WRONG_DATA_PATH = "wrong data path"
+    WRONG_COMMAND_PATH = "wrong command path"
     WRONG_CAPSET = "wrong capset"
     TOO_SLOW = "too slow"
     UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - a word, no secret

@@ -31,6 +31,8 @@ GUEST_LIBRARY = "libggml-virtgpu.so"
 HOST_LIBRARY = "libggml-virtgpu-backend.so"
 COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
+TRACES = paths.PROJECT / "tests" / "data" / "traces"
+"""Recorded conversations, which the mutation driver's test changes: nothing is built of them."""
 PAYLOADS = "payloads"  # CMake's target, and where in the build folder it puts them
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
@@ -177,8 +179,8 @@ def work_folder(root: HostRoot, options: tuple[str, ...], sources: Path = paths.
     return paths.cache() / "native-work" / content_key(LAYOUT, root.key, os.fspath(sources.resolve()), options)
 
 
-def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path) -> tuple[str, ...]:
-    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True)), env={"HOME": "/tmp"}, cwd=work)
+def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path, *more: Bind) -> tuple[str, ...]:
+    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True), *more), env={"HOME": "/tmp"}, cwd=work)
 
 
 def _tested(
@@ -190,7 +192,8 @@ def _tested(
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
         at_once = str(os.cpu_count() or 1)
         argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)
-        return finish(_inside(root, argv, sources, work), deadline=deadline.narrowed(TEST_S))
+        inside = _inside(root, argv, sources, work, Bind(TRACES.resolve()))
+        return finish(inside, deadline=deadline.narrowed(TEST_S))
 
 
 def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str) -> None:

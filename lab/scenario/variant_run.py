@@ -286,7 +286,8 @@ class VariantRun:
             # the same holds for calls that a fault check makes fail
             writer, recorded = self._writer("calls"), self.here.variant.scenario.call_records
             if recorded and self._tensors_travelled():
-                for fact in way.way_facts(self.here.variant.scenario.guest, collector.capsets(), self.calls):
+                scenario, built_in = self.here.variant.scenario, self.here.plan.ingredients.shipment.built_in
+                for fact in way.way_facts(scenario, collector.capsets(), self.calls, built_in=built_in):
                     state.tell(fact, writer)
             kept = sum(run.sweep.kept for run in self.upstream_runs)
             for finding in calls.findings_of(joined, len(self._results()) - kept if recorded else 0):

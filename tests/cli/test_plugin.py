@@ -109,6 +109,14 @@ def test_required_capabilities_are_errors_and_run(project: pytest.Pytester, tmp_
     run(project, "--require=scenario,gpu").assert_outcomes(passed=1, failed=3)
 
 
+def test_what_needs_nothing_of_the_host_is_skipped_only_where_nothing_is_required(project: pytest.Pytester) -> None:
+    file = project.path / "tests" / "test_unmarked.py"
+    file.write_text("from lab.errors import HostError\n\ndef test_unmarked():\n    raise HostError('bubblewrap', 'no namespace')\n")
+    run(project, "tests/test_unmarked.py").assert_outcomes(skipped=1)
+    run(project, "tests/test_unmarked.py", "--require=gpu").assert_outcomes(failed=1)
+    run(project, "-m", "gpu", "--require=scenario").assert_outcomes(skipped=1, deselected=4)
+
+
 def test_unknown_requirement_is_a_usage_error(project: pytest.Pytester) -> None:
     result = run(project, "--require=moon")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,13 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
 def test_checked_in_codecs_are_what_the_schema_gives() -> None:
     for path, text in generator.generated().items():
         assert path.read_text(encoding="utf-8") == text, f"run `python -m backend_impl.protocol`: {path} is stale"
+
+
+def test_every_message_is_in_the_corpus_of_the_fuzz_target() -> None:
+    vectors = generator.VECTORS.read_text(encoding="utf-8")
+    assert len(generator.seeds(vectors)) == len(json.loads(vectors))
+    for path, content in generator.seeds(vectors).items():
+        assert path.read_bytes() == content, f"run `python -m backend_impl.protocol`: {path} is stale"
 
 
 def test_every_call_of_the_base_protocol_is_described() -> None:

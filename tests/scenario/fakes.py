@@ -95,6 +95,8 @@ class Script:
     host_records: int = 5
     last_status: int = 4
     first_call: int = 9
+    ring: int | None = None
+    """Status of the call that offers a ring, behind a negotiation; neither is sent without it."""
     capset: int | None = None
     last_row: Callable[[], str] | None = None
     mapped_ids: dict[str, str] = field(default_factory=dict)
@@ -191,7 +193,7 @@ class FakeShell:
         """The records that both sides would have written."""
         self._sessions += 1
         session = 100 * self.script.boots + self._sessions
-        made = Made(session, capset, self.script.first_call)
+        made = Made(session, capset, self.script.first_call, self.script.ring)
         write_calls(folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
         write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
 
@@ -213,11 +215,15 @@ class FakeShell:
 
 @dataclass(frozen=True)
 class Made:
-    """What both sides' files of a context have in common; the first call is ``first_call``, all others compute graphs."""
+    """What both sides' files of a context have in common; the first call is ``first_call``, all others compute graphs.
+
+    With the status of a ring's offer, negotiation and offer come before them.
+    """
 
     session: int
     capset: int
     first_call: int
+    ring: int | None = None
 
 
 def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
@@ -227,9 +233,10 @@ def write_calls(path: Path, side: int, made: Made, count: int, last_status: int 
     header["session"], header["counted"], header["written"], header["capset"] = made.session, count, count, made.capset
     header["pid"], header["monotonic_ns"] = 9, made.session
     records = np.zeros(count, RECORD)
+    opening = [(made.first_call, 4)] if made.ring is None else [(64, 4), (72, made.ring), (made.first_call, 4)]
     for index in range(count):
-        status = last_status if index == count - 1 else 4
-        call = 22 if index else made.first_call
+        call, status = opening[index] if index < len(opening) else (22, 4)
+        status = last_status if index == count - 1 else status
         records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, call, 3, status, 340, 16, 0, 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(header.tobytes() + records.tobytes())
@@ -298,6 +305,7 @@ def mapped(script: Script, one: Payload) -> MappedFile:
 def guest_program(script: Script, plan: BootPlan, pid: int) -> ProcessFacts:
     variables: dict[str, str] = {"GGML_BACKEND_PATH": GUEST_LIBRARY, "GGML_REMOTING_USE_APIR_CAPSET": "1"}
     variables["GGML_VIRTGPU_DATA_PATH"] = plan.scenario.guest.data_path
+    variables |= {name: value for name, value in plan.scenario.guest.environment.items() if isinstance(value, str)}
     assert plan.variables
     files = script.reference
     loaded = (SHIPMENT.guest_library, *((files.preload, files.guest_library) if files is not None else ()))

@@ -57,6 +57,8 @@ class OpsRun:
     ending: Ending = INTERRUPTED
     rows_from: float | None = None
     rows_until: float | None = None
+    proven: bool = False
+    """Whether the libraries of the running program were looked at."""
 
     @property
     def log(self) -> str:
@@ -76,12 +78,21 @@ class OpsRun:
     def findings(self, last_call: str) -> tuple[Finding, ...]:
         """Everything wrong with it; an interruption names the last remote call, too."""
         judged = judge(self.stream, self.ending, self.expected, selection=self.check.selection, min_cases=self.check.min_cases)
-        return tuple(
+        return self.unproven() + tuple(
             Finding(finding.kind, finding.blame, f"{finding.text}; the last call record is {last_call}", finding.case)
             if finding.kind is FindingKind.INTERRUPTED
             else finding
             for finding in judged
         )
+
+    def unproven(self) -> tuple[Finding, ...]:
+        """That it has results, and nobody knows of which libraries."""
+        if not self.stream.results or self.proven:
+            return ()
+        text = (
+            f"{len(self.stream.results)} cases have results, but the program was not looked at: nobody knows which libraries it had"
+        )
+        return (Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text),)
 
     def harm(self, loss: str) -> Iterator[Finding]:
         """What the loss of a worker did to the cases behind it, which a program may well tell as a mere lack of support."""
@@ -160,6 +171,8 @@ def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[st
     }
     again = OpsRun(run.check.model_copy(update=narrowed), ExpectedCases(tuple(cases)), RowStream(run.stream.device, on_result))
     run_program(stage, again, writer, eyes, deadline)
+    for finding in again.unproven():
+        writer.add(finding)
     if again.ending.cut_off is not None:
         text = f"{again.ending.cut_off} while flaky cases ran again: {again.ending.why}; the first of them is {cases[0]}"
         writer.add(Finding(FindingKind.INTERRUPTED, again.ending.blame or again.ending.cut_off.blame or Blame.LAB, text, cases[0]))
@@ -237,6 +250,7 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
             run.stream.feed(line)
             if line.startswith(HEADER_START) and run.stream.pid is not None:
                 prove_libraries(stage, eyes.observe(run.stream.pid), writer)
+                run.proven = True
                 watch.sign()
             if len(run.stream.results) > before:
                 watch.sign()
