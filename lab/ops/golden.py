@@ -1,7 +1,8 @@
 """The numpy oracle: computes what a case asked for from the record of how it was built, in float64 and without ggml's operations.
 
 Definitions are in ``golden_elementwise``, ``golden_rows`` and ``golden_spatial``, each with its source. Arrays have their slowest
-dimension first, so ggml's dimension 0 is numpy's last. What has no definition, or a result that is quantised, has no golden.
+dimension first, so ggml's dimension 0 is numpy's last. What has no definition has no golden, nor has a result that is quantised,
+but for copies.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lab.ggml.types import Bytes, Type
 from lab.ops.build import LEAF, SLICE, Value
 
 WHOLE_NUMBERS = frozenset({Type.I8, Type.I16, Type.I32, Type.I64})
+COPIES = frozenset({"dup", "cont", "cast", "cpy"})
 
 
 class NoGolden(Exception):
@@ -73,7 +75,7 @@ def _values(arguments: Sequence[Any]) -> list[Value]:
 def _one(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, Definition], done: Mapping[int, Array]) -> Array:
     if value.made_by == LEAF:
         return leaves[value.tensor]
-    if value.type.quantised and value.made_by not in {SLICE, "permute"}:
+    if value.type.quantised and value.made_by not in {SLICE, "permute"} and not _copies(value):
         raise NoGolden(f"a result of type {value.type.label}")
     arguments = [done[id(argument)] if isinstance(argument, Value) else argument for argument in value.arguments]
     if value.made_by == SLICE:
@@ -87,6 +89,11 @@ def _one(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, De
     if result.size != int(np.prod(wanted)):
         raise NoGolden(f"the definition of {name} makes {result.shape}, ggml {wanted}")
     return rounded(result.reshape(wanted), value.type)
+
+
+def _copies(value: Value) -> bool:
+    """Whether a result has the numbers of its source: blocks copied to blocks of the same type are not quantised anew."""
+    return value.made_by in COPIES and isinstance(value.arguments[0], Value) and value.arguments[0].type is value.type
 
 
 def sliced(parent: Array, ne: Sequence[int], start: Sequence[int], steps: Sequence[int]) -> Array:

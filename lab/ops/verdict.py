@@ -146,8 +146,11 @@ def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
         return Outcome.ERROR, f"the host library itself did not get through it natively: {native.text if native else 'no row'}"
     if native.supported is not row.supported:
         return Outcome.FAIL, f"the host library {_says(native.supported)} it, the remote device {_says(row.supported)} it"
-    if not row.supported:
-        return Outcome.UNSUPPORTED, ""
+    return _of_results(row, native, evidence) if row.supported else (Outcome.UNSUPPORTED, "")
+
+
+def _of_results(row: AgentRow, native: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
+    """The verdict on what both sides computed. Bits that are the library's own say nothing of whether it is right."""
     same = native.digest == row.digest
     said = (evidence.judged if same else evidence.fetched).get(row.case)
     complaints = [] if same else [(TRANSPARENCY, _other_bits(row, native, evidence.again.get(row.case)))]
@@ -156,6 +159,8 @@ def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
     else:
         complaints += [(GOLDEN, f"golden: {said.golden}")] if said.golden_ok is False else []
         complaints += [(ERROR, f"against another build of the CPU backend: {said.against}")] if said.against_ok is False else []
+    if said is not None and not complaints and said.against_ok is None and said.golden_ok is None:
+        return Outcome.ERROR, f"nothing to compare with but the host library itself: {said.golden or 'no golden'}"
     return _excused(row.case, evidence.library, complaints)
 
 

@@ -16,6 +16,9 @@ WRONG_GOLDEN = Judged(True, "NMSE 0", False, "NMSE 0.5, first at [3, 0, 0, 0]")
 WRONG_ERROR = Judged(False, "NMSE 0.5", None, "no definition")
 
 
+NO_ORACLE = Judged(None, "", None, "no definition")
+
+
 def row(outcome: str = "computed", digest: str = "aa", case: str = CASE) -> AgentRow:
     return AgentRow(case, outcome, digest if outcome == "computed" else "", text="it said so")
 
@@ -45,6 +48,20 @@ def test_same_bits_fail_when_the_library_itself_is_wrong(said: Judged) -> None:
     outcome, message = verdict(evidence(row(), row(), said))
     assert outcome is Outcome.FAIL
     assert "NMSE 0.5" in message
+
+
+def test_bits_that_are_compared_with_themselves_alone_are_no_pass() -> None:
+    outcome, message = verdict(evidence(row(), row(), NO_ORACLE))
+    assert outcome is Outcome.ERROR
+    assert message == "nothing to compare with but the host library itself: no definition"
+    assert verdict(evidence(row(), row(), replace(NO_ORACLE, golden_ok=True))) == (Outcome.PASS, "")
+    assert verdict(evidence(row(), row(), replace(NO_ORACLE, against_ok=True))) == (Outcome.PASS, "")
+    assert verdict(evidence(row(), row(digest="bb"), fetched=NO_ORACLE))[0] is Outcome.FAIL
+
+
+def test_excuse_holds_where_no_oracle_looked() -> None:
+    case = EXCUSES[0].case
+    assert verdict(evidence(row(case=case), row(case=case, digest="bb"), fetched=NO_ORACLE))[0] is Outcome.PASS
 
 
 def test_results_that_nobody_judged_fail() -> None:
