@@ -101,15 +101,11 @@ void Channel::on_timeout() {
 }
 
 // The host serves commands in order: a call behind a graph gets its time from the graph's end on.
-bool Channel::graph_kept_it(Clock::time_point &until) const {
-    Clock::time_point now = Clock::now();
-    if (graphs_running_.load() > 0) {
-        until = now + deadlines_.ordinary;
-        return true;
-    }
-    Clock::time_point after_graph = Clock::time_point(Clock::duration(last_graph_end_.load())) + deadlines_.ordinary;
-    if (after_graph <= now) return false;
-    until = after_graph;
+bool Channel::graph_kept_it(Clock::time_point &until) {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point after_graphs = graphs_.busy_until(now, deadlines_.graph) + deadlines_.ordinary;
+    if (after_graphs <= now) return false;
+    until = after_graphs;
     return true;
 }
 
@@ -145,7 +141,7 @@ Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
         channel_.in_doubt_.store(true, std::memory_order_release);
-        if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
+        if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
         slot_.retire();
         note_loss();
     }
@@ -192,7 +188,7 @@ void Channel::Exchange::send() {
     }
     channel_.call_log_.count();
     sent_ = true;
-    if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_add(1);
+    if (traits_.patience == Patience::graph) channel_.graphs_.add(notify_of(*slot_));
 }
 
 bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
@@ -201,10 +197,7 @@ bool Channel::Exchange::awaited() {
     if (!sent_) return false;
     uint32_t notify = await_reply();
     ended_ = true;
-    if (traits_.patience == Patience::graph) {
-        channel_.last_graph_end_.store(Clock::now().time_since_epoch().count());
-        channel_.graphs_running_.fetch_sub(1);
-    }
+    if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
     if (notify == 0) {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();

@@ -13,6 +13,7 @@
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
 #include "call_log.hpp"
+#include "running_graphs.hpp"
 #include "transport.hpp"
 
 namespace apir::guest {
@@ -237,7 +238,7 @@ class Channel {
     void on_timeout();
     // Whether the transport knows that nothing will be answered any more; then the device is lost.
     bool look_for_its_end();
-    bool graph_kept_it(Clock::time_point &until) const;
+    bool graph_kept_it(Clock::time_point &until);
 
     std::mutex deferred_mutex_; // held until what went along is handed over
     std::vector<uint8_t> deferred_; // calls as a batch has them
@@ -253,8 +254,7 @@ class Channel {
     std::atomic<bool> lost_{false};
     std::atomic<bool> in_doubt_{false};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
-    std::atomic<int> graphs_running_{0};
-    std::atomic<Clock::rep> last_graph_end_{0};
+    RunningGraphs graphs_;
 };
 
 } // namespace apir::guest
