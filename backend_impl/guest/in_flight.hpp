@@ -1,5 +1,5 @@
 // Calls of one stream that were sent and not awaited yet. The host carries them out in order, so that a place in this order says
-// what has been done: that is all that an event is.
+// what has been done: that is all that an event is. Whoever touches shared memory has to await it.
 #pragma once
 
 #include <atomic>

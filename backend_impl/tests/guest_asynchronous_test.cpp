@@ -135,6 +135,42 @@ void in_order_without_waiting(const char *path) {
     ggml_backend_event_free(event);
 }
 
+// Opens the gate after a while, so that who does not wait is seen to be too early.
+class LateOpening {
+  public:
+    explicit LateOpening(GatedLibrary &host)
+        : thread_([&host] {
+              std::this_thread::sleep_for(std::chrono::milliseconds(100));
+              host.open();
+          }) {}
+    ~LateOpening() { thread_.join(); }
+
+  private:
+    std::thread thread_;
+};
+
+void events_of_other_streams(const char *path) {
+    GatedRun run("all", path);
+    Backend other{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    numbers.assign(count, 5.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
+    ggml_backend_event_wait(other.get(), event); // never recorded
+    run.host.close();
+    LateOpening opening(run.host);
+    ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    ggml_backend_event_record(event, run.backend.get());
+    ggml_backend_event_wait(other.get(), event);
+    ggml_backend_tensor_get_async(other.get(), doubled.output, numbers.data(), 0, count * 4);
+    ggml_backend_synchronize(other.get());
+    expect(numbers == std::vector<float>(count, 10.0F), std::string("what another stream has computed, ") + path);
+    ggml_backend_event_free(event);
+}
+
 void events_outlive_streams() {
     GatedRun run("all");
     Doubled doubled(run.buft());
@@ -254,6 +290,8 @@ int main(int arguments_count, char **arguments) {
     use_libraries(arguments);
     in_order_without_waiting("copied");
     in_order_without_waiting("shared");
+    events_of_other_streams("copied");
+    events_of_other_streams("shared");
     events_outlive_streams();
     many_streams();
     lost_graphs();
