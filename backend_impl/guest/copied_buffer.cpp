@@ -213,7 +213,7 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
         // In order all the same: the host carries out what is in flight first.
-        set(tensor, data, offset, size);
+        if (!set(tensor, data, offset, size)) in_flight.fail();
         return;
     }
     piece->size = size;
@@ -228,7 +228,9 @@ void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offse
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
-        if (!get(tensor, data, offset, size)) std::memset(data, 0, size);
+        if (get(tensor, data, offset, size)) return;
+        std::memset(data, 0, size);
+        in_flight.fail();
         return;
     }
     piece->size = size;

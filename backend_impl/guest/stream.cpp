@@ -46,28 +46,40 @@ bool Stream::keeps_graphs() const { return device_.session().has(Extension::grap
 ggml_status Stream::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
     std::lock_guard lock(mutex_);
-    if (in_flight_->take_failure()) {
-        log(LogLevel::error, "graph refused: what was computed before it has failed");
-        kept_ = {};
-        return GGML_STATUS_FAILED;
+    const bool ahead = device_.asynchronous() && in_flight_->has_room();
+    if (told_of_failure()) return GGML_STATUS_FAILED;
+    KeptGraph *kept = kept_.same(graph);
+    if (kept != nullptr && ahead) {
+        begin_kept(*kept);
+        return GGML_STATUS_SUCCESS;
     }
+    const ggml_status status = compute_now(graph, kept);
+    // Replies to all that was sent before it are there by now.
+    in_flight_->await_all();
+    return told_of_failure() ? GGML_STATUS_FAILED : status;
+}
+
+bool Stream::told_of_failure() {
+    if (!in_flight_->take_failure()) return false;
+    log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
+    kept_ = {};
+    return true;
+}
+
+ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     ggml_status status = GGML_STATUS_FAILED;
-    if (KeptGraph *kept = kept_.same(graph)) {
-        if (device_.asynchronous() && in_flight_->has_room()) {
-            begin_kept(*kept);
-            return GGML_STATUS_SUCCESS;
-        }
+    if (kept != nullptr) {
         if (run_kept(*kept, status) == Run::done) return status;
         kept_.forget(kept);
     }
     EncodedGraph encoded;
     if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
     std::vector<uint32_t> positions;
-    if (KeptGraph *kept = kept_.similar(encoded, positions)) {
-        Run run = positions.empty() ? run_kept(*kept, status) : run_changed(*kept, encoded, positions, status);
+    if (KeptGraph *similar = kept_.similar(encoded, positions)) {
+        Run run = positions.empty() ? run_kept(*similar, status) : run_changed(*similar, encoded, positions, status);
         // A change that was refused or did not get through leaves the host's graph in doubt.
-        if (run == Run::done && status == GGML_STATUS_SUCCESS) kept->become(graph, std::move(encoded));
-        else kept_.forget(kept);
+        if (run == Run::done && status == GGML_STATUS_SUCCESS) similar->become(graph, std::move(encoded));
+        else kept_.forget(similar);
         if (run == Run::done) return status;
     }
     return send_whole(graph, std::move(encoded));
