@@ -141,6 +141,28 @@ void buffers_are_kept(const char *extensions, const char *path) {
     expect(calls[uint32_t(Call::buffer_free_buffer)] == calls[uint32_t(making)], what + ": all are freed at the end");
 }
 
+// A graph that was sent ahead may still write to a buffer that the program has freed.
+void buffers_in_use_are_not_kept(const char *path) {
+    Run run("all", path);
+    Buffer buffer = run.buffer(4096);
+    Context context = guest::test::context();
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    ggml_tensor *output = ggml_sqr(context.get(), input);
+    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
+    ggml_backend_tensor_alloc(buffer.get(), input, base);
+    ggml_backend_tensor_alloc(buffer.get(), output, base + 256);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, output);
+    Buffer unused = run.buffer(4096);
+    for (int i = 0; i < 2; ++i) ggml_backend_graph_compute_async(run.backend.get(), graph);
+    run.records.fresh();
+    buffer.reset();
+    expect_calls(run, {{Call::buffer_free_buffer, 1}}, std::string("freed behind the graph, ") + path);
+    ggml_backend_synchronize(run.backend.get());
+    unused.reset();
+    expect_calls(run, {{Call::buffer_free_buffer, 0}}, std::string("kept when nothing is in flight, ") + path);
+}
+
 // A buffer that tells of its end.
 class Counted : public RemoteBuffer {
   public:
@@ -221,6 +243,7 @@ int main(int count, char **arguments) {
     failed_writes();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
+    for (const char *path : {"copied", "shared"}) buffers_in_use_are_not_kept(path);
     buffers_that_nobody_asks_for();
     chosen_extensions();
     buffers_are_not_kept();
