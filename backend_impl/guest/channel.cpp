@@ -59,7 +59,7 @@ Deadline Channel::deadline(Patience patience) const {
 
 bool Channel::defer_item(const uint8_t *bytes, size_t size) {
     std::lock_guard lock(deferred_mutex_);
-    if (deferred_.size() + size > deferred_limit) send_deferred();
+    if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
     ++deferred_count_;
     return true;
@@ -76,11 +76,19 @@ void Channel::forget_deferred() {
 }
 
 // Calls that wait for the next one, when they cannot wait or do not fit in with it.
-void Channel::send_deferred() {
-    if (deferred_count_ == 0) return;
+bool Channel::send_deferred() {
     Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), {});
-    exchange.run_deferred().report("calls that were to go along with a later one");
+    CallResult result = exchange.run_deferred();
+    if (!exchange.sent()) return false;
+    if (!result.ok()) lose_writes(result);
     forget_deferred();
+    return true;
+}
+
+// Whoever left them was told of success before.
+void Channel::lose_writes(const CallResult &result) {
+    result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
+    writes_lost_ = true;
 }
 
 void Channel::lose(const char *why) {
@@ -171,6 +179,13 @@ CallResult Channel::Exchange::run_deferred() {
     send();
     BatchReply reply;
     return end(reply);
+}
+
+void Channel::Exchange::send_with_deferred() {
+    send();
+    if (!sent_) return;
+    carries_deferred_ = true;
+    channel_.forget_deferred();
 }
 
 void Channel::Exchange::send() {

@@ -116,7 +116,7 @@ bool RemoteBuffer::copy_as(Call call, const ggml_tensor *source, const ggml_tens
     to->id = 2;
     Reply reply;
     CallResult result = session_.channel().call(call, Request{handle_, *from, *to}, reply);
-    return result.ok() && reply.copied;
+    return report("cpy_tensor", result) && reply.copied;
 }
 
 std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment) {

@@ -60,7 +60,8 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
 }
 
 bool Stream::told_of_failure() {
-    if (!in_flight_->take_failure()) return false;
+    const bool writes_lost = device_.session().channel().take_lost_writes();
+    if (!in_flight_->take_failure() && !writes_lost) return false;
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     kept_ = {};
     return true;

@@ -30,6 +30,9 @@ void test_refusals() {
     expect(log.has("get_tensor: the host refused it with code 5"), "a failed get says nothing");
     ggml_backend_tensor_set(tensor, out.data(), 0, 100);
     expect(log.has("set_tensor: the host refused it"), "a failed set says nothing");
+    ggml_tensor *other = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 1024);
+    ggml_backend_tensor_copy(tensor, other);
+    expect(log.has("cpy_tensor: the host refused it"), "a failed copy says nothing");
     ggml_backend_buffer_clear(buffer.get(), 1);
     expect(bench.buffer(64) == nullptr, "a refused allocation gives a buffer");
     size_t free_bytes = 1;

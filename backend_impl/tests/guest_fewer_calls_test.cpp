@@ -99,6 +99,16 @@ void failed_writes() {
     ggml_backend_graph_compute(run.backend.get(), graph);
     expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the failure is told with the next graph");
     expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "and once");
+
+    // One that went along with a call that is no graph.
+    CapturedLog log;
+    expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{nonsense, 0}), "left to go along");
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    ggml_backend_dev_memory(run.registry->device(), &free_bytes, &total_bytes);
+    expect(log.has("tensor writes that went along with a call"), "what has failed: " + log.text());
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the next graph is refused");
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "that one only");
 }
 
 void buffers_are_kept(const char *extensions, const char *path) {

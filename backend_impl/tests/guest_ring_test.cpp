@@ -174,6 +174,54 @@ void test_full_ring() {
     expect(log.has("device lost"), "and the device is lost");
 }
 
+// A ring that is full for longer than a call takes, on a host with batches.
+class CloggedHost : public RingHost {
+  public:
+    CloggedHost() {
+        accepted |= static_cast<uint64_t>(Extension::batch);
+        script(Call::batch, [this](Reader &reader, Writer &writer) {
+            BatchRequest batch;
+            read(reader, batch);
+            calls += batch.count;
+            write(writer, DeviceGetMemoryReply{1, 2});
+            return ok;
+        });
+    }
+
+    // As many calls as the ring has room for.
+    std::vector<Channel::Pending<DeviceGetMemoryReply>> clog(Channel &channel) {
+        takes = false;
+        std::vector<Channel::Pending<DeviceGetMemoryReply>> pending;
+        for (uint64_t slot = 0; slot < places().shape().slots; ++slot)
+            pending.push_back(channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+        return pending;
+    }
+
+    std::atomic<uint32_t> calls{0}; // in batches
+};
+
+// What was left to go along with a call that could not be sent goes along with the next one.
+void test_deferred_calls_of_a_full_ring() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    for (bool many : {false, true}) {
+        CloggedHost host;
+        std::unique_ptr<Registry> registry = set_up(host);
+        Channel &channel = registry->session->channel();
+        auto pending = host.clog(channel);
+        CapturedLog log;
+        uint32_t left = 0;
+        const uint32_t most = many ? 1000 : 1;
+        while (left < most && channel.defer(Call::buffer_clear, BufferClearRequest{1, 0})) ++left;
+        expect(many == (left < most), "more than a command has room for are not taken: " + std::to_string(left));
+        expect(!ask(*registry), "a call that cannot be sent");
+        host.takes = true;
+        DeviceGetMemoryReply reply;
+        for (auto &each : pending) expect(each.end(reply).ok(), "a call from before");
+        expect(ask(*registry), "a later call");
+        expect(host.calls == left + 1, "with all that was left: " + std::to_string(host.calls) + " of " + std::to_string(left + 1));
+    }
+}
+
 // Room comes back in time: nobody fails.
 void test_full_for_a_while() {
     RingHost host;
@@ -258,6 +306,7 @@ int main() {
     test_threads();
     test_fallbacks();
     test_full_ring();
+    test_deferred_calls_of_a_full_ring();
     test_full_for_a_while();
     test_death(RingState::dead, "the host's worker process has ended");
     test_death(RingState::closed, "the host has closed the command ring");
