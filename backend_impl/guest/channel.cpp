@@ -124,13 +124,17 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     record_.start_ns = time_for_record();
     record_.type = static_cast<uint32_t>(type);
     record_.call = flags;
+}
+
+bool Channel::Exchange::take_slot() {
     if (channel_.lost()) {
         result_.outcome = Outcome::lost;
-        return;
+        return false;
     }
     slot_ = channel_.reply_slots_.take(until_);
-    if (!slot_) return;
+    if (!slot_) return false;
     record_.reply_resource = slot_->resource;
+    return true;
 }
 
 void Channel::Exchange::write_header(uint32_t call) {
@@ -172,7 +176,7 @@ void Channel::Exchange::record_loss() {
 }
 
 CallResult Channel::Exchange::run_deferred() {
-    if (!slot_) return result_;
+    if (!take_slot()) return result_;
     write_header(static_cast<uint32_t>(Call::batch));
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());

@@ -149,10 +149,11 @@ class Channel {
 
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request) {
-            if (!slot_) return;
-            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them.
+            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Before the slot: whoever
+            // holds the order may have to wait for one, so nobody may wait for the order with one in hand.
             std::unique_lock<std::mutex> order;
             if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
+            if (!take_slot()) return;
             if (order && channel_.deferred_count_ != 0) {
                 if (write_with_deferred(request)) return send_with_deferred();
                 // This one may be about what they were to write: it does not go without them.
@@ -180,6 +181,8 @@ class Channel {
         }
 
       private:
+        // False, with the cause in the result, when there is none to be had.
+        bool take_slot();
         void write_header();
         void write_header(uint32_t call);
         // False when they do not fit into one command: then nothing is written.

@@ -81,6 +81,41 @@ void writes_of_several_threads() {
     for (std::thread &thread : threads) thread.join();
 }
 
+// With all reply slots but one in use and calls that wait to go along: who waits for a slot and who waits for its turn do not wait for each
+// other.
+void writes_when_slots_are_short() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "4000");
+    constexpr int slots = 64;
+    Run run("all");
+    Buffer buffer = run.buffer(4096);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 1024);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    auto ask = [&] { return run.channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}); };
+    std::deque<decltype(ask())> pending;
+    for (int i = 0; i < slots; ++i) pending.push_back(ask());
+    const std::vector<int32_t> numbers(250, 7);
+    // Two fill a command nearly.
+    for (int i = 0; i < 2; ++i) ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
+    std::vector<std::thread> threads;
+    const auto start = Clock::now();
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            DeviceGetMemoryReply reply;
+            expect(run.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "a call among many");
+        });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    threads.emplace_back([&] { ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000); }); // does not fit in with the others
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    DeviceGetMemoryReply reply;
+    expect(pending.front().end(reply).ok(), "a call from before");
+    pending.pop_front();
+    for (std::thread &thread : threads) thread.join();
+    expect(Clock::now() - start < std::chrono::milliseconds(2000), "nobody waits for who waits for him");
+    for (auto &each : pending) expect(each.end(reply).ok(), "a call from before");
+}
+
 // A write that fails takes the graph that it was for along.
 void failed_writes() {
     Run run("all");
@@ -250,6 +285,7 @@ int main(int count, char **arguments) {
     one_summary();
     small_writes_go_along();
     writes_of_several_threads();
+    writes_when_slots_are_short();
     failed_writes();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
