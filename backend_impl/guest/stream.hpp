@@ -36,6 +36,7 @@ class Stream {
 
     // Whether something that was sent before has failed, as far as is known. What is kept is in doubt then and forgotten.
     bool told_of_failure();
+    void forget(KeptGraph *kept);
     // Graphs that are awaited; `kept` is nullptr for one that the host does not have.
     ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept);
     bool keeps_graphs() const;

@@ -225,6 +225,39 @@ void lost_graphs() {
     }
 }
 
+// However often graphs are lost: the host has room for some number of them only.
+void lost_graphs_make_room() {
+    for (const char *extensions : {"-asynchronous", "all"}) {
+        GatedRun run(extensions);
+        Doubled doubled(run.buft());
+        CapturedLog log;
+        for (int i = 0; i < 80; ++i) {
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+            run.host.forgets = true;
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+            run.host.forgets = false;
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph); // told of a loss, or once more
+        }
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        run.records.fresh();
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        expect_calls(run, {{Call::graph_run, 1}, {Call::graph_keep, 0}}, std::string("a graph is kept, extensions ") + extensions);
+    }
+}
+
+void numbers_of_a_refused_graph() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    RemoteDevice &device = *run.registry->devices.at(0)->remote;
+    const std::vector<uint64_t> numbers{1001, 1002, 1003};
+    device.drop_graphs(numbers);
+    run.host.refused = static_cast<uint32_t>(Call::graph_keep);
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "a refused graph");
+    run.host.refused = 0;
+    expect(device.take_dropped_graphs() == numbers, "what the host may not have dropped is told again");
+}
+
 void late_failures() {
     GatedRun run("all");
     Doubled doubled(run.buft());
@@ -351,6 +384,8 @@ int main(int arguments_count, char **arguments) {
     events_outlive_streams();
     many_streams();
     lost_graphs();
+    lost_graphs_make_room();
+    numbers_of_a_refused_graph();
     late_failures();
     late_failures_are_told_with_an_awaited_graph();
     transfers_that_go_at_once();
