@@ -199,7 +199,7 @@ void Channel::Exchange::send() {
     record_.queue_ns = time_for_record() - record_.start_ns;
     record_.bytes_out = writer_.size() + traits_.data_out;
 
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Status status = hand_over();
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
         if (channel_.look_for_its_end()) record_loss();
@@ -208,6 +208,20 @@ void Channel::Exchange::send() {
     channel_.call_log_.count();
     sent_ = true;
     if (traits_.patience == Patience::graph) channel_.graphs_.add(notify_of(*slot_));
+}
+
+// A full ring may be one whose worker computes.
+Status Channel::Exchange::hand_over() {
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Clock::time_point until;
+    while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
+        status = channel_.transport_->submit(command_, writer_.size(), until);
+    }
+    return status;
+}
+
+bool Channel::Exchange::waits_for_graphs() const {
+    return traits_.patience == Patience::ordinary && record_.type == static_cast<uint32_t>(CommandType::forward);
 }
 
 bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
@@ -245,8 +259,7 @@ uint32_t Channel::Exchange::await_reply() {
             until = std::min(until, Clock::now() + lost_grace);
         }
         if (Clock::now() < until) continue;
-        bool behind_graph = traits_.patience == Patience::ordinary && record_.type == uint32_t(CommandType::forward) && !shortened;
-        if (!behind_graph || !channel_.graph_kept_it(until)) return 0;
+        if (shortened || !waits_for_graphs() || !channel_.graph_kept_it(until)) return 0;
     }
 }
 

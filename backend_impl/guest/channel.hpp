@@ -197,6 +197,9 @@ class Channel {
         }
         void send_with_deferred();
         void send();
+        Status hand_over();
+        // Whether the time of graphs before it is not its own.
+        bool waits_for_graphs() const;
         bool awaited();
         uint32_t await_reply();
         void take_reply(uint32_t notify);

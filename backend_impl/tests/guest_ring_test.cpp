@@ -174,10 +174,24 @@ void test_full_ring() {
     expect(log.has("device lost"), "and the device is lost");
 }
 
-// A ring that is full for longer than a call takes, on a host with batches.
-class CloggedHost : public RingHost {
+using Pending = Channel::Pending<DeviceGetMemoryReply>;
+
+// As many calls as there is room for in the ring of a host that takes none.
+std::vector<Pending> full_ring(RingHost &host, Registry &registry) {
+    std::vector<Pending> pending;
+    for (uint64_t slot = 0; slot < host.places().shape().slots; ++slot)
+        pending.push_back(registry.session->channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+    return pending;
+}
+
+void expect_answers(std::vector<Pending> &pending) {
+    DeviceGetMemoryReply reply;
+    for (Pending &each : pending) expect(each.end(reply).ok(), "a call that found room");
+}
+
+class BatchingHost : public RingHost {
   public:
-    CloggedHost() {
+    BatchingHost() {
         accepted |= static_cast<uint64_t>(Extension::batch);
         script(Call::batch, [this](Reader &reader, Writer &writer) {
             BatchRequest batch;
@@ -188,15 +202,6 @@ class CloggedHost : public RingHost {
         });
     }
 
-    // As many calls as the ring has room for.
-    std::vector<Channel::Pending<DeviceGetMemoryReply>> clog(Channel &channel) {
-        takes = false;
-        std::vector<Channel::Pending<DeviceGetMemoryReply>> pending;
-        for (uint64_t slot = 0; slot < places().shape().slots; ++slot)
-            pending.push_back(channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
-        return pending;
-    }
-
     std::atomic<uint32_t> calls{0}; // in batches
 };
 
@@ -204,10 +209,11 @@ class CloggedHost : public RingHost {
 void test_deferred_calls_of_a_full_ring() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
     for (bool many : {false, true}) {
-        CloggedHost host;
+        BatchingHost host;
         std::unique_ptr<Registry> registry = set_up(host);
         Channel &channel = registry->session->channel();
-        auto pending = host.clog(channel);
+        host.takes = false;
+        std::vector<Pending> pending = full_ring(host, *registry);
         CapturedLog log;
         uint32_t left = 0;
         const uint32_t most = many ? 1000 : 1;
@@ -215,11 +221,33 @@ void test_deferred_calls_of_a_full_ring() {
         expect(many == (left < most), "more than a command has room for are not taken: " + std::to_string(left));
         expect(!ask(*registry), "a call that cannot be sent");
         host.takes = true;
-        DeviceGetMemoryReply reply;
-        for (auto &each : pending) expect(each.end(reply).ok(), "a call from before");
+        expect_answers(pending);
         expect(ask(*registry), "a later call");
         expect(host.calls == left + 1, "with all that was left: " + std::to_string(host.calls) + " of " + std::to_string(left + 1));
     }
+}
+
+// A worker that computes takes nothing: a call waits for room as it would for its reply.
+void test_full_behind_a_graph() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    RingHost host;
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        std::this_thread::sleep_for(900ms);
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    std::unique_ptr<Registry> registry = set_up(host);
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    int taken = host.taken;
+    auto graph = registry->session->channel().begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, traits);
+    while (host.taken == taken) std::this_thread::yield();
+    std::vector<Pending> pending = full_ring(host, *registry);
+    CapturedLog log;
+    expect(ask(*registry), "a call that waits for room behind a graph: " + log.text());
+    GraphRunReply reply;
+    expect(graph.end(reply).ok(), "the graph");
+    expect_answers(pending);
 }
 
 // Room comes back in time: nobody fails.
@@ -307,6 +335,7 @@ int main() {
     test_fallbacks();
     test_full_ring();
     test_deferred_calls_of_a_full_ring();
+    test_full_behind_a_graph();
     test_full_for_a_while();
     test_death(RingState::dead, "the host's worker process has ended");
     test_death(RingState::closed, "the host has closed the command ring");
