@@ -12,6 +12,7 @@ void RunningGraphs::add(const std::atomic<uint32_t> &reply) {
 void RunningGraphs::remove(const std::atomic<uint32_t> &reply) {
     std::lock_guard lock(mutex_);
     auto graph = std::find_if(graphs_.begin(), graphs_.end(), [&](const Graph &each) { return each.reply == &reply; });
+    if (graph == graphs_.end()) return;
     if (!graph->answered) end_ = Clock::now();
     graphs_.erase(graph);
 }
