@@ -58,6 +58,7 @@ Deadline Channel::deadline(Patience patience) const {
 }
 
 bool Channel::defer_item(const uint8_t *bytes, size_t size) {
+    if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
     if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
@@ -126,11 +127,14 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     record_.call = flags;
 }
 
+bool Channel::Exchange::may_call() {
+    if (!channel_.lost()) return true;
+    if (in_forked_child()) channel_.lose("this process was forked, and only its parent may call");
+    result_.outcome = Outcome::lost;
+    return false;
+}
+
 bool Channel::Exchange::take_slot() {
-    if (channel_.lost()) {
-        result_.outcome = Outcome::lost;
-        return false;
-    }
     slot_ = channel_.reply_slots_.take(until_);
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
@@ -176,7 +180,7 @@ void Channel::Exchange::record_loss() {
 }
 
 CallResult Channel::Exchange::run_deferred() {
-    if (!take_slot()) return result_;
+    if (!may_call() || !take_slot()) return result_;
     write_header(static_cast<uint32_t>(Call::batch));
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());

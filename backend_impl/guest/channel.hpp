@@ -13,6 +13,7 @@
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
 #include "call_log.hpp"
+#include "forked.hpp"
 #include "running_graphs.hpp"
 #include "transport.hpp"
 
@@ -123,7 +124,7 @@ class Channel {
 
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
     bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
-    bool lost() const { return lost_.load(std::memory_order_acquire); }
+    bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
     // Whether deferred calls may not have been carried out, of which nobody was told yet; now somebody is.
     bool take_lost_writes() { return writes_lost_.load(std::memory_order_relaxed) && writes_lost_.exchange(false); }
     // Ends all calls from now on; says why once.
@@ -149,6 +150,7 @@ class Channel {
 
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request) {
+            if (!may_call()) return;
             // While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Before the slot: whoever
             // holds the order may have to wait for one, so nobody may wait for the order with one in hand.
             std::unique_lock<std::mutex> order;
@@ -181,7 +183,9 @@ class Channel {
         }
 
       private:
-        // False, with the cause in the result, when there is none to be had.
+        // Not on a lost device. False with the cause in the result.
+        bool may_call();
+        // False when there is none to be had.
         bool take_slot();
         void write_header();
         void write_header(uint32_t call);

@@ -14,6 +14,7 @@ Stream &stream_of(ggml_backend_t backend) { return *static_cast<Stream *>(backen
 const char *get_name(ggml_backend_t backend) { return stream_of(backend).device().name().c_str(); }
 
 void free_backend(ggml_backend_t backend) {
+    if (in_forked_child()) return; // goes with the process
     guarded("free", 0, [&] {
         delete static_cast<Stream *>(backend->context);
         delete backend;
@@ -103,6 +104,7 @@ ggml_backend_event_t new_event(ggml_backend_dev_t device) {
 }
 
 void free_event(ggml_backend_dev_t, ggml_backend_event_t event) {
+    if (in_forked_child()) return; // goes with the process
     delete static_cast<EventContext *>(event->context);
     delete event;
 }

@@ -1,6 +1,8 @@
 // The command ring at the guest: used when both sides have it, and against hosts that refuse it, stop, die or lie.
 #include <atomic>
 #include <chrono>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "guest_bench.hpp"
 #include "wire/ring.hpp"
@@ -314,6 +316,32 @@ void test_reply_before_death() {
     expect(!ask(*registry), "nothing after it");
 }
 
+// What a forked process does in the ring that it shares with its parent: nothing.
+void test_fork() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(registry->device());
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 4096);
+    ggml_backend_t backend = ggml_backend_dev_init(registry->device(), nullptr);
+    int taken = host.taken;
+    pid_t child = fork();
+    if (child == 0) {
+        CapturedLog log;
+        const bool asked = ask(*registry);
+        const bool made = ggml_backend_buft_alloc_buffer(type, 4096) != nullptr;
+        ggml_backend_buffer_free(buffer);
+        ggml_backend_free(backend);
+        _exit(asked || made || !log.has("this process was forked") ? 1 : 0);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child, "the forked process ends");
+    expect(status == 0, "a forked process has no device: " + std::to_string(status));
+    expect(host.taken == taken, "it sends nothing");
+    expect(ask(*registry), "its parent goes on");
+    ggml_backend_buffer_free(buffer);
+    ggml_backend_free(backend);
+}
+
 void test_nonsense_from_the_host() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
@@ -341,6 +369,7 @@ int main() {
     test_death(RingState::closed, "the host has closed the command ring");
     test_death_of_a_full_ring();
     test_reply_before_death();
+    test_fork();
     test_nonsense_from_the_host();
     return failures();
 }
