@@ -28,9 +28,11 @@ std::unique_ptr<RemoteBuffer> BufferReserve::take(size_t size) {
 void BufferReserve::give_back(std::unique_ptr<RemoteBuffer> buffer) {
     Freed freed;
     std::lock_guard lock(mutex_);
-    // After a call without an answer the host may still write to any buffer; one large buffer would push out all the small ones,
-    // which are asked for more often.
-    if (buffer->session().channel().in_doubt() || buffer->capacity() > limit_bytes_ / 2) {
+    // After a call without an answer the host may still write to any buffer, and so it may for as long as calls are in flight: to be
+    // freed there is a call behind them. One large buffer would push out all the small ones, which are asked for more often.
+    Session &session = buffer->session();
+    const bool in_use = session.channel().in_doubt() || session.calls_in_flight() != 0;
+    if (in_use || buffer->capacity() > limit_bytes_ / 2) {
         freed.push_back(std::move(buffer));
     } else {
         kept_bytes_ += buffer->capacity();

@@ -2,7 +2,7 @@
 // no call at all. ggml leaves a new buffer's content undefined, and what was in it was the same program's.
 //
 // What is kept is bounded in bytes and number, given up when it has not been asked for in a while (seen when the next buffer is
-// allocated or freed), and when memory or the host-visible window is short.
+// allocated or freed), and when memory or the host-visible window is short. Nothing is kept that a call in flight may still write to.
 #pragma once
 
 #include <deque>

@@ -58,8 +58,9 @@ Deadline Channel::deadline(Patience patience) const {
 }
 
 bool Channel::defer_item(const uint8_t *bytes, size_t size) {
+    if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
-    if (deferred_.size() + size > deferred_limit) send_deferred();
+    if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
     ++deferred_count_;
     return true;
@@ -76,11 +77,19 @@ void Channel::forget_deferred() {
 }
 
 // Calls that wait for the next one, when they cannot wait or do not fit in with it.
-void Channel::send_deferred() {
-    if (deferred_count_ == 0) return;
+bool Channel::send_deferred() {
     Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), {});
-    exchange.run_deferred().report("calls that were to go along with a later one");
+    CallResult result = exchange.run_deferred();
+    if (!exchange.sent()) return false;
+    if (!result.ok()) lose_writes(result);
     forget_deferred();
+    return true;
+}
+
+// Whoever left them was told of success before.
+void Channel::lose_writes(const CallResult &result) {
+    result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
+    writes_lost_ = true;
 }
 
 void Channel::lose(const char *why) {
@@ -101,15 +110,11 @@ void Channel::on_timeout() {
 }
 
 // The host serves commands in order: a call behind a graph gets its time from the graph's end on.
-bool Channel::graph_kept_it(Clock::time_point &until) const {
-    Clock::time_point now = Clock::now();
-    if (graphs_running_.load() > 0) {
-        until = now + deadlines_.ordinary;
-        return true;
-    }
-    Clock::time_point after_graph = Clock::time_point(Clock::duration(last_graph_end_.load())) + deadlines_.ordinary;
-    if (after_graph <= now) return false;
-    until = after_graph;
+bool Channel::graph_kept_it(Clock::time_point &until) {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point after_graphs = graphs_.busy_until(now, deadlines_.graph) + deadlines_.ordinary;
+    if (after_graphs <= now) return false;
+    until = after_graphs;
     return true;
 }
 
@@ -120,13 +125,20 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     record_.start_ns = time_for_record();
     record_.type = static_cast<uint32_t>(type);
     record_.call = flags;
-    if (channel_.lost()) {
-        result_.outcome = Outcome::lost;
-        return;
-    }
+}
+
+bool Channel::Exchange::may_call() {
+    if (!channel_.lost()) return true;
+    if (in_forked_child()) channel_.lose("this process was forked, and only its parent may call");
+    result_.outcome = Outcome::lost;
+    return false;
+}
+
+bool Channel::Exchange::take_slot() {
     slot_ = channel_.reply_slots_.take(until_);
-    if (!slot_) return;
+    if (!slot_) return false;
     record_.reply_resource = slot_->resource;
+    return true;
 }
 
 void Channel::Exchange::write_header(uint32_t call) {
@@ -145,7 +157,7 @@ Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
         channel_.in_doubt_.store(true, std::memory_order_release);
-        if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_sub(1);
+        if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
         slot_.retire();
         note_loss();
     }
@@ -168,13 +180,20 @@ void Channel::Exchange::record_loss() {
 }
 
 CallResult Channel::Exchange::run_deferred() {
-    if (!slot_) return result_;
+    if (!may_call() || !take_slot()) return result_;
     write_header(static_cast<uint32_t>(Call::batch));
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
     send();
     BatchReply reply;
     return end(reply);
+}
+
+void Channel::Exchange::send_with_deferred() {
+    send();
+    if (!sent_) return;
+    carries_deferred_ = true;
+    channel_.forget_deferred();
 }
 
 void Channel::Exchange::send() {
@@ -184,7 +203,7 @@ void Channel::Exchange::send() {
     record_.queue_ns = time_for_record() - record_.start_ns;
     record_.bytes_out = writer_.size() + traits_.data_out;
 
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Status status = hand_over();
     if (!status.ok()) {
         log(LogLevel::error, "%s", status.text().c_str());
         if (channel_.look_for_its_end()) record_loss();
@@ -192,7 +211,21 @@ void Channel::Exchange::send() {
     }
     channel_.call_log_.count();
     sent_ = true;
-    if (traits_.patience == Patience::graph) channel_.graphs_running_.fetch_add(1);
+    if (traits_.patience == Patience::graph) channel_.graphs_.add(notify_of(*slot_));
+}
+
+// A full ring may be one whose worker computes.
+Status Channel::Exchange::hand_over() {
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Clock::time_point until;
+    while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
+        status = channel_.transport_->submit(command_, writer_.size(), until);
+    }
+    return status;
+}
+
+bool Channel::Exchange::waits_for_graphs() const {
+    return traits_.patience == Patience::ordinary && record_.type == static_cast<uint32_t>(CommandType::forward);
 }
 
 bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
@@ -201,10 +234,7 @@ bool Channel::Exchange::awaited() {
     if (!sent_) return false;
     uint32_t notify = await_reply();
     ended_ = true;
-    if (traits_.patience == Patience::graph) {
-        channel_.last_graph_end_.store(Clock::now().time_since_epoch().count());
-        channel_.graphs_running_.fetch_sub(1);
-    }
+    if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
     if (notify == 0) {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();
@@ -233,8 +263,7 @@ uint32_t Channel::Exchange::await_reply() {
             until = std::min(until, Clock::now() + lost_grace);
         }
         if (Clock::now() < until) continue;
-        bool behind_graph = traits_.patience == Patience::ordinary && record_.type == uint32_t(CommandType::forward) && !shortened;
-        if (!behind_graph || !channel_.graph_kept_it(until)) return 0;
+        if (shortened || !waits_for_graphs() || !channel_.graph_kept_it(until)) return 0;
     }
 }
 

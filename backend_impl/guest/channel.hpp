@@ -13,6 +13,8 @@
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
 #include "call_log.hpp"
+#include "forked.hpp"
+#include "running_graphs.hpp"
 #include "transport.hpp"
 
 namespace apir::guest {
@@ -97,8 +99,8 @@ class Channel {
     }
 
     // Leaves a call whose reply means nothing to go along with the next one that is sent, by any thread, in one command
-    // (extension batch). It is carried out before that one, which fails when this one does. False when the request is too long
-    // for that: then nothing was left.
+    // (extension batch). It is carried out before that one, which fails when this one does; then `take_lost_writes` tells. False when
+    // the request is too long for that, or when too many are left and cannot be sent: then this one was not left.
     template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
         uint8_t bytes[deferred_limit];
         Writer writer(bytes, sizeof bytes);
@@ -122,7 +124,9 @@ class Channel {
 
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
     bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
-    bool lost() const { return lost_.load(std::memory_order_acquire); }
+    bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
+    // Whether deferred calls may not have been carried out, of which nobody was told yet; now somebody is.
+    bool take_lost_writes() { return writes_lost_.load(std::memory_order_relaxed) && writes_lost_.exchange(false); }
     // Ends all calls from now on; says why once.
     void lose(const char *why);
 
@@ -146,14 +150,16 @@ class Channel {
 
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request) {
-            if (!slot_) return;
-            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them.
+            if (!may_call()) return;
+            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Before the slot: whoever
+            // holds the order may have to wait for one, so nobody may wait for the order with one in hand.
             std::unique_lock<std::mutex> order;
             if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
-            if (order && write_with_deferred(request)) {
-                send();
-                channel_.forget_deferred();
-                return;
+            if (!take_slot()) return;
+            if (order && channel_.deferred_count_ != 0) {
+                if (write_with_deferred(request)) return send_with_deferred();
+                // This one may be about what they were to write: it does not go without them.
+                if (!channel_.send_deferred()) return;
             }
             write_header();
             write(writer_, request);
@@ -163,32 +169,41 @@ class Channel {
         // Sends the deferred calls by themselves and waits. With their lock held.
         CallResult run_deferred();
 
+        bool sent() const { return sent_; }
         bool answered() const;
 
         template <typename Reply> CallResult end(Reply &reply) {
-            if (!awaited()) return result_;
-            Reader reader(payload_, payload_size_);
-            bool decoded = read(reader, reply);
-            finish(decoded, reader.offset());
+            if (awaited()) {
+                Reader reader(payload_, payload_size_);
+                bool decoded = read(reader, reply);
+                finish(decoded, reader.offset());
+            }
+            if (carries_deferred_ && !result_.ok()) channel_.lose_writes(result_);
             return result_;
         }
 
       private:
+        // Not on a lost device. False with the cause in the result.
+        bool may_call();
+        // False when there is none to be had.
+        bool take_slot();
         void write_header();
         void write_header(uint32_t call);
-        // False when there is nothing to go along any more, or it had to go alone.
+        // False when they do not fit into one command: then nothing is written.
         template <typename Request> bool write_with_deferred(const Request &request) {
-            if (channel_.deferred_count_ == 0) return false;
             write_header(static_cast<uint32_t>(Call::batch));
             write(writer_, BatchRequest{channel_.deferred_count_ + 1});
             writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
             write_item(writer_, traits_.device, record_.call, request);
             if (!writer_.failed()) return true;
-            channel_.send_deferred();
             writer_ = Writer(command_, sizeof command_);
             return false;
         }
+        void send_with_deferred();
         void send();
+        Status hand_over();
+        // Whether the time of graphs before it is not its own.
+        bool waits_for_graphs() const;
         bool awaited();
         uint32_t await_reply();
         void take_reply(uint32_t notify);
@@ -207,6 +222,7 @@ class Channel {
         CallResult result_;
         bool sent_ = false;
         bool ended_ = false;
+        bool carries_deferred_ = false;
         uint8_t command_[command_buffer_size];
         Writer writer_;
         uint8_t payload_[reply_page_size];
@@ -232,12 +248,15 @@ class Channel {
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.
     void forget_deferred();
-    void send_deferred();
+    // False when they were not handed over: then they go on waiting.
+    bool send_deferred();
 
+    // Deferred calls were handed over, and ended so.
+    void lose_writes(const CallResult &result);
     void on_timeout();
     // Whether the transport knows that nothing will be answered any more; then the device is lost.
     bool look_for_its_end();
-    bool graph_kept_it(Clock::time_point &until) const;
+    bool graph_kept_it(Clock::time_point &until);
 
     std::mutex deferred_mutex_; // held until what went along is handed over
     std::vector<uint8_t> deferred_; // calls as a batch has them
@@ -252,9 +271,9 @@ class Channel {
     Pace graph_pace_;
     std::atomic<bool> lost_{false};
     std::atomic<bool> in_doubt_{false};
+    std::atomic<bool> writes_lost_{false};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
-    std::atomic<int> graphs_running_{0};
-    std::atomic<Clock::rep> last_graph_end_{0};
+    RunningGraphs graphs_;
 };
 
 } // namespace apir::guest

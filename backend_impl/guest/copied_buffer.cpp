@@ -160,7 +160,8 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
     return !work.failed.load();
 }
 
-// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, a second does without.
+// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
+// a second does without.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
     const bool piped = work.size > work.piece;
     std::deque<Piece> under_way;
@@ -177,7 +178,7 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
         more = more && !work.failed && work.begun < work.size;
         if (more && under_way.size() < (piped ? pipe_depth : 1)) {
             Piece piece;
-            Deadline until = under_way.empty() ? session().channel().deadline(Patience::ordinary) : Deadline(Clock::now());
+            Deadline until = under_way.empty() ? session().channel().deadline(Patience::graph) : Deadline(Clock::now());
             piece.slot = session().data_slots().take(until);
             if (piece.slot) {
                 more = next_piece(piece);
@@ -213,7 +214,7 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
         // In order all the same: the host carries out what is in flight first.
-        set(tensor, data, offset, size);
+        if (!set(tensor, data, offset, size)) in_flight.fail();
         return;
     }
     piece->size = size;
@@ -228,7 +229,9 @@ void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offse
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) {
-        if (!get(tensor, data, offset, size)) std::memset(data, 0, size);
+        if (get(tensor, data, offset, size)) return;
+        std::memset(data, 0, size);
+        in_flight.fail();
         return;
     }
     piece->size = size;

@@ -13,15 +13,23 @@ namespace apir::guest {
 class Status {
   public:
     static Status failure(std::string text) { return Status(std::move(text)); }
+    // There was no room for it in the time given; it might go later.
+    static Status no_room(std::string text) {
+        Status status(std::move(text));
+        status.no_room_ = true;
+        return status;
+    }
     Status() = default;
 
     bool ok() const { return ok_; }
+    bool had_no_room() const { return no_room_; }
     const std::string &text() const { return text_; }
 
   private:
     explicit Status(std::string text) : ok_(false), text_(std::move(text)) {}
 
     bool ok_ = true;
+    bool no_room_ = false;
     std::string text_;
 };
 

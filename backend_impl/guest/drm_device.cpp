@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "apir_gen.hpp"
+#include "forked.hpp"
 
 namespace apir::guest {
 
@@ -48,6 +49,7 @@ void DrmDevice::close() {
 }
 
 int DrmDevice::control(unsigned long request, void *argument) {
+    if (in_forked_child()) return ENODEV;
     int result;
     do {
         result = ioctl(fd_, request, argument);

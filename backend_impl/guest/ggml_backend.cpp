@@ -14,6 +14,7 @@ Stream &stream_of(ggml_backend_t backend) { return *static_cast<Stream *>(backen
 const char *get_name(ggml_backend_t backend) { return stream_of(backend).device().name().c_str(); }
 
 void free_backend(ggml_backend_t backend) {
+    if (in_forked_child()) return; // goes with the process
     guarded("free", 0, [&] {
         delete static_cast<Stream *>(backend->context);
         delete backend;
@@ -46,29 +47,49 @@ void synchronize(ggml_backend_t backend) {
     });
 }
 
-// A place in the order of the host's calls: all streams of a session share it.
+// A place in the order of a stream's calls.
+struct Place {
+    std::shared_ptr<InFlight> in_flight; // of the stream that recorded the event last
+    uint64_t number = 0;
+
+    void await() const {
+        if (in_flight != nullptr) in_flight->await(number);
+    }
+};
+
 struct EventContext {
     std::mutex mutex;
-    std::shared_ptr<InFlight> in_flight; // of the stream that recorded it last
-    uint64_t place = 0;
+    Place place;
 };
 
 EventContext &context_of(ggml_backend_event_t event) { return *static_cast<EventContext *>(event->context); }
 
+Place place_of(ggml_backend_event_t event) {
+    EventContext &context = context_of(event);
+    std::lock_guard lock(context.mutex);
+    return context.place;
+}
+
 void event_record(ggml_backend_t backend, ggml_backend_event_t event) {
     guarded("event_record", 0, [&] {
+        const std::shared_ptr<InFlight> &in_flight = stream_of(backend).in_flight();
+        const Place place{in_flight, in_flight->last()};
         EventContext &context = context_of(event);
         std::lock_guard lock(context.mutex);
-        context.in_flight = stream_of(backend).in_flight();
-        context.place = context.in_flight->last();
+        context.place = place;
         return 0;
     });
 }
 
-// What is sent from now on is carried out behind all that was sent before, by whatever stream: there is nothing to do for our
-// own events.
+// What is sent from now on is carried out behind all that was sent before, by whatever stream. But transfers of shared buffers are
+// not sent, and wait for the calls of their own stream only: those of another one have to be over now.
 void event_wait(ggml_backend_t backend, ggml_backend_event_t event) {
-    if (event->device == nullptr || event->device->reg != backend->device->reg) ggml_backend_event_synchronize(event);
+    if (event->device == nullptr || event->device->reg != backend->device->reg) return ggml_backend_event_synchronize(event);
+    guarded("event_wait", 0, [&] {
+        const Place place = place_of(event);
+        if (place.in_flight != stream_of(backend).in_flight()) place.await();
+        return 0;
+    });
 }
 
 } // namespace
@@ -83,21 +104,14 @@ ggml_backend_event_t new_event(ggml_backend_dev_t device) {
 }
 
 void free_event(ggml_backend_dev_t, ggml_backend_event_t event) {
+    if (in_forked_child()) return; // goes with the process
     delete static_cast<EventContext *>(event->context);
     delete event;
 }
 
 void synchronize_event(ggml_backend_dev_t, ggml_backend_event_t event) {
     guarded("event_synchronize", 0, [&] {
-        EventContext &context = context_of(event);
-        std::shared_ptr<InFlight> in_flight;
-        uint64_t place = 0;
-        {
-            std::lock_guard lock(context.mutex);
-            in_flight = context.in_flight;
-            place = context.place;
-        }
-        if (in_flight != nullptr) in_flight->await(place);
+        place_of(event).await();
         return 0;
     });
 }

@@ -42,13 +42,27 @@ void InFlight::await(uint64_t place) {
         --all_;
         std::lock_guard lock(mutex_);
         ++ended_;
-        // Whoever waits here has been told of success before, and ggml has no status for waiting.
-        if (!went_well && !failed_) {
-            log(LogLevel::error, "a graph or transfer that was sent ahead has failed: what it was to compute or read is not there, "
-                                 "and the next graph is refused");
-        }
-        failed_ = failed_ || !went_well;
+        if (!went_well) note_failure();
     }
+}
+
+// Whoever waits has been told of success before, and ggml has no status for waiting.
+void InFlight::note_failure() {
+    if (!failed_) {
+        log(LogLevel::error, "a graph or transfer that was sent ahead has failed: what it was to compute or read is not there, "
+                             "and the next graph is refused");
+    }
+    failed_ = true;
+}
+
+void InFlight::fail() {
+    std::lock_guard lock(mutex_);
+    note_failure();
+}
+
+bool InFlight::failed() const {
+    std::lock_guard lock(mutex_);
+    return failed_;
 }
 
 bool InFlight::take_failure() {

@@ -1,5 +1,5 @@
 // Calls of one stream that were sent and not awaited yet. The host carries them out in order, so that a place in this order says
-// what has been done: that is all that an event is.
+// what has been done: that is all that an event is. Whoever touches shared memory has to await it.
 #pragma once
 
 #include <atomic>
@@ -30,10 +30,17 @@ class InFlight {
     // Ends all calls up to a place, in order. A failure is logged, once until it is taken.
     void await(uint64_t place);
     void await_all() { await(UINT64_MAX); }
-    // Whether a call has failed since this was asked last.
+    // What was to join them and went at once has failed: told as their failures are.
+    void fail();
+    // Whether anything has failed that nobody was told of.
+    bool failed() const;
+    // The same, and now somebody is told.
     bool take_failure();
 
   private:
+    // With the mutex held.
+    void note_failure();
+
     std::atomic<size_t> &all_;
     mutable std::mutex mutex_;
     std::mutex ending_; // held while calls are ended, one after the other

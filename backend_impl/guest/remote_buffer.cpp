@@ -43,12 +43,15 @@ class SharedBuffer : public RemoteBuffer {
     // The host computes in this memory: nothing of it may be touched before it is done.
     void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override {
         in_flight.await_all();
-        set(tensor, data, offset, size);
+        if (!set(tensor, data, offset, size)) in_flight.fail();
     }
 
     void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
         in_flight.await_all();
-        if (!get(tensor, data, offset, size)) std::memset(data, 0, size);
+        // What lies there after a failure is not what was to be read.
+        if (!in_flight.failed() && !session().channel().lost() && get(tensor, data, offset, size)) return;
+        std::memset(data, 0, size);
+        in_flight.fail();
     }
 
     bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
@@ -113,7 +116,7 @@ bool RemoteBuffer::copy_as(Call call, const ggml_tensor *source, const ggml_tens
     to->id = 2;
     Reply reply;
     CallResult result = session_.channel().call(call, Request{handle_, *from, *to}, reply);
-    return result.ok() && reply.copied;
+    return report("cpy_tensor", result) && reply.copied;
 }
 
 std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment) {

@@ -47,7 +47,7 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
         ReplyWait wait(nothing, room_);
         while ((pushed = producer_.push(command, size)) == Push::full) {
             if (gone() != nullptr) break;
-            if (wait.pause() >= until.moment()) return Status::failure("the command ring is full and the host takes nothing from it");
+            if (wait.pause() >= until.moment()) return Status::no_room("the command ring is full and the host takes nothing from it");
         }
     }
     if (const char *why = gone()) return Status::failure(why);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "execbuffer_transport.hpp"
+#include "forked.hpp"
 
 namespace apir::guest {
 
@@ -88,6 +89,7 @@ std::string load_code_text(uint32_t code) {
 
 // The first node that leads to a host library: a virtual machine may have several GPUs, and APIR behind one of them.
 std::unique_ptr<Session> Session::start(std::unique_ptr<Device> device, const Config &config, std::string &error) {
+    watch_for_forks();
     std::shared_ptr<Device> shared = std::move(device);
     uint32_t capset = config.use_apir_capset ? apir_capset : venus_capset;
     error.clear();

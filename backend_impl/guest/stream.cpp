@@ -46,28 +46,48 @@ bool Stream::keeps_graphs() const { return device_.session().has(Extension::grap
 ggml_status Stream::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
     std::lock_guard lock(mutex_);
-    if (in_flight_->take_failure()) {
-        log(LogLevel::error, "graph refused: what was computed before it has failed");
-        kept_ = {};
-        return GGML_STATUS_FAILED;
+    const bool ahead = device_.asynchronous() && in_flight_->has_room();
+    if (told_of_failure()) return GGML_STATUS_FAILED;
+    KeptGraph *kept = kept_.same(graph);
+    if (kept != nullptr && ahead) {
+        begin_kept(*kept);
+        return GGML_STATUS_SUCCESS;
     }
+    const ggml_status status = compute_now(graph, kept);
+    // Replies to all that was sent before it are there by now.
+    in_flight_->await_all();
+    return told_of_failure() ? GGML_STATUS_FAILED : status;
+}
+
+bool Stream::told_of_failure() {
+    const bool writes_lost = device_.session().channel().take_lost_writes();
+    if (!in_flight_->take_failure() && !writes_lost) return false;
+    log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
+    device_.drop_graphs(kept_.numbers());
+    kept_ = {};
+    return true;
+}
+
+// On the host too, whatever it has of it: there is room for a number of graphs only.
+void Stream::forget(KeptGraph *kept) {
+    device_.drop_graphs({kept->number()});
+    kept_.forget(kept);
+}
+
+ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     ggml_status status = GGML_STATUS_FAILED;
-    if (KeptGraph *kept = kept_.same(graph)) {
-        if (device_.asynchronous() && in_flight_->has_room()) {
-            begin_kept(*kept);
-            return GGML_STATUS_SUCCESS;
-        }
+    if (kept != nullptr) {
         if (run_kept(*kept, status) == Run::done) return status;
-        kept_.forget(kept);
+        forget(kept);
     }
     EncodedGraph encoded;
     if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
     std::vector<uint32_t> positions;
-    if (KeptGraph *kept = kept_.similar(encoded, positions)) {
-        Run run = positions.empty() ? run_kept(*kept, status) : run_changed(*kept, encoded, positions, status);
+    if (KeptGraph *similar = kept_.similar(encoded, positions)) {
+        Run run = positions.empty() ? run_kept(*similar, status) : run_changed(*similar, encoded, positions, status);
         // A change that was refused or did not get through leaves the host's graph in doubt.
-        if (run == Run::done && status == GGML_STATUS_SUCCESS) kept->become(graph, std::move(encoded));
-        else kept_.forget(kept);
+        if (run == Run::done && status == GGML_STATUS_SUCCESS) similar->become(graph, std::move(encoded));
+        else forget(similar);
         if (run == Run::done) return status;
     }
     return send_whole(graph, std::move(encoded));
@@ -149,6 +169,8 @@ ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
         GraphKeepReply reply;
         GraphKeepRequest request{0, 0, encoded.wide, device_.take_dropped_graphs()};
         CallResult result = send(Call::graph_keep, request, reply, encoded);
+        // Whether the host has got as far as dropping them is not known; to hear of them again does no harm.
+        if (!result.ok()) device_.drop_graphs(request.dropped);
         if (result.ok() && reply.graph != 0) {
             uint64_t out = kept_.add(KeptGraph(graph, std::move(encoded), reply.graph));
             if (out != 0) device_.drop_graphs({out});

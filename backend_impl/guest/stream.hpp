@@ -21,7 +21,7 @@ class Stream {
 
     RemoteDevice &device() { return device_; }
     // Waits, but for a graph that the host keeps where calls may be asynchronous: it was computed before, and a failure now is
-    // told with the next graph.
+    // told with the next graph, which may have been computed on what the failed one has left.
     ggml_status compute(ggml_cgraph *graph);
 
     // Bytes of a tensor in a buffer of ours, in order with the stream's graphs. `data` is read at once, and written to by the time
@@ -34,6 +34,11 @@ class Stream {
   private:
     enum class Run { done, unknown };
 
+    // Whether something that was sent before has failed, as far as is known. What is kept is in doubt then and forgotten.
+    bool told_of_failure();
+    void forget(KeptGraph *kept);
+    // Graphs that are awaited; `kept` is nullptr for one that the host does not have.
+    ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept);
     bool keeps_graphs() const;
     template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &encoded);
     bool encode(ggml_cgraph *graph, EncodedGraph &encoded);

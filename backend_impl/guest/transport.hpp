@@ -15,7 +15,7 @@ class Transport {
     virtual ~Transport() = default;
 
     // Hands a complete command over, in order with the others of the same thread, and behind all that were handed over before
-    // this was called. Waits for room until `until` at most. What was not handed over, the host will not see.
+    // this was called. Waits for room until `until` at most, and says when there was none. What was not handed over, the host will not see.
     virtual Status submit(const uint8_t *command, size_t size, const Deadline &until) = 0;
 
     // The reply's first word once it is not 0; 0 when `until` passed before, or when nothing will come because the other

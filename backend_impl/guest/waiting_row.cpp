@@ -27,11 +27,6 @@ std::optional<cpu_set_t> bind_here(pid_t thread) {
     return allowed;
 }
 
-std::shared_ptr<std::condition_variable> own_bell() {
-    thread_local const auto bell = std::make_shared<std::condition_variable>();
-    return bell;
-}
-
 } // namespace
 
 // Never destroyed: threads may still wait when the process ends.
@@ -40,8 +35,9 @@ WaitingRow &WaitingRow::instance() {
     return row;
 }
 
+// A bell of its own, not the thread's: programs call from static destructors, when what belongs to the thread is gone.
 WaitingRow::Place::Place(WaitingRow &row, const std::atomic<uint32_t> &word)
-    : row_(row), word_(word), thread_(gettid()), bell_(own_bell()) {
+    : row_(row), word_(word), thread_(gettid()), bell_(std::make_shared<std::condition_variable>()) {
     std::lock_guard lock(row_.mutex_);
     Place **end = &row_.first_;
     while (*end != nullptr) end = &(*end)->next_;

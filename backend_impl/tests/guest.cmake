@@ -9,6 +9,10 @@ foreach(name startup golden calls failures threads pending ring copy turns waiti
   set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
+# The end of a process that has copied too little for a choice.
+add_test(NAME guest-copy-at-exit COMMAND test-guest-copy once)
+set_tests_properties(guest-copy-at-exit PROPERTIES TIMEOUT 120)
+
 # The whole op path: guest library, host library and ggml's CPU backend in one process. Any variant of the CPU backend that
 # every processor of the architecture can run will do.
 file(GLOB cpu_backends /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-x64.so

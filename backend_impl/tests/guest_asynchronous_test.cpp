@@ -11,7 +11,7 @@ using namespace apir::guest::test;
 
 namespace {
 
-// Holds commands back while its gate is closed, and answers graph_run with nonsense when it is told to.
+// Holds commands back while its gate is closed, answers graph_run with nonsense and refuses calls when it is told to.
 class GatedLibrary : public LibraryHost {
   public:
     using LibraryHost::LibraryHost;
@@ -22,12 +22,9 @@ class GatedLibrary : public LibraryHost {
             std::unique_lock lock(mutex_);
             turned_.wait(lock, [this] { return open_; });
         }
-        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) {
-            deny(command);
-            ++served_;
-            return;
-        }
-        LibraryHost::on_command(command);
+        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) answer_zeros(command, ReturnCode::ok);
+        else if (refused != 0 && call_of(command) == refused) answer_zeros(command, ReturnCode::call_failed);
+        else LibraryHost::on_command(command);
         ++served_;
     }
 
@@ -51,6 +48,7 @@ class GatedLibrary : public LibraryHost {
     }
 
     std::atomic<bool> forgets{false};
+    std::atomic<uint32_t> refused{0}; // a call, by its number
 
   private:
     static uint32_t call_of(const std::vector<uint8_t> &command) {
@@ -59,13 +57,13 @@ class GatedLibrary : public LibraryHost {
         return call;
     }
 
-    // "There is no such graph."
-    void deny(const std::vector<uint8_t> &command) {
+    // To graph_run: "There is no such graph."
+    void answer_zeros(const std::vector<uint8_t> &command, ReturnCode code) {
         uint32_t resource = 0;
         std::memcpy(&resource, command.data() + 8, sizeof resource);
         auto *page = static_cast<uint8_t *>(memory(resource));
         std::memset(page + 4, 0, 8);
-        reinterpret_cast<std::atomic<uint32_t> *>(page)->store(1 + static_cast<uint32_t>(ReturnCode::ok), std::memory_order_release);
+        reinterpret_cast<std::atomic<uint32_t> *>(page)->store(1 + static_cast<uint32_t>(code), std::memory_order_release);
     }
 
     std::mutex mutex_;
@@ -135,6 +133,42 @@ void in_order_without_waiting(const char *path) {
     ggml_backend_event_free(event);
 }
 
+// Opens the gate after a while, so that who does not wait is seen to be too early.
+class LateOpening {
+  public:
+    explicit LateOpening(GatedLibrary &host)
+        : thread_([&host] {
+              std::this_thread::sleep_for(std::chrono::milliseconds(100));
+              host.open();
+          }) {}
+    ~LateOpening() { thread_.join(); }
+
+  private:
+    std::thread thread_;
+};
+
+void events_of_other_streams(const char *path) {
+    GatedRun run("all", path);
+    Backend other{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    numbers.assign(count, 5.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
+    ggml_backend_event_wait(other.get(), event); // never recorded
+    run.host.close();
+    LateOpening opening(run.host);
+    ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    ggml_backend_event_record(event, run.backend.get());
+    ggml_backend_event_wait(other.get(), event);
+    ggml_backend_tensor_get_async(other.get(), doubled.output, numbers.data(), 0, count * 4);
+    ggml_backend_synchronize(other.get());
+    expect(numbers == std::vector<float>(count, 10.0F), std::string("what another stream has computed, ") + path);
+    ggml_backend_event_free(event);
+}
+
 void events_outlive_streams() {
     GatedRun run("all");
     Doubled doubled(run.buft());
@@ -191,6 +225,39 @@ void lost_graphs() {
     }
 }
 
+// However often graphs are lost: the host has room for some number of them only.
+void lost_graphs_make_room() {
+    for (const char *extensions : {"-asynchronous", "all"}) {
+        GatedRun run(extensions);
+        Doubled doubled(run.buft());
+        CapturedLog log;
+        for (int i = 0; i < 80; ++i) {
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+            run.host.forgets = true;
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+            run.host.forgets = false;
+            ggml_backend_graph_compute(run.backend.get(), doubled.graph); // told of a loss, or once more
+        }
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        run.records.fresh();
+        ggml_backend_graph_compute(run.backend.get(), doubled.graph);
+        expect_calls(run, {{Call::graph_run, 1}, {Call::graph_keep, 0}}, std::string("a graph is kept, extensions ") + extensions);
+    }
+}
+
+void numbers_of_a_refused_graph() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    RemoteDevice &device = *run.registry->devices.at(0)->remote;
+    const std::vector<uint64_t> numbers{1001, 1002, 1003};
+    device.drop_graphs(numbers);
+    run.host.refused = static_cast<uint32_t>(Call::graph_keep);
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "a refused graph");
+    run.host.refused = 0;
+    expect(device.take_dropped_graphs() == numbers, "what the host may not have dropped is told again");
+}
+
 void late_failures() {
     GatedRun run("all");
     Doubled doubled(run.buft());
@@ -213,6 +280,64 @@ void late_failures() {
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
     // The pages that it still answers in go with the session.
     run.host.let_all_through(Call::buffer_get_tensor);
+}
+
+// A graph that is awaited comes behind one that failed and that nobody has awaited.
+void late_failures_are_told_with_an_awaited_graph() {
+    GatedRun run("all");
+    Doubled first(run.buft());
+    Doubled second(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    for (Doubled *each : {&first, &second}) ggml_backend_tensor_set(each->input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), first.graph) == GGML_STATUS_SUCCESS, "the first time");
+    CapturedLog log;
+    run.host.forgets = true;
+    expect(ggml_backend_graph_compute_async(run.backend.get(), first.graph) == GGML_STATUS_SUCCESS, "sent, and nobody looks");
+    expect(ggml_backend_graph_compute_async(run.backend.get(), second.graph) == GGML_STATUS_FAILED, "the next one tells");
+    run.host.forgets = false;
+    expect(ggml_backend_graph_compute(run.backend.get(), second.graph) == GGML_STATUS_SUCCESS, "once");
+}
+
+// Too large to be sent ahead: carried over at once, and told of like what was sent ahead.
+void transfers_that_go_at_once() {
+    GatedRun run("all");
+    Doubled doubled(run.buft());
+    constexpr size_t bytes = size_t{6} << 20;
+    Context context = guest::test::context();
+    ggml_tensor *large = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, bytes);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    std::vector<uint8_t> data(bytes, 1);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    for (Call call : {Call::buffer_set_tensor, Call::buffer_get_tensor}) {
+        CapturedLog log;
+        run.host.refused = static_cast<uint32_t>(call);
+        if (call == Call::buffer_set_tensor) ggml_backend_tensor_set_async(run.backend.get(), large, data.data(), 0, bytes);
+        else ggml_backend_tensor_get_async(run.backend.get(), large, data.data(), 0, bytes);
+        run.host.refused = 0;
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, std::string("the next graph tells of ") + call_name(static_cast<uint32_t>(call)));
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
+    }
+    expect(data == std::vector<uint8_t>(bytes, 0), "what could not be read is zeros");
+}
+
+// Shared memory can always be read: what a failed graph was to write there is not given out for it.
+void reads_behind_a_failure() {
+    GatedRun run("all", "shared");
+    Doubled doubled(run.buft());
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    CapturedLog log;
+    run.host.forgets = true;
+    ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 0.0F), "not what stood there before");
+    run.host.forgets = false;
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
+    run.channel().lose("the test says so");
+    ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 0.0F), "nor what a lost device has left");
 }
 
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.
@@ -254,10 +379,17 @@ int main(int arguments_count, char **arguments) {
     use_libraries(arguments);
     in_order_without_waiting("copied");
     in_order_without_waiting("shared");
+    events_of_other_streams("copied");
+    events_of_other_streams("shared");
     events_outlive_streams();
     many_streams();
     lost_graphs();
+    lost_graphs_make_room();
+    numbers_of_a_refused_graph();
     late_failures();
+    late_failures_are_told_with_an_awaited_graph();
+    transfers_that_go_at_once();
+    reads_behind_a_failure();
     for (const char *extensions : {"all", "-batch", "none"}) many_transfers(extensions);
     return failures();
 }

@@ -30,6 +30,9 @@ void test_refusals() {
     expect(log.has("get_tensor: the host refused it with code 5"), "a failed get says nothing");
     ggml_backend_tensor_set(tensor, out.data(), 0, 100);
     expect(log.has("set_tensor: the host refused it"), "a failed set says nothing");
+    ggml_tensor *other = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 1024);
+    ggml_backend_tensor_copy(tensor, other);
+    expect(log.has("cpy_tensor: the host refused it"), "a failed copy says nothing");
     ggml_backend_buffer_clear(buffer.get(), 1);
     expect(bench.buffer(64) == nullptr, "a refused allocation gives a buffer");
     size_t free_bytes = 1;
@@ -157,6 +160,38 @@ void test_graph_deadline() {
     other.join();
 }
 
+// A graph has the only data slot, for longer than a call may take: a transfer waits for it.
+void test_data_slot_of_a_graph() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.window = data_page_size + size_t{8} * blob_granularity;
+    Bench bench(host, plan);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, sum);
+    Backend backend = bench.backend();
+    std::atomic<bool> computing{false};
+    host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
+        computing = true;
+        std::this_thread::sleep_for(800ms);
+        reply.i32(0);
+        return ScriptedHost::ok;
+    });
+    CapturedLog log;
+    std::thread other([&] {
+        while (!computing) std::this_thread::yield();
+        const std::vector<float> numbers(8, 3.0F);
+        ggml_backend_tensor_set(a, numbers.data(), 0, 32);
+    });
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph with the only data slot");
+    other.join();
+    expect(host.sent(Call::buffer_set_tensor).size() == 1 && log.text().empty(), "a transfer that waits for its slot: " + log.text());
+}
+
 // With the extension a graph has no deadline of the guest's own, except one that the user wants; a dead worker ends it at once.
 void test_liveness() {
     auto accepted = [](uint64_t bits) {
@@ -211,6 +246,7 @@ int main() {
     test_deadlines();
     test_worker_lost();
     test_graph_deadline();
+    test_data_slot_of_a_graph();
     test_liveness();
     return failures();
 }

@@ -81,6 +81,41 @@ void writes_of_several_threads() {
     for (std::thread &thread : threads) thread.join();
 }
 
+// With all reply slots but one in use and calls that wait to go along: who waits for a slot and who waits for its turn do not wait for each
+// other.
+void writes_when_slots_are_short() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "4000");
+    constexpr int slots = 64;
+    Run run("all");
+    Buffer buffer = run.buffer(4096);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 1024);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    auto ask = [&] { return run.channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}); };
+    std::deque<decltype(ask())> pending;
+    for (int i = 0; i < slots; ++i) pending.push_back(ask());
+    const std::vector<int32_t> numbers(250, 7);
+    // Two fill a command nearly.
+    for (int i = 0; i < 2; ++i) ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
+    std::vector<std::thread> threads;
+    const auto start = Clock::now();
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            DeviceGetMemoryReply reply;
+            expect(run.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "a call among many");
+        });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    threads.emplace_back([&] { ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000); }); // does not fit in with the others
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    DeviceGetMemoryReply reply;
+    expect(pending.front().end(reply).ok(), "a call from before");
+    pending.pop_front();
+    for (std::thread &thread : threads) thread.join();
+    expect(Clock::now() - start < std::chrono::milliseconds(2000), "nobody waits for who waits for him");
+    for (auto &each : pending) expect(each.end(reply).ok(), "a call from before");
+}
+
 // A write that fails takes the graph that it was for along.
 void failed_writes() {
     Run run("all");
@@ -99,6 +134,16 @@ void failed_writes() {
     ggml_backend_graph_compute(run.backend.get(), graph);
     expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the failure is told with the next graph");
     expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "and once");
+
+    // One that went along with a call that is no graph.
+    CapturedLog log;
+    expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{nonsense, 0}), "left to go along");
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    ggml_backend_dev_memory(run.registry->device(), &free_bytes, &total_bytes);
+    expect(log.has("tensor writes that went along with a call"), "what has failed: " + log.text());
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the next graph is refused");
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "that one only");
 }
 
 void buffers_are_kept(const char *extensions, const char *path) {
@@ -139,6 +184,28 @@ void buffers_are_kept(const char *extensions, const char *path) {
     run.registry.reset();
     std::map<uint32_t, int> calls = run.host.calls();
     expect(calls[uint32_t(Call::buffer_free_buffer)] == calls[uint32_t(making)], what + ": all are freed at the end");
+}
+
+// A graph that was sent ahead may still write to a buffer that the program has freed.
+void buffers_in_use_are_not_kept(const char *path) {
+    Run run("all", path);
+    Buffer buffer = run.buffer(4096);
+    Context context = guest::test::context();
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    ggml_tensor *output = ggml_sqr(context.get(), input);
+    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
+    ggml_backend_tensor_alloc(buffer.get(), input, base);
+    ggml_backend_tensor_alloc(buffer.get(), output, base + 256);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, output);
+    Buffer unused = run.buffer(4096);
+    for (int i = 0; i < 2; ++i) ggml_backend_graph_compute_async(run.backend.get(), graph);
+    run.records.fresh();
+    buffer.reset();
+    expect_calls(run, {{Call::buffer_free_buffer, 1}}, std::string("freed behind the graph, ") + path);
+    ggml_backend_synchronize(run.backend.get());
+    unused.reset();
+    expect_calls(run, {{Call::buffer_free_buffer, 0}}, std::string("kept when nothing is in flight, ") + path);
 }
 
 // A buffer that tells of its end.
@@ -218,9 +285,11 @@ int main(int count, char **arguments) {
     one_summary();
     small_writes_go_along();
     writes_of_several_threads();
+    writes_when_slots_are_short();
     failed_writes();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
+    for (const char *path : {"copied", "shared"}) buffers_in_use_are_not_kept(path);
     buffers_that_nobody_asks_for();
     chosen_extensions();
     buffers_are_not_kept();

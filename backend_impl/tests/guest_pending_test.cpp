@@ -4,6 +4,7 @@
 using namespace apir;
 using namespace apir::guest;
 using namespace apir::guest::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -82,11 +83,82 @@ void a_lost_device_ends_them() {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
 }
 
+CallTraits as_graph() {
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    return traits;
+}
+
+Channel::Pending<GraphRunReply> begin_graph(Channel &channel) {
+    return channel.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, as_graph());
+}
+
+// Whether a call that the host does not answer ends by itself. One that does not is ended, so that the test can say so.
+bool gives_up(Channel &channel) {
+    std::atomic<bool> ended{false};
+    std::thread caller([&] {
+        Memory reply;
+        channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
+        ended = true;
+    });
+    const Clock::time_point late = Clock::now() + 5s;
+    while (!ended && Clock::now() < late) std::this_thread::sleep_for(5ms);
+    const bool by_itself = ended;
+    if (!by_itself) channel.lose("the test says so");
+    caller.join();
+    return by_itself;
+}
+
+// Nobody awaits the graph: a call behind it ends all the same, when the graph was answered or had its time.
+void graphs_that_nobody_awaits() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "400");
+    for (bool answered : {true, false}) {
+        ScriptedHost host;
+        host.script(Call::graph_run, [](Reader &, Writer &writer) {
+            write(writer, GraphRunReply{true, 0});
+            return ScriptedHost::ok;
+        });
+        host.silence(Call::device_get_memory);
+        if (!answered) host.silence(Call::graph_run);
+        Bench bench(host);
+        Channel &channel = bench.registry->session->channel();
+        CapturedLog log;
+        auto graph = begin_graph(channel);
+        expect(gives_up(channel), std::string("a call without a reply behind a graph ") + (answered ? "with one" : "without one"));
+        expect(graph.answered() == answered, "the graph's own reply");
+        GraphRunReply reply;
+        expect(graph.end(reply).ok() == answered, "the graph's own end");
+    }
+}
+
+// While it computes, a call behind it has time; each of several graphs gets its own.
+void calls_wait_for_graphs_that_nobody_awaits() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "900");
+    ScriptedHost host;
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        std::this_thread::sleep_for(400ms);
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    Bench bench(host);
+    Channel &channel = bench.registry->session->channel();
+    std::vector<Channel::Pending<GraphRunReply>> graphs;
+    for (int i = 0; i < 3; ++i) graphs.push_back(begin_graph(channel));
+    Memory reply;
+    expect(channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "a call behind graphs that compute");
+    GraphRunReply ran;
+    for (auto &graph : graphs) expect(graph.answered() && graph.end(ran).ok(), "a graph before it");
+}
+
 } // namespace
 
 int main() {
     several_at_once();
     dropped_calls_keep_their_slot();
     a_lost_device_ends_them();
+    graphs_that_nobody_awaits();
+    calls_wait_for_graphs_that_nobody_awaits();
     return failures();
 }

@@ -1,6 +1,8 @@
 // The command ring at the guest: used when both sides have it, and against hosts that refuse it, stop, die or lie.
 #include <atomic>
 #include <chrono>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "guest_bench.hpp"
 #include "wire/ring.hpp"
@@ -174,6 +176,82 @@ void test_full_ring() {
     expect(log.has("device lost"), "and the device is lost");
 }
 
+using Pending = Channel::Pending<DeviceGetMemoryReply>;
+
+// As many calls as there is room for in the ring of a host that takes none.
+std::vector<Pending> full_ring(RingHost &host, Registry &registry) {
+    std::vector<Pending> pending;
+    for (uint64_t slot = 0; slot < host.places().shape().slots; ++slot)
+        pending.push_back(registry.session->channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+    return pending;
+}
+
+void expect_answers(std::vector<Pending> &pending) {
+    DeviceGetMemoryReply reply;
+    for (Pending &each : pending) expect(each.end(reply).ok(), "a call that found room");
+}
+
+class BatchingHost : public RingHost {
+  public:
+    BatchingHost() {
+        accepted |= static_cast<uint64_t>(Extension::batch);
+        script(Call::batch, [this](Reader &reader, Writer &writer) {
+            BatchRequest batch;
+            read(reader, batch);
+            calls += batch.count;
+            write(writer, DeviceGetMemoryReply{1, 2});
+            return ok;
+        });
+    }
+
+    std::atomic<uint32_t> calls{0}; // in batches
+};
+
+// What was left to go along with a call that could not be sent goes along with the next one.
+void test_deferred_calls_of_a_full_ring() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    for (bool many : {false, true}) {
+        BatchingHost host;
+        std::unique_ptr<Registry> registry = set_up(host);
+        Channel &channel = registry->session->channel();
+        host.takes = false;
+        std::vector<Pending> pending = full_ring(host, *registry);
+        CapturedLog log;
+        uint32_t left = 0;
+        const uint32_t most = many ? 1000 : 1;
+        while (left < most && channel.defer(Call::buffer_clear, BufferClearRequest{1, 0})) ++left;
+        expect(many == (left < most), "more than a command has room for are not taken: " + std::to_string(left));
+        expect(!ask(*registry), "a call that cannot be sent");
+        host.takes = true;
+        expect_answers(pending);
+        expect(ask(*registry), "a later call");
+        expect(host.calls == left + 1, "with all that was left: " + std::to_string(host.calls) + " of " + std::to_string(left + 1));
+    }
+}
+
+// A worker that computes takes nothing: a call waits for room as it would for its reply.
+void test_full_behind_a_graph() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    RingHost host;
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        std::this_thread::sleep_for(900ms);
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    std::unique_ptr<Registry> registry = set_up(host);
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    int taken = host.taken;
+    auto graph = registry->session->channel().begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, traits);
+    while (host.taken == taken) std::this_thread::yield();
+    std::vector<Pending> pending = full_ring(host, *registry);
+    CapturedLog log;
+    expect(ask(*registry), "a call that waits for room behind a graph: " + log.text());
+    GraphRunReply reply;
+    expect(graph.end(reply).ok(), "the graph");
+    expect_answers(pending);
+}
+
 // Room comes back in time: nobody fails.
 void test_full_for_a_while() {
     RingHost host;
@@ -238,6 +316,32 @@ void test_reply_before_death() {
     expect(!ask(*registry), "nothing after it");
 }
 
+// What a forked process does in the ring that it shares with its parent: nothing.
+void test_fork() {
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(registry->device());
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 4096);
+    ggml_backend_t backend = ggml_backend_dev_init(registry->device(), nullptr);
+    int taken = host.taken;
+    pid_t child = fork();
+    if (child == 0) {
+        CapturedLog log;
+        const bool asked = ask(*registry);
+        const bool made = ggml_backend_buft_alloc_buffer(type, 4096) != nullptr;
+        ggml_backend_buffer_free(buffer);
+        ggml_backend_free(backend);
+        _exit(asked || made || !log.has("this process was forked") ? 1 : 0);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child, "the forked process ends");
+    expect(status == 0, "a forked process has no device: " + std::to_string(status));
+    expect(host.taken == taken, "it sends nothing");
+    expect(ask(*registry), "its parent goes on");
+    ggml_backend_buffer_free(buffer);
+    ggml_backend_free(backend);
+}
+
 void test_nonsense_from_the_host() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
@@ -258,11 +362,14 @@ int main() {
     test_threads();
     test_fallbacks();
     test_full_ring();
+    test_deferred_calls_of_a_full_ring();
+    test_full_behind_a_graph();
     test_full_for_a_while();
     test_death(RingState::dead, "the host's worker process has ended");
     test_death(RingState::closed, "the host has closed the command ring");
     test_death_of_a_full_ring();
     test_reply_before_death();
+    test_fork();
     test_nonsense_from_the_host();
     return failures();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <sched.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "guest/reply_wait.hpp"
@@ -193,9 +194,21 @@ void deadline_holds_in_the_row() {
     expect(Clock::now() - start < 10s, "and no waiting far beyond the deadline");
 }
 
+// A program's static object, which lives longer than its first thread's own ones, and waits in the row.
+class WaitsAtExit {
+  public:
+    ~WaitsAtExit() {
+        WaitingRow row;
+        Word word{0};
+        WaitingRow::Place place(row, word);
+        if (place.sleep(1ms)) _exit(1);
+    }
+};
+
 } // namespace
 
 int main() {
+    static WaitsAtExit late;
     first_come_first_called();
     answered_ones_are_called();
     way_is_given();
