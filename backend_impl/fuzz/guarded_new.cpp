@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <thread>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef APIR_SANITIZED
 
 namespace {
 

@@ -32,7 +32,7 @@ endfunction()
 # what comes after one is anybody's guess.
 function(apir_guest_plant name source test seen)
   string(TOUPPER ${name} macro)
-  add_executable(plant-guest-${name} ${CMAKE_SOURCE_DIR}/tests/guest_${test}_test.cpp ${CMAKE_SOURCE_DIR}/guest/${source})
+  add_executable(plant-guest-${name} $<TARGET_OBJECTS:test-guest-${test}> ${CMAKE_SOURCE_DIR}/guest/${source})
   target_compile_definitions(plant-guest-${name} PRIVATE APIR_PLANT_${macro})
   target_link_libraries(plant-guest-${name} PRIVATE apir-guest-fake)
   set_target_properties(plant-guest-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})

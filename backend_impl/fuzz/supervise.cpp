@@ -18,7 +18,7 @@ namespace {
 constexpr time_t look_every_s = 1;
 
 // A sanitizer tells by itself.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef APIR_SANITIZED
 void tell_where(int signal) {
     void *frames[64];
     backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
@@ -34,7 +34,7 @@ void tell_where(int signal) {
     setrlimit(RLIMIT_CORE, &none);
     if (!log.empty())
         if (int to = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); to >= 0) dup2(to, STDERR_FILENO);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef APIR_SANITIZED
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, tell_where);
 #endif
     // Signals that the supervisor waits for are its own matter.

@@ -31,13 +31,12 @@ foreach(api 2 3)
 
   foreach(library 2 3)
     set(name guest-api-${library}-in-a-program-of-${api})
-    add_test(NAME ${name} COMMAND test-guest-api-${api} $<TARGET_FILE:test-guest-library-${library}>)
     set(verdict refused)
     if(library EQUAL api)
       set(verdict works)
     endif()
-    set_tests_properties(${name} PROPERTIES TIMEOUT 60 PASS_REGULAR_EXPRESSION "^(load_backend[^\n]*\n)?${verdict}\n"
-      FAIL_REGULAR_EXPRESSION "FAILED")
+    add_test(NAME ${name} COMMAND test-guest-api-${api} $<TARGET_FILE:test-guest-library-${library}> ${verdict})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 60)
   endforeach()
 endforeach()
 

@@ -162,7 +162,7 @@ void bases() {
         expect(base != 0 && base % alignment == 0, "a base is aligned and not 0");
         expect(base >= previous_end, "buffers overlap in the guest's eyes");
         previous_end = base + 5000;
-#ifndef __SANITIZE_ADDRESS__ // a sanitizer maps all of the address space
+#ifndef APIR_SANITIZED // a sanitizer maps all of the address space
         // Made up: an address of this process would be mapped.
         unsigned char resident = 0;
         expect(mincore(reinterpret_cast<void *>(base / 4096 * 4096), 4096, &resident) != 0, "a base is an address of the host's");

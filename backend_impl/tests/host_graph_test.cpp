@@ -238,7 +238,7 @@ void no_leak() {
     rounds(count);
     [[maybe_unused]] long grown = resident_kib() - before;
     // Some bytes for each would make a megabyte. A sanitizer keeps freed memory for a while and is not measured.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef APIR_SANITIZED
     expect(grown < 256, "memory grew by " + std::to_string(grown) + " KiB over " + std::to_string(count) + " graphs and buffers");
 #endif
 }

@@ -229,7 +229,7 @@ void soak(const char *path, int rounds, const char *pool_mib) {
     std::printf("%s, %d buffers: guest side %ld -> %ld KiB, worker %ld -> %ld KiB, blobs %zu -> %zu\n", path, rounds, before.guest_kib,
                 after.guest_kib, before.worker_kib, after.worker_kib, before.blobs, after.blobs);
     expect(after.blobs <= before.blobs + kept, "blobs are left");
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef APIR_SANITIZED
     expect(after.guest_kib - before.guest_kib < 512, "the guest side grows");
     expect(after.worker_kib - before.worker_kib < 512, "the worker grows");
 #endif

@@ -10,7 +10,7 @@
 using namespace apir;
 using namespace apir::test;
 
-extern "C" const std::vector<uint32_t> &fake_appended();
+const std::vector<uint32_t> &fake_appended();
 
 namespace {
 

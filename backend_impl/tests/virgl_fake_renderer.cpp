@@ -17,7 +17,7 @@ EXPORT int fake_passed() {
     return count;
 }
 
-EXPORT const std::vector<uint32_t> &fake_appended() { return appended; }
+__attribute__((visibility("default"))) const std::vector<uint32_t> &fake_appended() { return appended; }
 
 EXPORT void *g_array_append_vals(void *array, const void *data, unsigned count) {
     for (unsigned i = 0; i < count; ++i) {

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from lab.deadline import Deadline
 from lab.host.abi import prove_payload
+from lab.host.apt import ensure_packages
 from lab.host.lock import write_lock
 from lab.host.native import native_payloads
 from lab.host.progress import Progress
 from lab.host.recipe import named_recipe
 from lab.host.root import RECIPE, host_root
 from lab.image import guest_image
+from lab.image.ahead import begun
 from lab.scenario.shipment import ggml_library
 
 SETUP_S = 3600.0
@@ -18,9 +20,12 @@ SETUP_S = 3600.0
 def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: bool) -> dict[str, str]:
     """Build what the cache lacks; paths of what there is then, as ``lab setup --json`` gives them."""
     deadline = Deadline.after(SETUP_S)
-    root = host_root(progress, deadline, refresh=refresh)
+    ensure_packages(progress, deadline)
+    with begun(image_name, progress, deadline, again=refresh) as image_ended:
+        root = host_root(progress, deadline, refresh=refresh)
+        native = native_payloads(root, progress, deadline)
+        image_ended()
     image = guest_image(image_name, progress, deadline, refresh=refresh)
-    native = native_payloads(root, progress, deadline)
     prove_payload(native, root, image.rootfs, progress, deadline)
     if update_lock:
         write_lock(named_recipe(RECIPE, "host-root").lock, root.packages)

@@ -33,6 +33,7 @@ COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
 TRACES = paths.PROJECT / "tests" / "data" / "traces"
 """Recorded conversations, which the mutation driver's test changes: nothing is built of them."""
+FUZZ_LABEL = "^fuzz$"
 PAYLOADS = "payloads"  # CMake's target, and where in the build folder it puts them
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
@@ -104,7 +105,6 @@ def native_payloads(
     progress: Progress,
     deadline: Deadline,
     *,
-    sanitize: bool = False,
     options: tuple[str, ...] = (),
     sources: Path = paths.BACKEND_IMPL,
 ) -> NativePayloads:
@@ -114,18 +114,17 @@ def native_payloads(
         root: where it is built and where it will run.
         progress: told what is built.
         deadline: for all of it.
-        sanitize: with address and undefined-behaviour sanitizers.
         options: more words for CMake, such as ``-DAPIR_GGML_API=2``.
         sources: another source folder, for tests.
 
     Raises:
         BuildError: CMake or the compiler failed; its output is in it.
     """
-    words = cmake_options(options, sanitize=sanitize)
+    words = cmake_options(options)
     key = content_key(LAYOUT, files_key(sources, source_files(sources)), root.key, words)
 
     def build(folder: Path) -> None:
-        with progress.step("building the native payloads" + (" with sanitizers" if sanitize else "")):
+        with progress.step("building the native payloads"):
             work = work_folder(root, words, sources)
             with turn(work.with_suffix(".lock"), progress, deadline):
                 _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=PAYLOADS)
@@ -141,11 +140,19 @@ def native_tests(
 ) -> Finished:
     """Build, then run CTest in the root; its status and output are returned, whatever they are.
 
+    Args:
+        root: where it is built and run.
+        progress: told that it is.
+        deadline: for all of it.
+        sanitize: with address and undefined-behaviour sanitizers; the fuzz targets are left to ``fuzz_smoke`` then.
+        options: more words for CMake.
+
     Raises:
         BuildError: the build failed.
     """
-    with progress.step("running the native tests"):
-        return _tested(root, cmake_options(options, sanitize=sanitize), (), progress, deadline)
+    chosen = ("--label-exclude", FUZZ_LABEL) if sanitize else ()
+    with progress.step("running the native tests" + (" under sanitizers" if sanitize else "")):
+        return _tested(root, cmake_options(options, sanitize=sanitize), chosen, progress, deadline)
 
 
 def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finished:
@@ -154,15 +161,14 @@ def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finish
     Raises:
         BuildError: the build failed.
     """
-    words = cmake_options(("-DCMAKE_CXX_COMPILER=clang++",), sanitize=True)
-    smoke = ("--label-regex", "^fuzz$", "--verbose")
+    smoke = ("--label-regex", FUZZ_LABEL, "--verbose")
     with progress.step("running the fuzz targets"):
-        return _tested(root, words, smoke, progress, deadline, target="fuzz-targets")
+        return _tested(root, cmake_options(sanitize=True), smoke, progress, deadline, target="fuzz-targets")
 
 
 def cmake_options(options: tuple[str, ...] = (), *, sanitize: bool = False) -> tuple[str, ...]:
-    """The words for CMake of a build."""
-    return ("-DCMAKE_BUILD_TYPE=Release", *(("-DAPIR_SANITIZE=ON",) if sanitize else ()), *options)
+    """The words for CMake of a build; with sanitizers clang's, which brings libFuzzer: tests and fuzz targets are of one build."""
+    return ("-DCMAKE_BUILD_TYPE=Release", *(("-DAPIR_SANITIZE=ON", "-DCMAKE_CXX_COMPILER=clang++") if sanitize else ()), *options)
 
 
 def source_files(sources: Path) -> tuple[Path, ...]:

@@ -15,12 +15,13 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import BuildError
+from lab.host.apt import ensure_packages
 from lab.host.debian import bootstrapped
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import Kernel, Recipe, RecipeFile, named_recipe
 from lab.host.rights import require, user_rights
-from lab.host.root import Bind, HostRoot, host_root, tell_drift
+from lab.host.root import Bind, host_root, tell_drift
 from lab.host.store import content_key, files_key, stored
 from lab.image import cpio
 from lab.image.kernel import modules, write_unpacked_kernel
@@ -67,12 +68,12 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
         HostError, BuildError: as ``host_root``, whose tools build it.
     """
     file = named_recipe(name, "guest")
-    root = host_root(progress, deadline)
 
     def build_tree(folder: Path) -> None:
+        ensure_packages(progress, deadline)
         require(user_rights())
         with progress.step(f"building the guest image {name}"):
-            _build_tree(file, folder, root, progress, deadline.narrowed(BUILD_S))
+            _build_tree(file, folder, progress, deadline.narrowed(BUILD_S))
 
     tree = stored(paths.cache() / TREES, _tree_key(file), build_tree, progress, deadline, again=refresh)
 
@@ -137,11 +138,12 @@ def _fetch_kernel_hook(kernel: Kernel) -> str:
     return f"KERNEL={kernel.package}/{kernel.suite}\nMODULES='{names}'\n{script}"
 
 
-def _build_tree(file: RecipeFile, folder: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> None:
+def _build_tree(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadline) -> None:
     recipe = file.recipe
     tar, log, kernel_files = folder / "root.tar", folder / "build.log", folder / "files"
     hooks = (_fetch_kernel_hook(_kernel(recipe)), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
     bootstrapped(recipe, tar, log=log, progress=progress, deadline=deadline, hooks=hooks)
+    root = host_root(progress, deadline)  # not before it is needed: it may be under way beside us
     with progress.step("making its root image"):
         argv = root.enter(
             ("mkfs.erofs", "--quiet", "--tar=f", folder / "root.erofs", tar), binds=(Bind(folder, writable=True),)

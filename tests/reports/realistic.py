@@ -100,6 +100,7 @@ def _results(
         ("build id of the component mapped in QEMU", BUILD_ID[::-1]),
     ):
         state.fact(name, value, value, ok=True)
+    state.fact("empty call, p50", "≤ 5 µs", "4.25 µs", ok=True)
     ops = CheckWriter(bundle, "smoke", variant, "ops")
     for result in _cases(random, bad=bad):
         ops.case(result)

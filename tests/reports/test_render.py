@@ -86,6 +86,11 @@ def test_findings_stand_before_everything_else(text: str) -> None:
     assert "40 of 41" in text
 
 
+def test_state_tells_what_was_seen_where_it_is_no_repetition(text: str) -> None:
+    rows = re.findall(r"<td>(guest kernel|empty call, p50)</td><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td>", text)
+    assert set(rows) == {("guest kernel", "6.12.57+deb13-amd64", "the same"), ("empty call, p50", "≤ 5 µs", "4.25 µs")}
+
+
 def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, failing=True)
     rows = (folder / "results.jsonl").read_text().replace("[ADD] ERR", "<script>alert(1)</script>")
