@@ -16,7 +16,6 @@ from lab.host.debian import CLEANUP_S
 from lab.host.progress import LineProgress, Progress
 from lab.image.build import cached_guest_image, guest_image
 from lab.interruption import interruptible
-from lab.paths import PROJECT
 from lab.process import spawn
 from lab.temporary import nameless_file
 
@@ -42,7 +41,7 @@ def begun(name: str, progress: Progress, deadline: Deadline, *, again: bool = Fa
         yield lambda: None
         return
     argv = (sys.executable, "-m", __name__, name)
-    with nameless_file() as log, spawn(argv, log=log, cwd=PROJECT, terminate_s=TERMINATE_S) as child:
+    with nameless_file() as log, spawn(argv, log=log, terminate_s=TERMINATE_S) as child:
         progress.note(f"begun beside: the guest image {name}")
 
         def ended() -> None:

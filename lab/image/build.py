@@ -73,7 +73,7 @@ def guest_image(name: str, progress: Progress, deadline: Deadline, *, refresh: b
         ensure_packages(progress, deadline)
         require(user_rights())
         with progress.step(f"building the guest image {name}"):
-            _build_tree(file, folder, progress, deadline.narrowed(BUILD_S))
+            _build_tree(file, folder, progress, deadline)
 
     tree = stored(paths.cache() / TREES, _tree_key(file), build_tree, progress, deadline, again=refresh)
 
@@ -142,7 +142,7 @@ def _build_tree(file: RecipeFile, folder: Path, progress: Progress, deadline: De
     recipe = file.recipe
     tar, log, kernel_files = folder / "root.tar", folder / "build.log", folder / "files"
     hooks = (_fetch_kernel_hook(_kernel(recipe)), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
-    bootstrapped(recipe, tar, log=log, progress=progress, deadline=deadline, hooks=hooks)
+    bootstrapped(recipe, tar, log=log, progress=progress, deadline=deadline.narrowed(BUILD_S), hooks=hooks)
     root = host_root(progress, deadline)  # not before it is needed: it may be under way beside us
     with progress.step("making its root image"):
         argv = root.enter(
