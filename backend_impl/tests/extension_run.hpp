@@ -1,6 +1,8 @@
 // The whole op path in one process with chosen extensions, and what goes over it.
 #pragma once
 
+#include <numeric>
+
 #include "guest_bench.hpp"
 #include "guest_loopback.hpp"
 #include "sent_bytes.hpp"
@@ -41,5 +43,34 @@ template <typename Host> void expect_calls(RunOn<Host> &run, std::map<Call, int>
         expect(seen == times, what + ": " + std::to_string(seen) + " times " + call_name(static_cast<uint32_t>(call)));
     }
 }
+
+// scale * a, over a tensor of 16 numbers at places of our choosing.
+struct Scaled {
+    Scaled(Run &run, ggml_backend_buffer_t buffer, size_t at = 256)
+        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16)),
+          output(ggml_scale(context.get(), input, 2.0F)), graph(ggml_new_graph(context.get())), backend(run.backend.get()) {
+        ggml_build_forward_expand(graph, output);
+        auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer));
+        ggml_backend_tensor_alloc(buffer, input, base);
+        ggml_backend_tensor_alloc(buffer, output, base + at);
+        std::vector<float> numbers(16);
+        std::iota(numbers.begin(), numbers.end(), 1.0F);
+        ggml_backend_tensor_set(input, numbers.data(), 0, 64);
+    }
+
+    // The last number of the result.
+    float computed() {
+        float last = -1;
+        expect(ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS, "a graph");
+        ggml_backend_tensor_get(output, &last, 60, sizeof last);
+        return last;
+    }
+
+    Context context;
+    ggml_tensor *input;
+    ggml_tensor *output;
+    ggml_cgraph *graph;
+    ggml_backend_t backend;
+};
 
 } // namespace apir::guest::test

@@ -29,4 +29,23 @@ struct Bench {
     std::unique_ptr<Registry> registry;
 };
 
+// A graph of one node, a + a, in a buffer of its own.
+struct Doubling {
+    explicit Doubling(Bench &bench) : buffer(bench.buffer(4096)), backend(bench.backend()) {
+        a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
+        sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
+        graph = ggml_new_graph(memory.get());
+        ggml_build_forward_expand(graph, sum);
+    }
+
+    ggml_status compute() { return ggml_backend_graph_compute(backend.get(), graph); }
+
+    Context memory = context();
+    Buffer buffer;
+    Backend backend;
+    ggml_tensor *a = nullptr;
+    ggml_tensor *sum = nullptr;
+    ggml_cgraph *graph = nullptr;
+};
+
 } // namespace apir::guest::test

@@ -215,13 +215,7 @@ void test_32_bit() {
 void test_graph_status() {
     ScriptedHost host;
     Bench bench(host);
-    Context memory = context();
-    Buffer buffer = bench.buffer(4096);
-    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
-    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
-    Backend backend = bench.backend();
+    Doubling doubling(bench);
     const std::pair<const char *, ggml_status> answers[] = {{"00000000", GGML_STATUS_SUCCESS},
                                                             {"ffffffff", GGML_STATUS_FAILED},
                                                             {"feffffff", GGML_STATUS_ALLOC_FAILED},
@@ -229,16 +223,16 @@ void test_graph_status() {
                                                             {"39300000", GGML_STATUS_FAILED}};
     for (const auto &[payload, status] : answers) {
         host.answer(Call::backend_graph_compute, from_hex(payload));
-        expect(ggml_backend_graph_compute(backend.get(), graph) == status, std::string("graph status ") + payload);
+        expect(doubling.compute() == status, std::string("graph status ") + payload);
     }
     CapturedLog log;
-    ggml_tensor *elsewhere = ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8);
+    ggml_tensor *elsewhere = ggml_new_tensor_1d(doubling.memory.get(), GGML_TYPE_F32, 8);
     Buffer foreign{ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64), ggml_backend_buffer_free};
     ggml_backend_tensor_alloc(foreign.get(), elsewhere, ggml_backend_buffer_get_base(foreign.get()));
-    ggml_tensor *mixed = bench.placed(buffer, ggml_add(memory.get(), a, elsewhere), 2048);
-    ggml_cgraph *other = ggml_new_graph(memory.get());
+    ggml_tensor *mixed = bench.placed(doubling.buffer, ggml_add(doubling.memory.get(), doubling.a, elsewhere), 2048);
+    ggml_cgraph *other = ggml_new_graph(doubling.memory.get());
     ggml_build_forward_expand(other, mixed);
-    expect(ggml_backend_graph_compute(backend.get(), other) == GGML_STATUS_FAILED, "a graph that reads foreign memory");
+    expect(ggml_backend_graph_compute(doubling.backend.get(), other) == GGML_STATUS_FAILED, "a graph that reads foreign memory");
     expect(log.has("not in a buffer of this device"), "it is refused without the reason");
 }
 

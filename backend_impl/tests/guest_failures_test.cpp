@@ -110,21 +110,15 @@ void test_deadlines() {
 void test_worker_lost() {
     ScriptedHost host;
     Bench bench(host);
-    Context memory = context();
-    Buffer buffer = bench.buffer(4096);
-    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
-    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
-    Backend backend = bench.backend();
+    Doubling doubling(bench);
     host.refuse(Call::backend_graph_compute, static_cast<uint32_t>(ReturnCode::worker_lost));
     CapturedLog log;
-    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph of a dead worker");
+    expect(doubling.compute() == GGML_STATUS_FAILED, "a graph of a dead worker");
     expect(log.has("the host's worker process has ended"), "a dead worker is not told");
     size_t before = host.all().size();
     expect(bench.buffer(64) == nullptr, "a buffer of a lost device");
-    expect(!ggml_backend_dev_supports_op(bench.registry->device(), ggml_mul(memory.get(), a, a)), "an op of a lost device");
-    buffer.reset();
+    expect(!ggml_backend_dev_supports_op(bench.registry->device(), ggml_mul(doubling.memory.get(), doubling.a, doubling.a)), "an op of a lost device");
+    doubling.buffer.reset();
     expect(host.all().size() == before, "a lost device is still asked");
 }
 
@@ -134,13 +128,7 @@ void test_graph_deadline() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "3000");
     ScriptedHost host;
     Bench bench(host);
-    Context memory = context();
-    Buffer buffer = bench.buffer(4096);
-    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
-    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
-    Backend backend = bench.backend();
+    Doubling doubling(bench);
     std::atomic<bool> computing{false};
     host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
         computing = true;
@@ -156,7 +144,7 @@ void test_graph_deadline() {
         ggml_backend_dev_memory(bench.registry->device(), &free_bytes, &total_bytes);
         expect(total_bytes == 2000, "a call behind a graph gives up");
     });
-    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph longer than a call's deadline");
+    expect(doubling.compute() == GGML_STATUS_SUCCESS, "a graph longer than a call's deadline");
     other.join();
 }
 
@@ -167,13 +155,7 @@ void test_data_slot_of_a_graph() {
     DevicePlan plan;
     plan.window = data_page_size + size_t{8} * blob_granularity;
     Bench bench(host, plan);
-    Context memory = context();
-    Buffer buffer = bench.buffer(4096);
-    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
-    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
-    Backend backend = bench.backend();
+    Doubling doubling(bench);
     std::atomic<bool> computing{false};
     host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
         computing = true;
@@ -185,9 +167,9 @@ void test_data_slot_of_a_graph() {
     std::thread other([&] {
         while (!computing) std::this_thread::yield();
         const std::vector<float> numbers(8, 3.0F);
-        ggml_backend_tensor_set(a, numbers.data(), 0, 32);
+        ggml_backend_tensor_set(doubling.a, numbers.data(), 0, 32);
     });
-    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph with the only data slot");
+    expect(doubling.compute() == GGML_STATUS_SUCCESS, "a graph with the only data slot");
     other.join();
     expect(host.sent(Call::buffer_set_tensor).size() == 1 && log.text().empty(), "a transfer that waits for its slot: " + log.text());
 }
@@ -221,20 +203,14 @@ void test_liveness() {
     ScriptedHost host;
     host.script(Call::negotiate, accepted(liveness));
     Bench bench(host);
-    Context memory = context();
-    Buffer buffer = bench.buffer(4096);
-    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 8), 0);
-    ggml_tensor *sum = bench.placed(buffer, ggml_add(memory.get(), a, a), 1024);
-    ggml_cgraph *graph = ggml_new_graph(memory.get());
-    ggml_build_forward_expand(graph, sum);
-    Backend backend = bench.backend();
+    Doubling doubling(bench);
     host.script(Call::backend_graph_compute, [](Reader &, Writer &) {
         std::this_thread::sleep_for(300ms); // the component notices that the worker has ended
         return static_cast<uint32_t>(ReturnCode::worker_lost);
     });
     CapturedLog log;
     auto start = Clock::now();
-    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph whose worker ends");
+    expect(doubling.compute() == GGML_STATUS_FAILED, "a graph whose worker ends");
     expect(Clock::now() - start < 1s, "is waited for");
 }
 

@@ -120,20 +120,13 @@ void writes_when_slots_are_short() {
 void failed_writes() {
     Run run("all");
     Buffer buffer = run.buffer(4096);
-    Context context = guest::test::context();
-    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
-    ggml_tensor *output = ggml_sqr(context.get(), input);
-    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
-    ggml_backend_tensor_alloc(buffer.get(), input, base);
-    ggml_backend_tensor_alloc(buffer.get(), output, base + 256);
-    ggml_cgraph *graph = ggml_new_graph(context.get());
-    ggml_build_forward_expand(graph, output);
-    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph");
+    Scaled scaled(run, buffer.get());
+    expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_SUCCESS, "a graph");
     uint64_t nonsense = 12345;
     expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{nonsense, 0}), "left to go along");
-    ggml_backend_graph_compute(run.backend.get(), graph);
-    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the failure is told with the next graph");
-    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "and once");
+    ggml_backend_graph_compute(run.backend.get(), scaled.graph);
+    expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_FAILED, "the failure is told with the next graph");
+    expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_SUCCESS, "and once");
 
     // One that went along with a call that is no graph.
     CapturedLog log;
@@ -142,8 +135,8 @@ void failed_writes() {
     size_t total_bytes = 0;
     ggml_backend_dev_memory(run.registry->device(), &free_bytes, &total_bytes);
     expect(log.has("tensor writes that went along with a call"), "what has failed: " + log.text());
-    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the next graph is refused");
-    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "that one only");
+    expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_FAILED, "the next graph is refused");
+    expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_SUCCESS, "that one only");
 }
 
 void buffers_are_kept(const char *extensions, const char *path) {
@@ -190,16 +183,9 @@ void buffers_are_kept(const char *extensions, const char *path) {
 void buffers_in_use_are_not_kept(const char *path) {
     Run run("all", path);
     Buffer buffer = run.buffer(4096);
-    Context context = guest::test::context();
-    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
-    ggml_tensor *output = ggml_sqr(context.get(), input);
-    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
-    ggml_backend_tensor_alloc(buffer.get(), input, base);
-    ggml_backend_tensor_alloc(buffer.get(), output, base + 256);
-    ggml_cgraph *graph = ggml_new_graph(context.get());
-    ggml_build_forward_expand(graph, output);
+    Scaled scaled(run, buffer.get());
     Buffer unused = run.buffer(4096);
-    for (int i = 0; i < 2; ++i) ggml_backend_graph_compute_async(run.backend.get(), graph);
+    for (int i = 0; i < 2; ++i) ggml_backend_graph_compute_async(run.backend.get(), scaled.graph);
     run.records.fresh();
     buffer.reset();
     expect_calls(run, {{Call::buffer_free_buffer, 1}}, std::string("freed behind the graph, ") + path);

@@ -2,8 +2,6 @@
 // is not the same is never taken for it.
 //
 // Usage: test-guest-graph-ids HOST_LIBRARY GGML_BACKEND_LIBRARY
-#include <numeric>
-
 #include "extension_run.hpp"
 #include "model_graph.hpp"
 
@@ -59,35 +57,6 @@ void model(CacheWrite way, const char *name, uint64_t most_with, uint64_t least_
         expect(logits == expected, std::string(name) + ": logits differ with extensions " + extensions);
     }
 }
-
-// scale * a, over a tensor of 16 numbers at places of our choosing.
-struct Scaled {
-    Scaled(Run &run, ggml_backend_buffer_t buffer, size_t at = 256)
-        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16)),
-          output(ggml_scale(context.get(), input, 2.0F)), graph(ggml_new_graph(context.get())), backend(run.backend.get()) {
-        ggml_build_forward_expand(graph, output);
-        auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer));
-        ggml_backend_tensor_alloc(buffer, input, base);
-        ggml_backend_tensor_alloc(buffer, output, base + at);
-        std::vector<float> numbers(16);
-        std::iota(numbers.begin(), numbers.end(), 1.0F);
-        ggml_backend_tensor_set(input, numbers.data(), 0, 64);
-    }
-
-    // The last number of the result.
-    float computed() {
-        float last = -1;
-        expect(ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS, "a graph");
-        ggml_backend_tensor_get(output, &last, 60, sizeof last);
-        return last;
-    }
-
-    Context context;
-    ggml_tensor *input;
-    ggml_tensor *output;
-    ggml_cgraph *graph;
-    ggml_backend_t backend;
-};
 
 void never_a_stale_graph(const char *path) {
     Run run("all", path);
