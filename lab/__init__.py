@@ -2,7 +2,8 @@
 
 The rooms and what each may import (a test holds this, see ``tests/test_imports.py``)::
 
-    cli, pytest_plugin → scenario → ops, guest, qemu, image, host → apir, ggml, metrics → errors, deadline, process, paths
+    cli, pytest_plugin → scenario → ops, guest, qemu, image, host, bench → apir, ggml, metrics
+        → errors, deadline, process, paths, elf, temporary, interruption, threads
 
 ``bundle`` holds the schema of a run's output folder; it stands beside ``metrics`` and is all that ``reports`` may import.
 """

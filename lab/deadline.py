@@ -1,7 +1,7 @@
 """Deadlines, handed down, and the one place that waits by looking again.
 
 A ``Deadline`` is made once at the top ("this scenario has 300 s") and passed to everything below, which may narrow it
-but never widens it. ``poll`` is the only loop in the lab that sleeps.
+but never widens it. ``poll`` is the only loop in the lab that sleeps, but for programs in the guest.
 """
 
 from __future__ import annotations

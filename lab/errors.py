@@ -4,7 +4,7 @@
 
     LabError
      ├─ ConfigError    the user's file or option is wrong            exit 2
-     ├─ HostError      this host cannot do it                        exit 3 where a run was asked for
+     ├─ HostError      this host cannot do it                        exit 3
      ├─ BuildError     an image or native payload did not build      exit 2
      ├─ GuestError     the guest, its machine or a command in it     exit 2
      │   ├─ LaunchError        QEMU did not start
@@ -14,9 +14,7 @@
      │   └─ AbnormalShutdown   the guest did not go down the way it was asked to
      └─ RemotingError  the protocol between guest and host went wrong
          ├─ WireError          bytes that do not decode
-         ├─ VersionMismatch    the two sides speak different major versions
          └─ RemoteFailed       the other side answered with a failure
-    OpMismatch(AssertionError)   the product under test is wrong: the only failure that is not the lab's
 
 Errors carry data; the text is derived from it. A ``hint`` says what the reader can do.
 """
@@ -163,15 +161,6 @@ class WireError(RemotingError):
         super().__init__(f"{what} at byte {offset}")
 
 
-class VersionMismatch(RemotingError):
-    """The two sides speak different major versions of the protocol."""
-
-    def __init__(self, ours: tuple[int, int], theirs: tuple[int, int]) -> None:
-        self.ours = ours
-        self.theirs = theirs
-        super().__init__(f"protocol {ours[0]}.{ours[1]} here, {theirs[0]}.{theirs[1]} on the other side")
-
-
 class RemoteFailed(RemotingError):
     """The other side answered a command with a failure."""
 
@@ -180,10 +169,6 @@ class RemoteFailed(RemotingError):
         self.command = command
         self.text = text
         super().__init__(f"{command} failed ({kind}): {text}")
-
-
-class OpMismatch(AssertionError):
-    """The product under test computed something else than the reference."""
 
 
 def indented_tail(text: str, *, title: str = "output", lines: int = 25) -> str:

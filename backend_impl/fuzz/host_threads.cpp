@@ -2,9 +2,9 @@
 //
 //   host-threads HOST-LIBRARY GGML-LIBRARY ROUNDS
 //
-// Each thread makes buffers, writes its own number into them, computes on them, reads them back and frees them. A library that does
-// two of these at a time answers with another thread's bytes, or dies: then the last line says so. Built with ThreadSanitizer it also
-// dies of what did not go wrong this time.
+// Each thread makes buffers, writes its own number into them, computes on them, reads them back and frees them, and is refused a handle
+// of its own invention. A library that does two of these at a time answers with another thread's bytes, or dies: then the last line says
+// so. Built with ThreadSanitizer it also dies of what did not go wrong this time.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -89,6 +89,8 @@ bool round(Caller &caller, uint64_t type, float number) {
     if (!caller.call(Call::buffer_get_tensor, BufferGetTensorRequest{made.buffer, graph.tensors[1], caller.resource, 0, 256}, get)) return false;
     std::memcpy(values.data(), bytes, 256);
     BufferFreeBufferReply freed;
+    // No two threads' refusals are the same, nor any two of one thread's in a row.
+    if (caller.call(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer + (uint64_t{caller.resource} << 56)}, freed)) return false;
     return caller.call(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}, freed) && values == std::vector<float>(64, 2 * number);
 }
 

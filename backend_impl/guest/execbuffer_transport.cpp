@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A worker without work stays awake for no longer than this.
+// A worker without work mostly sleeps by then (5 ms at most: virgl/worker/wakefulness.hpp).
 constexpr Clock::duration sleeps_after = 4ms;
 
 } // namespace

@@ -8,7 +8,7 @@ namespace apir::host {
 // Takes `size` bytes out of all caches (x86 with CLFLUSHOPT; elsewhere nothing happens). Whoever writes a line that another core has just
 // read waits until that core has given it up, one line after the other: on processors whose cores share no cache (vCPUs 0 and 1 of an
 // EPYC host, measured) a data slot that goes back and forth is written at 2 GiB/s, by any loop, and at 8 GiB/s if it lies in no cache.
-// Little is left as it is.
+// Less than 16 KiB, and more than 1 MiB, is left as it is.
 void leave_caches(const void *data, size_t size);
 
 } // namespace apir::host

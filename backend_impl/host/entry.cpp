@@ -5,7 +5,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "refusal.hpp"
 #include "session.hpp"
 
 namespace apir::host {
@@ -58,22 +57,10 @@ InitCode initialize(uint32_t context, const apir_callbacks *callbacks) {
     }
 }
 
-// The session's refusals in words; a guest that is refused for ever does not fill the log.
-DispatchCode refused(Session &session, uint32_t call, const char *text) {
-    if (session.may_log_refusal(text)) log(Level::warn, "ggml-virtgpu-backend: %s: %s", call_name(call), text);
-    return DispatchCode::failed;
-}
-
 DispatchCode dispatch(uint32_t context, const apir_callbacks *callbacks, uint32_t call, Reader &request, Writer &reply) {
     std::shared_ptr<Session> session = find(context);
     if (session == nullptr || callbacks == nullptr) return DispatchCode::failed;
-    try {
-        return session->dispatch(*callbacks, call, request, reply);
-    } catch (const Refusal &refusal) {
-        return refused(*session, call, refusal.what());
-    } catch (const std::exception &failure) {
-        return refused(*session, call, failure.what());
-    }
+    return session->dispatch(*callbacks, call, request, reply);
 }
 
 } // namespace

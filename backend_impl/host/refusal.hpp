@@ -8,7 +8,9 @@
 
 namespace apir::host {
 
-// Thrown before anything has been changed; dispatch answers the guest with DispatchCode::failed and logs the text.
+// Thrown before anything has been changed; dispatch answers the guest with DispatchCode::failed and logs the text. What has been
+// changed nevertheless: the calls of a batch before the refused one are carried out; graph_keep has dropped what it was told to drop; a
+// graph whose changes (graph_patch) are refused is kept no longer; and a graph may have been computed in part (guarded_compute.hpp).
 class Refusal : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdlib>
+#include <exception>
 
 #include "refusal.hpp"
 
 namespace apir::host {
 namespace {
 
-// A reply of any call but the two with strings fits: checked before acting, so that nothing is made that cannot be told.
+// A reply of any call but those with strings (2, 3, 10, 83) fits: checked before acting, so that nothing is made that cannot be told.
 constexpr size_t least_reply_room = 24;
 // Bases begin here: far from 0, and no address of a process on any platform of ours starts with it.
 constexpr uint64_t first_base = uint64_t{1} << 40;
@@ -70,8 +71,21 @@ DispatchCode Session::dispatch(const apir_callbacks &callbacks, uint32_t call, R
     std::lock_guard lock(mutex_);
 #endif
     callbacks_ = &callbacks;
-    if (reply.remaining() < least_reply_room) refuse("a reply resource with room for %zu bytes", reply.remaining());
-    return dispatch_on(library_.device(0), call, request, reply);
+    try {
+        if (reply.remaining() < least_reply_room) refuse("a reply resource with room for %zu bytes", reply.remaining());
+        return dispatch_on(library_.device(0), call, request, reply);
+    } catch (const std::exception &failure) {
+        return refused(call, failure.what());
+    }
+}
+
+// In words, but not the same ones again and again, and not for ever: a guest that is always refused does not fill the log.
+DispatchCode Session::refused(uint32_t call, const char *text) {
+    if (last_refusal_ == text || refusals_ == max_logged_refusals) return DispatchCode::failed;
+    last_refusal_ = text;
+    ++refusals_;
+    log(Level::warn, "ggml-virtgpu-backend: %s: %s", call_name(call), text);
+    return DispatchCode::failed;
 }
 
 // The device holds for the one call: calls come one at a time.

@@ -2,7 +2,7 @@
 // itself and the log.
 //
 // A call goes decode (apir_gen.hpp) → validate (tensor_check, op_rules, compute_graph) → act (calls_*.cpp). A Refusal in any of
-// them leaves the session as it was.
+// them leaves the session as it was, but for what refusal.hpp names.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class Session {
     // Throws InitFailure.
     Session(uint32_t context, const apir_callbacks &callbacks);
 
-    // Reads the request, acts, writes the reply. Throws Refusal (and what allocation throws), then `reply` means nothing.
+    // Reads the request, acts, writes the reply. A call that is refused, or for which there is no memory, has failed: its reason is in
+    // the log, and `reply` means nothing.
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
 
     void beat(std::atomic<uint64_t> *beats) { library_.beat(beats); }
@@ -43,13 +44,6 @@ class Session {
     void cancel() { library_.cancel(); }
     // Where the name of the op that a graph ends with is written before it is computed; `size` bytes with the NUL.
     void note_ops_at(char *note, size_t size) { op_note_ = note, op_note_size_ = size; }
-
-    // Whether a refusal is to be logged: not the same one again and again, and not for ever.
-    bool may_log_refusal(const char *text) {
-        if (last_refusal_ == text) return false;
-        last_refusal_ = text;
-        return ++refusals_ <= max_logged_refusals;
-    }
 
     // calls_device.cpp
     DeviceGetDeviceCountReply on_device_get_device_count(const DeviceGetDeviceCountRequest &request);
@@ -94,6 +88,7 @@ class Session {
     GraphPatchReply on_graph_patch(const GraphPatchRequest &request);
 
   private:
+    DispatchCode refused(uint32_t call, const char *text);
     DispatchCode dispatch_on(HostDevice &device, uint32_t call, Reader &request, Writer &reply);
     DispatchCode on_on_device(Reader &request, Writer &reply);
     DispatchCode on_batch(Reader &request, Writer &reply);

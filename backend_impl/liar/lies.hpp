@@ -6,7 +6,7 @@
 //
 //   flip:bit=N[,element=N]   one bit of one element (the first) of a result is the other one; bit 0 is the lowest, and behind the
 //                            highest it begins anew
-//   wrong[:element=N|last]   a result is wrong by about its own size: all of it, or one element
+//   wrong[:element=N|last]   a result is wrong by twice its own size, 4 at least: all of it, or one element
 //   stale                    a result is not computed: what was there before stays
 //   fail                     the graph ends with a failure
 //   deny                     says that it does not support the op

@@ -69,6 +69,18 @@ void advertised() {
     expect_equal(virgl_apir_configure_kv(4, "key", "value"), -1, "is not");
 }
 
+// `1` asks for it; `0` and nothing do not.
+void not_asked_for(const char *value) {
+    setenv("VIRGL_APIR_ADVERTISE_CAPSET", value, 1);
+    Module module(FAKE_MODULE);
+    for (uint32_t capset : {1u, 2u, 4u}) module.append(capset);
+    expect(fake_appended() == std::vector<uint32_t>{1, 2, 4}, "nothing of ours on the list");
+    Qemu qemu;
+    expect_equal(capset_size_of(10), 0u, "no such capset");
+    virgl_renderer_context_create_with_flags(3, 10, 4, "test");
+    expect_equal(virgl_apir_configure_kv(3, "key", "value"), -1, "a context on it is not ours");
+}
+
 void not_advertised() {
     setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
     Module module(FAKE_MODULE);
@@ -122,6 +134,8 @@ void unknown_import() {
 
 int main(int count, char **values) {
     return run_cases({{"advertised", advertised},
+                      {"zero", [] { not_asked_for("0"); }},
+                      {"empty", [] { not_asked_for(""); }},
                       {"not_advertised", not_advertised},
                       {"inactive", inactive},
                       {"never_on_the_list", never_on_the_list},

@@ -6,7 +6,8 @@
 //
 // A freed range is given again only when the worker is past the point of the queue where it was told: until then it may
 // still write a late reply there. Small ranges keep their pages, for a context's blobs all belong to one guest process;
-// large ones are given back to the system, which takes long and is not done on QEMU's main thread.
+// large ones are given back to the system, which takes long and is not done on QEMU's main thread; a context at its limit gets them
+// again as they are.
 #pragma once
 
 #include <cstddef>

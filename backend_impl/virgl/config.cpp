@@ -11,8 +11,8 @@ constexpr std::array<std::pair<const char *, const char *>, 11> documented{{
     {"apir.load_library.path", "VIRGL_APIR_BACKEND_LIBRARY"},
     {"ggml.library.path", "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
     {"ggml.library.reg", "APIR_LLAMA_CPP_GGML_LIBRARY_REG"},
-    {"ggml.library.init", "APIR_LLAMA_CPP_GGML_LIBRARY_INIT"},
-    {"gpu.shmem_window", "APIR_GPU_SHMEM_WINDOW_BYTES"},
+    {"ggml.library.init", "APIR_LLAMA_CPP_GGML_LIBRARY_INIT"}, // part of the interface: another host library may ask for it, ours does not
+    {"gpu.shmem_window", "APIR_GPU_SHMEM_WINDOW_BYTES"}, // as that one; what the component itself makes of it: component.cpp
     {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours, and those below
     {"ggml.graph_work", "APIR_LLAMA_CPP_GGML_GRAPH_WORK"}, // steps that a graph may have
     {"ggml.graph_time_ms", "APIR_LLAMA_CPP_GGML_GRAPH_TIME_MS"}, // and how long it may take

@@ -19,7 +19,8 @@ namespace apir::virgl {
 
 // Bounds per context: what a guest can make the host hold.
 struct ContextLimits {
-    uint64_t blob_bytes; // at a time; key gpu.shmem_window, else default_blob_bytes
+    // At a time; variable APIR_GPU_SHMEM_WINDOW_BYTES, else default_blob_bytes (the key gpu.shmem_window is for the host library alone).
+    uint64_t blob_bytes;
     size_t blobs;
 };
 inline constexpr uint64_t default_blob_bytes = uint64_t{16} << 30;

@@ -1,7 +1,8 @@
 // The functions that QEMU's virtio-gpu-gl module calls, as this library presents them in front of virglrenderer's. What does
 // not concern a context or resource of ours is passed on untouched. The only file with extern "C" functions.
 //
-// A context is ours when it is created on the APIR capset, or on Venus's while VIRGL_ROUTE_VENUS_TO_APIR is set.
+// A context is ours when it is created on Venus's capset while VIRGL_ROUTE_VENUS_TO_APIR is set, or on the APIR capset while that is
+// set or VIRGL_APIR_ADVERTISE_CAPSET asks for it.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -31,10 +32,16 @@ struct Fence {
     uint64_t id;
 };
 
+// Not for an empty text and 0.
+bool asks_for_capset() {
+    const char *value = std::getenv("VIRGL_APIR_ADVERTISE_CAPSET");
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
 // What QEMU has told, and the component. QEMU calls on its main thread only.
 struct State {
     const bool routed = std::getenv("VIRGL_ROUTE_VENUS_TO_APIR") != nullptr;
-    const bool advertised = std::getenv("VIRGL_APIR_ADVERTISE_CAPSET") != nullptr;
+    const bool advertised = asks_for_capset();
     bool appended = false; // capset 10, to QEMU's list
     void *cookie = nullptr;
     void (*write_context_fence)(void *cookie, uint32_t context, uint32_t ring, uint64_t fence) = nullptr;
@@ -284,7 +291,7 @@ APIR_EXPORT int virgl_apir_configure_kv(uint32_t context, const char *key, const
 APIR_EXPORT void *g_array_append_vals(void *array, const void *data, unsigned count) {
     static const auto real = reinterpret_cast<void *(*)(void *, const void *, unsigned)>(real_function("g_array_append_vals"));
     void *result = real(array, data, count);
-    static const bool wanted = std::getenv("VIRGL_APIR_ADVERTISE_CAPSET") != nullptr;
+    static const bool wanted = asks_for_capset();
     if (!wanted || count != 1) return result;
     Dl_info caller{};
     if (dladdr(APIR_CALLER, &caller) == 0 || caller.dli_fname == nullptr ||

@@ -28,7 +28,7 @@ inline constexpr uint32_t handshake_magic = 43806;
 inline constexpr uint32_t blob_granularity = 16384;
 // Size of a reply resource, in bytes.
 inline constexpr uint32_t reply_page_size = 16384;
-// Size of the data resource used for transfers up to and including it, in bytes; larger ones bring a blob of their own.
+// Size of the data resource, in bytes; smaller where the window has no room for it. Today's peer brings a blob of its own for larger transfers; ours carries tensors in pieces, and brings one for larger graphs only.
 inline constexpr uint32_t data_page_size = 25362432;
 // A command, header included, is at most this long, in bytes.
 inline constexpr uint32_t command_buffer_size = 4096;
@@ -81,7 +81,7 @@ enum class ReturnCode : uint32_t {
     worker_lost = 64, // ours: the process that serves the context has ended; the context is lost for good
 };
 
-// Return code of LoadLibrary, in the order in which the causes are looked for.
+// Return code of LoadLibrary. The causes are looked for in this order: 1 (ours), 3, 2, 4, 5, 6 and above.
 enum class LoadCode : uint32_t {
     ok = 0, // opened and initialised
     not_sent = 1, // made by the guest itself: the command could not be sent; ours also: another major version
@@ -187,7 +187,7 @@ enum class Call : uint32_t {
     buffer_type_is_host = 13, // Always false: what is the host's memory is not the guest's.
     buffer_type_alloc_buffer = 14, // Allocates a buffer on the host. It lives until buffer_free_buffer or the end of the context.
     buffer_type_get_alloc_size = 15, // Bytes that a tensor takes in a buffer of a type, padding included.
-    buffer_get_base = 16, // Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0.
+    buffer_get_base = 16, // Base of a buffer in the guest's eyes: a number, made up by our host library, as aligned as the real one is, and not 0.
     buffer_set_tensor = 17, // Copies bytes from offset 0 of a resource into a tensor.
     buffer_get_tensor = 18, // Copies bytes of a tensor to offset 0 of a resource.
     buffer_cpy_tensor = 19, // Copies a tensor to another on the host. The source's buffer may be a foreign one: then the answer is false.
@@ -208,7 +208,7 @@ enum class Call : uint32_t {
     graph_run = 81, // Computes a kept graph again, on the device that it was kept for.
     graph_patch = 82, // Changes records of a kept graph, checks the whole graph again and computes it. A change that is refused ends the kept graph.
     device_summary = 83, // What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type.
-    batch = 84, // Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped.
+    batch = 84, // Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it.
     set_tensor_inline = 85, // As buffer_set_tensor, with the bytes in the command.
 };
 
@@ -1165,7 +1165,7 @@ inline bool read(Reader &reader, BufferTypeGetAllocSizeReply &value) {
     return !reader.failed();
 }
 
-// Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0.
+// Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, as aligned as the real one is, and not 0.
 struct BufferGetBaseRequest {
     uint64_t buffer{}; // handle
 };
@@ -1467,7 +1467,7 @@ inline bool read(Reader &reader, OnDeviceReply &value) {
 
 // Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told.
 struct WideSupportsOpRequest {
-    std::vector<WideTensorRecord> tensors{}; // the op first, then its sources and its view source; at most 12
+    std::vector<WideTensorRecord> tensors{}; // the op first, then its view source and its sources in any order, found by id; at most 12
 };
 
 inline void write(Writer &writer, const WideSupportsOpRequest &value) {
@@ -1909,7 +1909,7 @@ inline bool read(Reader &reader, DeviceSummaryReply &value) {
     return !reader.failed();
 }
 
-// Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped.
+// Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it.
 struct BatchRequest {
     uint32_t count{}; // calls, at least 1; as many times a `batched_call` and its request follow
 };

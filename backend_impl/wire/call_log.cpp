@@ -13,7 +13,7 @@ namespace apir {
 namespace {
 
 // The whole range is mapped at once, so that growing never moves a record that another thread is writing; only the file
-// grows. 1 GiB of address space is 16 million records, after which records are dropped (and `counted` tells).
+// grows. 1 GiB of address space is 13 million records, after which records are dropped (and `counted` tells).
 constexpr size_t mapping_size = size_t{1} << 30;
 constexpr size_t growth_size = size_t{256} << 10;
 constexpr uint64_t record_limit = (mapping_size - sizeof(CallLogHeader)) / sizeof(CallRecord);

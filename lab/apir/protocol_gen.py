@@ -25,7 +25,7 @@ BLOB_GRANULARITY = 16384
 REPLY_PAGE_SIZE = 16384
 """Size of a reply resource, in bytes."""
 DATA_PAGE_SIZE = 25362432
-"""Size of the data resource used for transfers up to and including it, in bytes; larger ones bring a blob of their own."""
+"""Size of the data resource, in bytes; smaller where the window has no room for it. Today's peer brings a blob of its own for larger transfers; ours carries tensors in pieces, and brings one for larger graphs only."""
 COMMAND_BUFFER_SIZE = 4096
 """A command, header included, is at most this long, in bytes."""
 HANDSHAKE_WAIT_MS = 2000
@@ -89,7 +89,7 @@ class ReturnCode(IntEnum):
 
 
 class LoadCode(IntEnum):
-    """Return code of LoadLibrary, in the order in which the causes are looked for."""
+    """Return code of LoadLibrary. The causes are looked for in this order: 1 (ours), 3, 2, 4, 5, 6 and above."""
 
     OK = 0
     """opened and initialised"""
@@ -243,7 +243,7 @@ class Call(IntEnum):
     BUFFER_TYPE_GET_ALLOC_SIZE = 15
     """Bytes that a tensor takes in a buffer of a type, padding included."""
     BUFFER_GET_BASE = 16
-    """Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0."""
+    """Base of a buffer in the guest's eyes: a number, made up by our host library, as aligned as the real one is, and not 0."""
     BUFFER_SET_TENSOR = 17
     """Copies bytes from offset 0 of a resource into a tensor."""
     BUFFER_GET_TENSOR = 18
@@ -285,7 +285,7 @@ class Call(IntEnum):
     DEVICE_SUMMARY = 83
     """What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type."""
     BATCH = 84
-    """Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped."""
+    """Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it."""
     SET_TENSOR_INLINE = 85
     """As buffer_set_tensor, with the bytes in the command."""
 
@@ -1211,7 +1211,7 @@ class BufferTypeGetAllocSizeReply:
 
 @dataclass(frozen=True, slots=True)
 class BufferGetBaseRequest:
-    """Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, aligned and not 0."""
+    """Request of call 16. Base of a buffer in the guest's eyes: a number, made up by our host library, as aligned as the real one is, and not 0."""
 
     buffer: int
 
@@ -1962,7 +1962,7 @@ class DeviceSummaryReply:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped."""
+    """Request of call 84. Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it."""
 
     count: int
 

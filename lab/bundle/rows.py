@@ -1,8 +1,9 @@
 """Rows of a bundle's files.
 
 ``results.jsonl`` holds ``CaseRow``, ``PerfRow``, ``FactRow`` and ``FindingRow``, told apart by ``kind``; ``calls.jsonl`` holds
-``CallRow``. They are appended and flushed one by one, so a run that was cut off keeps all of them but, at worst, the line that was
-being written.
+``CallRow``. They are appended one by one. Results are flushed one by one too, so a run that was cut off keeps all of them but, at
+worst, the line that was being written. Calls are flushed at most once a second while the run goes on, and when both sides are
+joined.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _new_folder(parent: Path, name: str) -> tuple[str, Path]:
 
 
 class BundleWriter:
-    """The open bundle. Rows may come from several threads; each is on disk when the call returns."""
+    """The open bundle. Rows may come from several threads; each is on disk when the call returns, but for calls not yet flushed."""
 
     def __init__(self, run: str, folder: Path, results: TextIO, calls: TextIO) -> None:
         self.run = run

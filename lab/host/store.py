@@ -2,7 +2,7 @@
 
 An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done, so whatever has its
 final name is whole. Builders of one key take turns by a lock file; whoever holds the lock may remove what a killed
-builder left. Entries are never changed afterwards; ``rebuilt`` replaces one by renaming.
+builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Building a guest image in two cached steps.
 
-The *tree* (what Debian gives: root image, kernel, modules) depends on the recipe and takes half a minute; the *image* (what
+The *tree* (what Debian gives: root image, kernel, modules) depends on the recipe and takes a minute and more; the *image* (what
 we make of it: the initramfs with our init) depends on the tree and on ``images/guest/`` and takes a moment. Nothing of a run
 is in them: keys are handed in at boot, so any number of guests share one image at a time.
 """

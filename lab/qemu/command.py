@@ -204,5 +204,5 @@ def display_environment(display: Display) -> tuple[tuple[str, str], ...]:
 
 def expected_capsets(gpu: Gpu, environment: tuple[tuple[str, str], ...]) -> tuple[int, ...]:
     """The capability sets a guest must list, given QEMU's environment (in which APIR's may be asked for)."""
-    advertised = gpu.needs_gl and dict(environment).get(ADVERTISE_VARIABLE) == "1"
+    advertised = gpu.needs_gl and dict(environment).get(ADVERTISE_VARIABLE, "0") not in {"", "0"}
     return (*gpu.capsets(), CAPSET_APIR) if advertised else gpu.capsets()

@@ -97,7 +97,7 @@ class LieCheck(CheckTable):
     lies: Annotated[str, Field(min_length=1)]
     """What the liar is told: ``honest``, or lies such as ``flip:op=ADD,bit=0; deny:op=ROPE`` (backend_impl/liar/lies.hpp)."""
     judge: Annotated[CatalogCheck | OpsCheck, Field(discriminator="kind")]
-    """The check that has to catch it."""
+    """The check that has to catch it: of kind ``catalog`` or ``ops``."""
     caught: Annotated[tuple[Caught, ...], Field(strict=False)] = ()
     """Everything that it must report; nothing for the honest liar."""
     guest_signal: Literal["SEGV", "ABRT", "BUS", "ILL"] | None = None

@@ -13,7 +13,8 @@ from pydantic_core import PydanticUndefined
 
 from lab.scenario.expectations import Expectation, Supported, When
 from lab.scenario.model import Build, Guest, Host, Implementation, Matrix, ScenarioFile, Thresholds, VariantTable
-from lab.scenario.model_checks import CHECK_KINDS
+from lab.scenario.model_catalog import Cost
+from lab.scenario.model_checks import CHECK_KINDS, Caught
 from lab.scenario.section import CheckThresholds
 from lab.scenario.toml_text import toml_value
 
@@ -28,6 +29,7 @@ def reference() -> str:
         ("One side of an implementation", Build), ("`[matrix]`", Matrix), ("`[[variants]]`", VariantTable),
         ("`[thresholds]`", Thresholds), ("`thresholds` of a check", CheckThresholds),
         *((f'`[[checks]]` with `kind = "{kind}"`', model) for kind, model in CHECK_KINDS.items()),
+        ("`cost` of a `catalog` check", Cost), ("`caught` of a `lie` check", Caught),
         ("Expectations: `[[expect]]`", Expectation), ("Expectations: `when`", When), ("Expectations: `[[supported]]`", Supported),
     ]  # fmt: skip
     return "\n".join(line for title, model in tables for line in _table(title, model))

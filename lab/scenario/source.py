@@ -18,6 +18,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.paths import SCENARIOS
 from lab.scenario.lines import KeyLines, parent
 from lab.scenario.matrix import axis_path
+from lab.scenario.model_catalog import OWN
 from lab.scenario.section import LIBRARY_WORDS
 from lab.scenario.setting import Setting, Tables, apply, settings_of
 
@@ -26,9 +27,14 @@ NOT_INHERITED = ("name", "description", EXTENDS, ADD_CHECKS)
 LAYERED = ("host", "guest", "implementation")
 """Tables of settings, which may stand in ``[defaults]``."""
 PATHS = frozenset(
-    {"host.ggml_library", "host.virglrenderer", *(f"implementation.{side}" for side in ("guest", "host", "component"))}
-)
-"""Settings that are paths, relative to the file in which they are written."""
+    {
+        "host.ggml_library", "host.virglrenderer", *(f"implementation.{side}" for side in ("guest", "host", "component")),
+        "checks.catalog.reference", "checks.lie.judge.catalog.reference", "checks.bench.guest_library", "checks.bench.host_library",
+    }
+)  # fmt: skip
+"""Settings that are paths, relative to the file in which they are written; those of a check have its kind in them."""
+PATH_WORDS = frozenset({*LIBRARY_WORDS, OWN})
+"""What may stand where otherwise a path does."""
 OPENING = re.compile(r"(?:\s|#[^\n]*\n)*name\s*=")
 
 
@@ -222,10 +228,11 @@ def _rooted(tables: Tables, path: Path) -> Tables:
 
     def visit(value: Any, words: tuple[str, ...]) -> Any:
         if isinstance(value, Mapping):
-            return {key: visit(inner, (*words, key)) for key, inner in value.items()}
+            of = (*words, str(value["kind"])) if "kind" in value else words
+            return {key: visit(inner, (*of, key)) for key, inner in value.items()}
         if isinstance(value, list):
             return [visit(inner, words) for inner in value]
-        is_path = isinstance(value, str) and _setting(words) in PATHS and value not in LIBRARY_WORDS
+        is_path = isinstance(value, str) and _setting(words) in PATHS and value not in PATH_WORDS
         return str(folder / Path(value).expanduser()) if is_path else value
 
     return {key: visit(value, (key,)) for key, value in tables.items()}
@@ -237,6 +244,8 @@ def _setting(words: tuple[str, ...]) -> str | None:
         case ("matrix", "include" | "exclude", *axis) | ("matrix", *axis):
             return axis_path(".".join(axis))
         case ("variants" | "defaults", *inner):
-            return ".".join(inner).removesuffix(".path")
+            return _setting(tuple(inner))
+        case ("add_checks", *inner):
+            return _setting((CHECKS, *inner))
         case _:
             return ".".join(words).removesuffix(".path")

@@ -84,6 +84,8 @@ def test_capsets_follow_gpu_and_environment() -> None:
     apir = (("VIRGL_APIR_ADVERTISE_CAPSET", "1"),)
     assert expected_capsets(Gpu.VENUS, ()) == (1, 2, 4)
     assert expected_capsets(Gpu.VENUS, apir) == (1, 2, 4, 10)
+    assert [expected_capsets(Gpu.VENUS, (("VIRGL_APIR_ADVERTISE_CAPSET", off),)) for off in ("", "0")] == [(1, 2, 4)] * 2
+    assert expected_capsets(Gpu.VENUS, (("VIRGL_APIR_ADVERTISE_CAPSET", "yes"),)) == (1, 2, 4, 10)
     assert expected_capsets(Gpu.VIRGL, ()) == (1, 2)
     assert expected_capsets(Gpu.NONE, apir) == ()
     assert dataclasses.replace(BOOT, capsets=(1,)).expected_capsets() == (1,)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
@@ -14,9 +14,9 @@ from lab.cli.schema import made
 from lab.paths import SCENARIOS
 from lab.scenario.expectations import Expectation, When
 from lab.scenario.json_schema import scenario_schema
-from lab.scenario.model import Build, Guest, Host, ScenarioFile, Thresholds, VariantTable
+from lab.scenario.model import Build, Defaults, Guest, Host, ScenarioFile, Thresholds, VariantTable
 from lab.scenario.model_checks import CHECK_KINDS
-from lab.scenario.reference import _table
+from lab.scenario.reference import _table, reference
 
 
 @pytest.mark.parametrize("path", sorted(made()), ids=lambda path: path.name)
@@ -33,6 +33,24 @@ def test_every_key_is_in_the_schema_with_its_description() -> None:
         assert set(properties) == set(model.model_fields)
     assert "best variant" in schema["$defs"]["Host"]["properties"]["ggml_library"]["description"]
     assert schema["$defs"]["Capset"]["enum"] == ["venus", "apir"]
+
+
+def tables_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The tables that a value may be or hold, and those within them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from tables_in(field.annotation)
+    for inner in get_args(annotation):
+        yield from tables_in(inner)
+
+
+@pytest.mark.parametrize("model", [*CHECK_KINDS.values(), ScenarioFile], ids=lambda model: model.__name__)
+def test_every_table_within_another_has_its_keys_in_the_reference(model: type[BaseModel]) -> None:
+    """But for ``[defaults]``, which the page tells in words."""
+    page = reference()
+    for table in set(tables_in(model)) - {Defaults}:
+        assert " ".join((table.__doc__ or "").split()).replace("``", "`") in page, table
 
 
 def unknown_keys(value: Any, schema: dict[str, Any], whole: dict[str, Any], path: str = "") -> Iterator[str]:  # noqa: C901

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -15,7 +16,10 @@ from lab.scenario import load
 from lab.scenario.expand import expand
 from lab.scenario.lines import KeyLines
 from lab.scenario.matrix import combinations
-from lab.scenario.model_checks import OpsCheck
+from lab.scenario.model_bench import BenchCheck
+from lab.scenario.model_catalog import CatalogCheck
+from lab.scenario.model_checks import LieCheck, OpsCheck
+from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.source import read_source, scenario_files_near, whole_tables
 from lab.scenario.toml_text import toml_text
 
@@ -129,6 +133,69 @@ def test_paths_of_a_base_start_at_the_bases_folder(tmp_path: Path) -> None:
     path = written(tmp_path, 'name = "own"\nextends = "far/base.toml"\n')
     assert load(path).host.ggml_library == str(library)
     assert [one.scenario.implementation.host.path for one in expand(read_source(path))] == ["builtin", str(library)]
+
+
+PATHS_OF_CHECKS = """\
+[defaults.checks.catalog]
+reference = "far.so"
+
+[host]
+ggml_library = "liar"
+
+[[checks]]
+kind = "catalog"
+
+[[checks]]
+kind = "catalog"
+reference = "own"
+
+[[checks]]
+kind = "upstream"
+reference = "host"
+
+[[checks]]
+kind = "lie"
+lies = "honest"
+judge = { kind = "catalog", reference = "far.so" }
+
+[[add_checks]]
+kind = "bench"
+guest_library = "../far/far.so"
+host_library = "far.so"
+
+[[variants]]
+name = "one"
+
+[[variants]]
+name = "two"
+checks = [{ kind = "catalog", reference = "far.so" }, { kind = "upstream", reference = "guest" }]
+"""
+
+
+def test_paths_in_checks_of_a_base_start_at_the_bases_folder(tmp_path: Path) -> None:
+    library = tmp_path / "far" / "far.so"
+    library.parent.mkdir()
+    shutil.copy("/proc/self/exe", library)
+    written(tmp_path, f'name = "base"\n{PATHS_OF_CHECKS}', "far/base.toml")
+    path = written(tmp_path, 'name = "own"\nextends = "far/base.toml"\n')
+    one, two = (variant.scenario for variant in expand(read_source(path)))
+    catalog, own, upstream, lie, bench = one.checks
+    assert isinstance(catalog, CatalogCheck)
+    assert isinstance(own, CatalogCheck)
+    assert isinstance(upstream, UpstreamCheck)
+    assert isinstance(lie, LieCheck)
+    assert isinstance(lie.judge, CatalogCheck)
+    assert isinstance(bench, BenchCheck)
+    assert (catalog.reference, own.reference, upstream.reference, lie.judge.reference) == (
+        str(library),
+        "own",
+        "host",
+        str(library),
+    )
+    assert (bench.guest_library, bench.host_library) == (str(library), str(library))
+    assert [getattr(check, "reference", None) for check in two.checks] == [str(library), "guest"]
+    alone = written(tmp_path, toml_text(whole_tables(read_source(path))), "elsewhere/alone.toml")
+    assert load(alone) == load(path)
 
 
 def test_defaults_stand_under_everything_else(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@
 namespace apir::virgl {
 
 struct MeantCall {
-    uint32_t number = 0; // of the call itself, where on_device carries it
+    uint32_t number = 0; // of the call itself, where on_device carries it; of the last one of a batch
     uint32_t resource = 0; // data resource; 0: none
     uint64_t bytes_out = 0; // in it, guest to host, as the guest says
     uint64_t bytes_in = 0; // host to guest
