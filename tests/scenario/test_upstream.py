@@ -20,7 +20,6 @@ from lab.bundle.schema import Status
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError, GuestLost
 from lab.ops.upstream_cases import ListedCase
-from lab.scenario.expectations import expectations_path
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.resume import earlier_run
@@ -135,40 +134,6 @@ def test_a_crash_costs_the_case_that_was_running_and_no_other(running: Running, 
     assert counted_once(bundle)
     assert lost(bundle) == {case: Outcome.GUEST_CRASH}
     assert [row.case for row in bundle.findings] == [case]
-
-
-def expectation(folder: Path, kind: str) -> None:
-    known = expectations_path(folder / "sweep.toml", "sweep")
-    known.parent.mkdir()
-    words = {"fail": "", "flaky": "max_rate = 0.9\nretries = 2\nmin_runs = 3\n"}[kind]
-    known.write_text(f'[[expect]]\ncase = "upstream-test/ADD(n=1)"\nkind = "{kind}"\nreason = "known"\nlink = "l"\n{words}')
-
-
-@pytest.mark.parametrize("kind", ["fail", "flaky"])
-def test_a_case_that_may_fail_may_not_crash(running: Running, kind: str) -> None:
-    expectation(running.folder, kind)
-    bundle = running(Program({"ADD(n=1)": lambda: KILLED}))
-    assert (bundle.run.exit, bundle.run.variants[0].cases.error) == (1, 1)
-    assert [(row.finding, row.case) for row in bundle.findings] == [(FindingKind.INTERRUPTED, "ADD(n=1)")]
-
-
-def test_a_flaky_case_may_not_crash_when_it_is_run_again(running: Running) -> None:
-    class Later(Program):
-        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
-            if self.ran["ADD(n=1)"] == 1:
-                self.at["ADD(n=1)"] = lambda: KILLED
-            return super().__call__(command, on_line)
-
-    expectation(running.folder, "flaky")
-    bundle = running(Later(), text=SCENARIO.replace("shards = 2", "shards = 1"))
-    assert [(row.outcome, row.attempt) for row in bundle.cases if row.expected] == [
-        ("pass", 1),
-        ("guest crash", 2),
-        ("pass", 3),
-        ("pass", 4),
-    ]
-    assert bundle.run.exit == 1
-    assert [(row.finding, row.case) for row in bundle.findings] == [(FindingKind.INTERRUPTED, "ADD(n=1)")]
 
 
 def test_a_crash_at_every_case_is_bounded(running: Running) -> None:
@@ -389,6 +354,16 @@ def test_a_run_made_of_something_else_is_not_gone_on_with(
     assert refused.run.status is Status.ERROR
     assert difference in refused.findings[0].text
     assert (program.processes, refused.cases) == (0, ())
+
+
+def test_libraries_are_compared_with_those_of_the_variants_own_boot(running: Running) -> None:
+    cut = killed_lab(running(Program()), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    other = json.loads(json.dumps(record["boots"][0]))
+    next(one for one in other["payloads"] if one["role"] == "ggml library")["build_id"] = "of another scenario"
+    record["boots"].append(other)
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    assert running(Program(), earlier=cut).run.status is Status.PASSED
 
 
 def test_another_selection_is_not_gone_on_with_but_other_deadlines_are(running: Running) -> None:
