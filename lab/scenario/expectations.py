@@ -193,6 +193,8 @@ class Expectations:
 
     path: Path = Path()
     file: ExpectationsFile = NO_EXPECTATIONS
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the lists of supported cases hold, by their paths."""
     whole: bool = True
     """Whether the run checks all that the scenario's file asks for: only then can a case be missing."""
 
@@ -203,7 +205,7 @@ class Expectations:
     def supported(self, situation: Situation) -> tuple[str, ...]:
         """check/case of everything that must be there and be supported."""
         lists = (one.cases for one in self.file.supported if one.when.holds(situation))
-        return tuple(dict.fromkeys(case for path in lists for case in cases_in(Path(path))))
+        return tuple(dict.fromkeys(case for path in lists for case in self.lists[path]))
 
 
 def expectations_path(scenario_file: Path, name: str) -> Path:
@@ -212,7 +214,7 @@ def expectations_path(scenario_file: Path, name: str) -> Path:
 
 
 def load_expectations(path: Path) -> Expectations:
-    """The expectations of a file; none where there is no file. Raises ``ConfigError`` with all problems."""
+    """The expectations of a file, its lists read; none where there is no file. Raises ``ConfigError`` with all problems."""
     if not path.exists():
         return Expectations(path)
     try:
@@ -222,12 +224,29 @@ def load_expectations(path: Path) -> Expectations:
         raise ConfigError(path, [ConfigProblem("", f"is no TOML: {error}")]) from error
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
+    lists: dict[str, Sequence[str]] = {}
     try:
-        return Expectations(path, ExpectationsFile.model_validate(tables, context={"folder": path.resolve().parent}))
+        file = ExpectationsFile.model_validate(tables, context={"folder": path.resolve().parent})
+        problems = _read_lists(file.supported, lists)
     except ValidationError as error:
+        problems = problems_of(error, ExpectationsFile)
+    if problems:
         lines = KeyLines(text)
-        problems = [replace(one, line=lines.line_of(one.key)) for one in problems_of(error, ExpectationsFile)]
-        raise ConfigError(path, sorted(problems, key=lambda one: one.line or 0)) from error
+        placed = [replace(one, line=lines.line_of(one.key)) for one in problems]
+        raise ConfigError(path, sorted(placed, key=lambda one: one.line or 0))
+    return Expectations(path, file, lists)
+
+
+def _read_lists(supported: Sequence[Supported], lists: dict[str, Sequence[str]]) -> list[ConfigProblem]:
+    """Read the lists of supported cases into ``lists``; what is wrong with them."""
+    problems = []
+    for number, one in enumerate(supported):
+        try:
+            lists[one.cases] = cases_in(Path(one.cases))
+        except (OSError, UnicodeDecodeError) as error:
+            why = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            problems.append(ConfigProblem(f"supported[{number}].cases", f"{one.cases} cannot be read: {why}", LIST_HINT))
+    return problems
 
 
 def cases_in(path: Path) -> Sequence[str]:
