@@ -5,14 +5,16 @@ import json
 import shutil
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from lab.bundle import Bundle, read_bundle
-from lab.bundle.junit import clean, junit_xml
+from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
+from lab.bundle.rows import CaseRow, FactRow
 from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
@@ -122,7 +124,19 @@ def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) ->
     run = bundle.run.model_copy(update={"variants": (skipped,)})
     root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
     assert root.get("skipped") == "1"
-    assert clean("a\x00b\tc") == "ab\tc"
+
+
+def test_junit_holds_no_character_that_xml_cannot(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    bad = "A\x01\x00D\ufffe\uffff\ud800\t\U0001f600"
+    place = (bundle.run.variants[0].name, bundle.run.variants[0].variant, "ops")
+    case = CaseRow(*place, f"case {bad}", f"op {bad}", "", Outcome.FAIL, f"message {bad}", 0.0, 0.0)
+    fact = FactRow(*place, f"fact {bad}", "1", bad, ok=False, at_s=0.0)
+    text = junit_xml(replace(bundle, cases=(case,), facts=(fact,)))
+    root = ET.fromstring(text)  # noqa: S314 - our own text
+    tests = {test.get("name"): test for test in root.iter("testcase")}
+    assert tests["case AD\t\U0001f600"].get("classname") == f"{place[0]}.{place[1]}.op AD\t\U0001f600"
+    assert "fact AD\t\U0001f600" in tests
 
 
 def test_reproduce_script_runs_the_scenario_again(whole: Path, tmp_path: Path) -> None:
