@@ -26,6 +26,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 KIB = 1024
 MILLISECOND_US = 1000.0
 SECOND_US = 1_000_000.0
+FEW = "*: of too few calls for that, fewer than 10 for a p90 and 100 for a p99: it is the slowest of them."
 
 SYMBOLS = {
     Outcome.PASS: "✓",
@@ -83,6 +84,7 @@ def rendered_report(folder: Path) -> Path:
         "ops": tuple(dict.fromkeys(op for view in views for op in view.ops)),
         "commands": commands_of(views),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        "few": FEW,
         "Outcome": Outcome,
     }
     write_whole(folder / SUMMARY, environment.get_template("summary.md.j2").render(values))
@@ -148,6 +150,7 @@ def _environment() -> jinja2.Environment:
         "verdict": lambda status: VERDICTS[Status(status)],
         "css": lambda text: str(text).replace(" ", "-"),
         "area": area_path,
+        "few": few_mark,
     }
     return environment
 
@@ -162,6 +165,11 @@ def duration_text(microseconds: float | None) -> str:
         value = microseconds / MILLISECOND_US
         return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"  # noqa: PLR2004 - no exponents
     return f"{microseconds / SECOND_US:.3g} s"
+
+
+def few_mark(count: int, of: int) -> str:
+    """A mark for a percentile of fewer calls than it speaks of: it is the slowest of them."""
+    return "*" if 0 < count < of else ""
 
 
 def bytes_text(size: int) -> str:

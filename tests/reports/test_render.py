@@ -107,6 +107,22 @@ def test_summary_has_the_variants_and_the_findings(failing: Path, text: str) -> 
     assert "- **interrupted** (smoke/apir, product): host crash" in summary
 
 
+def test_percentile_of_too_few_calls_is_marked(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0]["calls"] |= {"count": 60, "p99_us": 920.0}
+    (folder / "run.json").write_text(json.dumps(record))
+    calls = [line for line in (folder / "calls.jsonl").read_text().splitlines() if '"buffer_set_tensor"' in line]
+    (folder / "calls.jsonl").write_text("\n".join(calls[:60]))
+    page = rendered_report(folder).read_text()
+    assert "<dd>920 µs*</dd>" in page
+    assert len(re.findall(r"µs\*|ms\*", page)) == 4, "tile, plot in words, plot, table: the p99 alone"
+    assert "fewer than 10 for a p90 and 100 for a p99" in page
+    summary = (folder / "summary.md").read_text()
+    assert "| 920 µs\\* |" in summary
+    assert "fewer than 10 for a p90 and 100 for a p99" in summary
+
+
 def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     record = json.loads((folder / "run.json").read_text())
