@@ -7,7 +7,6 @@ supported cases tells which must be there and be supported. Both are checked lik
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +21,11 @@ from lab.scenario.lines import KeyLines
 from lab.scenario.model import Accel, Capset, DataPath
 from lab.scenario.problem import problems_of
 from lab.scenario.section import Section, existing_file, regular_expressions
+from lab.scenario.toml_text import toml_tables
 
 FOLDER = "expectations"
-COMPARED = re.compile(r"(?P<sign>>=|<=|==|<|>)\s*(?P<version>\d+(\.\d+)*)")
-NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+COMPARED = re.compile(r"(?P<sign>>=|<=|==|<|>)\s*(?P<version>[0-9]{1,18}(\.[0-9]{1,18})*)")
+NUMBERS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
 LIST_HINT = "a file with one check/case in each line, relative to this one"
 
 
@@ -219,8 +219,8 @@ def load_expectations(path: Path) -> Expectations:
         return Expectations(path)
     try:
         text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tables = toml_tables(text)
+    except ValueError as error:
         raise ConfigError(path, [ConfigProblem("", f"is no TOML: {error}")]) from error
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
