@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,6 +18,7 @@ from lab.bundle.rows import CaseRow, FactRow
 from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
+from reports import rendered_report
 from tests.reports.realistic import OPS, write_bundle
 
 
@@ -76,6 +77,36 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
     (folder / "run.json").write_text(json.dumps({**record, "schema_version": 99}))
     with pytest.raises(ConfigError, match="is of schema 99"):
         read_bundle(folder)
+
+
+def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    (folder / "run.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"run\.json: cannot be read"):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind":"case"}',
+        '{"kind":"fact","scenario":1}',
+        "[1]",
+        "[" * 5000,
+        json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A()", "A", "", "great", "", 0.0, 0.0))),
+    ],
+    ids=["no keys", "wrong type", "no table", "nested", "a later outcome"],
+)
+def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
+    folder = copied(whole, tmp_path)
+    before = read_bundle(folder)
+    for name in ("results.jsonl", "calls.jsonl"):
+        with open(folder / name, "a", encoding="utf-8") as rows:
+            rows.write(f"{line}\n")
+    after = read_bundle(folder)
+    assert (after.cases, after.facts, after.calls) == (before.cases, before.facts, before.calls)
+    assert after.cut_lines in {1, 2}, "calls of a kind are of a later lab"
+    rendered_report(folder)
 
 
 def test_two_bundles_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:
