@@ -7,6 +7,7 @@ plotting library would have weighed five times the data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durati
 from reports.support import SupportView, excused_cases, support_view
 
 TEMPLATES = Path(__file__).parent / "templates"
+MARKS = re.compile(r"[\\`*_\[\]<>|#&~]")
+LONGEST = 500
+"""So many characters of a text from outside are in the summary; the page has all."""
 KIB = 1024
 MILLISECOND_US = 1000.0
 SECOND_US = 1_000_000.0
@@ -151,6 +155,7 @@ def _environment() -> jinja2.Environment:
         "css": lambda text: str(text).replace(" ", "-"),
         "area": area_path,
         "few": few_mark,
+        "plain": plain_text,
     }
     return environment
 
@@ -165,6 +170,13 @@ def duration_text(microseconds: float | None) -> str:
         value = microseconds / MILLISECOND_US
         return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"  # noqa: PLR2004 - no exponents
     return f"{microseconds / SECOND_US:.3g} s"
+
+
+def plain_text(text: str) -> str:
+    """The first line of a text that others wrote, cut to a length, with nothing in it that Markdown or HTML reads."""
+    line = next(iter(text.splitlines()), "")
+    line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return MARKS.sub(r"\\\g<0>", line)
 
 
 def few_mark(count: int, of: int) -> str:

@@ -100,6 +100,26 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
+def test_text_from_outside_is_plain_in_the_summary(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, failing=True)
+    hostile = "x</li> | <img src=http://evil/p.png> [click](http://evil) `*a*` _b_ # \\\\ &lt;" + "y" * 1000
+    rows = (folder / "results.jsonl").read_text().replace("[ADD] ERR", hostile)
+    (folder / "results.jsonl").write_text(rows)
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0] |= {"status": "skipped", "reason": f"{hostile}\n# a second line"}
+    (folder / "run.json").write_text(json.dumps(record))
+    rendered_report(folder)
+    summary = (folder / "summary.md").read_text()
+    lines = [line for line in summary.splitlines() if "evil" in line]
+    assert len(lines) == 2
+    for line in lines:
+        text = line.removeprefix("- **case failed** ")
+        assert not re.search(r"(?<!\\)(\\\\)*[`*_\[\]<>|#&]", text), line
+        assert r"x\</li\> \| \<img src=http://evil/p.png\> \[click\](http://evil) \`\*a\*\` \_b\_ \# " in text
+        assert len(text) < 700
+    assert "a second line" not in summary
+
+
 def test_summary_has_the_variants_and_the_findings(failing: Path, text: str) -> None:
     assert text
     summary = (failing / "summary.md").read_text()
