@@ -157,6 +157,36 @@ def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
     assert "2 line(s) were cut off" in text
 
 
+def test_durations_of_the_host_alone_are_told_apart(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    calls = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
+    for call in calls:
+        if call["variant"] == "apir":
+            call |= {"side": "host", "encode_ns": None, "duration_ns": call["host_compute_ns"]}
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(call)}\n" for call in calls))
+    text = rendered_report(folder).read_text()
+    seen, _, alone = text.partition("<h3>Host compute alone</h3>")
+    alone, _, rest = alone.partition("<h3>Where the time goes</h3>")
+    images = Page(text).images
+    commands = {call["command"] for call in calls}
+    assert len([label for label in images if label and ", apir, host compute alone: median" in label]) == len(commands)
+    assert ", apir" not in seen[seen.index('id="durations"') :]
+    assert "venus" not in alone
+    assert ", apir: " not in rest
+    assert rest.count('<td class="mark">apir <small>host compute</small></td>') == len(commands)
+    assert "<td>venus</td>" in rest
+
+
+def test_page_of_a_run_that_was_cut_off_says_whose_durations_it_has(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    rows = (folder / "calls.jsonl").read_text().replace('"side":"both"', '"side":"host"')
+    (folder / "calls.jsonl").write_text(re.sub(r'"encode_ns":\d+', '"encode_ns":null', rows))
+    text = rendered_report(folder).read_text()
+    assert "<h3>Host compute alone</h3>" in text
+    assert "as the guest saw it" not in text
+    assert "Where the time goes" not in text
+
+
 def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, variants=("venus",))
     record = json.loads((folder / "run.json").read_text())
