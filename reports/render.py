@@ -7,7 +7,8 @@ plotting library would have weighed five times the data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import jinja2
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
-from lab.bundle.rows import CaseRow, FactRow, FindingRow
+from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import LOGS, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import BenchView, bench_view
@@ -23,9 +24,13 @@ from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durati
 from reports.support import SupportView, excused_cases, support_view
 
 TEMPLATES = Path(__file__).parent / "templates"
+MARKS = re.compile(r"[\\`*_\[\]<>|#&~]")
+LONGEST = 500
+"""So many characters of a text from outside are in the summary; the page has all."""
 KIB = 1024
 MILLISECOND_US = 1000.0
 SECOND_US = 1_000_000.0
+FEW = "*: of too few calls for that, fewer than 10 for a p90 and 100 for a p99: it is the slowest of them."
 
 SYMBOLS = {
     Outcome.PASS: "✓",
@@ -49,7 +54,7 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
-    """A variant with everything the page shows of it."""
+    """A variant with everything the page shows of it. ``host_only``: it ended before its calls were joined with the guest's."""
 
     record: VariantRecord
     number: int
@@ -63,6 +68,7 @@ class VariantView:
     bench: BenchView | None = None
     support: SupportView | None = None
     excused: tuple[CaseRow, ...] = ()
+    host_only: bool = False
 
     @property
     def label(self) -> str:
@@ -70,19 +76,35 @@ class VariantView:
         return self.record.variant
 
 
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Variants whose call durations can be compared: all as the guest saw them, or all as their workers alone did."""
+
+    host_only: bool
+    views: tuple[VariantView, ...]
+    axis: LogAxis
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Its rows."""
+        return commands_of(self.views)
+
+
 def rendered_report(folder: Path) -> Path:
     """Write the page and the summary into the bundle; the path of the page. Raises ``ConfigError`` for no bundle."""
     bundle = read_bundle(folder)
     environment = _environment()
-    views, axis = variant_views(bundle)
+    views, axes = variant_views(bundle)
+    plots = (Plot(alone, tuple(view for view in views if view.host_only is alone), axes[alone]) for alone in (False, True))
     values = {
         "bundle": bundle,
         "run": bundle.run,
         "views": views,
-        "axis": axis,
+        "plots": tuple(plot for plot in plots if plot.commands),
         "ops": tuple(dict.fromkeys(op for view in views for op in view.ops)),
         "commands": commands_of(views),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        "few": FEW,
         "Outcome": Outcome,
     }
     write_whole(folder / SUMMARY, environment.get_template("summary.md.j2").render(values))
@@ -90,10 +112,13 @@ def rendered_report(folder: Path) -> Path:
     return folder / PAGE
 
 
-def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
-    """All variants, and the axis that their call durations share."""
+def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool, LogAxis]]:
+    """All variants, and the axes that call durations share: of those as the guest saw them, and of those of the host alone."""
     calls = [bundle.calls_of(record.name, record.variant) for record in bundle.run.variants]
-    axis = LogAxis.over([call.duration_ns / 1000.0 for group in calls for call in group])
+    axes = {
+        alone: LogAxis.over([call.duration_ns / 1000.0 for group in calls if _host_only(group) is alone for call in group])
+        for alone in (False, True)
+    }
     views = []
     for number, (record, group) in enumerate(zip(bundle.run.variants, calls, strict=True)):
         here = (record.name, record.variant)
@@ -106,15 +131,21 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], LogAxis]:
             facts=tuple(row for row in bundle.facts if (row.scenario, row.variant) == here),
             findings=tuple(row for row in bundle.findings if (row.scenario, row.variant) == here),
             ops=op_outcomes(cases),
-            durations=durations(group, axis),
+            durations=durations(group, axes[_host_only(group)]),
             parts=time_parts(group),
             logs=logs_of(bundle.folder, record),
             bench=bench_view(bundle.folder, record),
             support=support_view(told) if told else None,
             excused=excused_cases(cases),
+            host_only=_host_only(group),
         )
         views.append(view)
-    return tuple(views), axis
+    return tuple(views), axes
+
+
+def _host_only(calls: Sequence[CallRow]) -> bool:
+    """Whether the durations are those of the host's computing, where a run ended before calls were joined."""
+    return any(call.side == "host" for call in calls)
 
 
 def logs_of(folder: Path, record: VariantRecord) -> tuple[Path, ...]:
@@ -148,6 +179,8 @@ def _environment() -> jinja2.Environment:
         "verdict": lambda status: VERDICTS[Status(status)],
         "css": lambda text: str(text).replace(" ", "-"),
         "area": area_path,
+        "few": few_mark,
+        "plain": plain_text,
     }
     return environment
 
@@ -162,6 +195,18 @@ def duration_text(microseconds: float | None) -> str:
         value = microseconds / MILLISECOND_US
         return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"  # noqa: PLR2004 - no exponents
     return f"{microseconds / SECOND_US:.3g} s"
+
+
+def plain_text(text: str) -> str:
+    """The first line of a text that others wrote, cut to a length, with nothing in it that Markdown or HTML reads."""
+    line = next(iter(text.splitlines()), "")
+    line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return MARKS.sub(r"\\\g<0>", line)
+
+
+def few_mark(count: int, of: int) -> str:
+    """A mark for a percentile of fewer calls than it speaks of: it is the slowest of them."""
+    return "*" if 0 < count < of else ""
 
 
 def bytes_text(size: int) -> str:

@@ -128,7 +128,7 @@ def durations(calls: Sequence[CallRow], axis: LogAxis) -> tuple[Durations, ...]:
 
 def _durations(command: str, calls: Sequence[CallRow], axis: LogAxis) -> Durations:
     times = np.array([call.duration_ns for call in calls]) / 1000.0
-    p50, p90, p99 = (float(value) for value in np.percentile(times, (50, 90, 99)))
+    p50, p90, p99 = (float(value) for value in np.percentile(times, (50, 90, 99), method="inverted_cdf"))
     places = np.array([axis.place(float(value)) for value in times])
     heights, _ = np.histogram(places, bins=BINS, range=(0.0, 1.0))
     return Durations(

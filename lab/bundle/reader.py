@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
+from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow, PerfRow, SupportRow
 from lab.bundle.schema import CALLS, RESULTS, RUN, SCHEMA, SUPPORT, RunRecord
 from lab.errors import ConfigError, ConfigProblem
 
-R = TypeVar("R", CaseRow, PerfRow, FactRow, FindingRow, CallRow)
+Row = CaseRow | PerfRow | FactRow | FindingRow | CallRow
+KINDS: Mapping[str, type[Row]] = {"case": CaseRow, "perf": PerfRow, "fact": FactRow, "finding": FindingRow}
+READERS: Mapping[type[Row], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (*KINDS.values(), CallRow)}
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle read whole. ``cut_lines`` counts lines that were being written when the run was cut off."""
+    """A bundle read whole. ``cut_lines`` counts lines that are no rows, such as one being written when the run was cut off."""
 
     folder: Path
     run: RunRecord
@@ -46,18 +49,18 @@ def read_bundle(folder: Path) -> Bundle:
         ConfigError: it is none, or one of a schema that this lab does not read.
     """
     run = _run_record(folder)
-    rows, cut_results = _rows(folder / RESULTS)
-    calls, cut_calls = _rows(folder / CALLS)
+    rows, cut_results = _rows(folder / RESULTS, KINDS)
+    calls, cut_calls = _rows(folder / CALLS, {"": CallRow})
     return Bundle(
         folder,
         run,
-        tuple(_typed(CaseRow, row) for row in rows if row.get("kind") == "case"),
-        tuple(_typed(FactRow, row) for row in rows if row.get("kind") == "fact"),
-        tuple(_typed(FindingRow, row) for row in rows if row.get("kind") == "finding"),
-        tuple(_typed(CallRow, row) for row in calls),
+        tuple(row for row in rows if isinstance(row, CaseRow)),
+        tuple(row for row in rows if isinstance(row, FactRow)),
+        tuple(row for row in rows if isinstance(row, FindingRow)),
+        tuple(row for row in calls if isinstance(row, CallRow)),
         cut_results + cut_calls,
         tuple(_support(folder / SUPPORT)),
-        tuple(_typed(PerfRow, row) for row in rows if row.get("kind") == "perf"),
+        tuple(row for row in rows if isinstance(row, PerfRow)),
     )
 
 
@@ -66,7 +69,7 @@ def _run_record(folder: Path) -> RunRecord:
         record = RunRecord.model_validate_json((folder / RUN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(folder, [ConfigProblem("", f"is no run bundle: it has no {RUN}")]) from None
-    except (OSError, ValidationError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(folder / RUN, [ConfigProblem("", f"cannot be read: {error}")]) from error
     if record.schema_version > SCHEMA:
         text = f"is of schema {record.schema_version}; this lab reads up to {SCHEMA}"
@@ -74,17 +77,19 @@ def _run_record(folder: Path) -> RunRecord:
     return record
 
 
-def _rows(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """All complete rows, and how many lines were not."""
-    rows, cut = [], 0
+def _rows(path: Path, kinds: Mapping[str, type[Row]]) -> tuple[list[Row], int]:
+    """All rows of the kinds, and how many lines are none. Rows of a kind that a later lab wrote are passed over."""
+    rows: list[Row] = []
+    cut = 0
     for line in _lines(path):
         try:
-            row = json.loads(line)
-        except ValueError:
+            values = json.loads(line)
+            if not isinstance(values, dict):
+                cut += 1
+            elif (kind := kinds.get(str(values.get("kind", "")))) is not None:
+                rows.append(_typed(kind, values))
+        except (ValueError, RecursionError):
             cut += 1
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
     return rows, cut
 
 
@@ -103,7 +108,9 @@ def _support(path: Path) -> Iterator[SupportRow]:
             yield SupportRow(**{**values, "agree": line["agree"] == "yes"})
 
 
-def _typed(kind: type[R], row: dict[str, Any]) -> R:
-    """A row as its dataclass; keys that a later lab wrote are passed over."""
-    known = {field.name for field in fields(kind)}
-    return kind(**{key: value for key, value in row.items() if key in known})
+def _typed(kind: type[Row], values: dict[str, Any]) -> Row:
+    """A row as its dataclass; keys that a later lab wrote are passed over. Raises ``ValueError`` for one that does not fit."""
+    row: Row = READERS[kind].validate_python(values)
+    if isinstance(row, CaseRow):
+        Outcome(row.outcome)  # a later lab may have more of them
+    return row

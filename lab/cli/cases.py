@@ -20,7 +20,7 @@ from lab.host.native import native_payloads
 from lab.host.progress import Progress
 from lab.host.root import Bind, host_root
 from lab.host.shaders import shader_binds
-from lab.ops.agent_rows import AgentRow, in_order
+from lab.ops.agent_rows import LOST, AgentRow, in_order
 from lab.ops.native import PYTHON, PYTHON_WORDS, ROW_START, Files, Judged, NativeRun, rows_of
 from lab.ops.session import OTHER_THREADS
 from lab.ops.verdict import Evidence, result_of
@@ -107,8 +107,14 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
         files.rows.write_text(rows, encoding="utf-8")
         judged = run.judge(files, limit, other.files)
         evidence = Evidence(reference.device.registry, reference.rows, rows_of(files.rows), judged, judged)
-        told = (evidence.remote[case] for case in cases if case in evidence.remote)
-        return tuple(CaseAgain(result_of(row, evidence), reference.rows.get(row.case), judged.get(row.case)) for row in told)
+        return tuple(case_again(case, evidence) for case in cases)
+
+
+def case_again(case: str, evidence: Evidence) -> CaseAgain:
+    """What came of a case; one that the program did not tell of is lost, whatever its exit status said."""
+    untold = AgentRow(case, LOST, text="the program told nothing of this case", lost_as=Outcome.ERROR)
+    result = result_of(evidence.remote.get(case, untold), evidence)
+    return CaseAgain(result, evidence.native.get(case), evidence.judged.get(case))
 
 
 def tell_cases(told: Sequence[CaseAgain]) -> None:

@@ -10,7 +10,7 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import paramiko
 
@@ -53,9 +53,17 @@ def guest_shell(variant: Variant, command: str) -> int:
                 calls = f"{GUEST_FOLDER}/calls"
                 guest.ssh.succeed(f"mkdir -p {calls}")
         variables = guest_environment(variant.scenario, GUEST_LIBRARY, calls)
-        words = " ".join(shlex.quote(f"{name}={value}") for name, value in sorted(variables.items()))
-        program = f"sh -c {shlex.quote(command)}" if command else "sh -i"
-        return _attached(guest, f"cd {GUEST_FOLDER}; exec env {words} {program}")
+        return _attached(guest, shell_line(variables, command))
+
+
+def shell_line(variables: Mapping[str, str], command: str) -> str:
+    """The guest's shell line for a command, or for a shell where there is none.
+
+    The outer shell stays, so that a death by signal n arrives as status 128 + n: SSH itself tells no number for it.
+    """
+    words = [f"{name}={value}" for name, value in sorted(variables.items())]
+    program = ("sh", "-c", command) if command else ("sh", "-i")
+    return f"cd {GUEST_FOLDER}; {shlex.join(('env', *words, *program))}; exit $?"
 
 
 def _attached(guest: Guest, command: str) -> int:
@@ -73,7 +81,15 @@ def _attached(guest: Guest, command: str) -> int:
             finally:
                 if on_terminal:
                     signal.signal(signal.SIGWINCH, previous)
-            return max(channel.recv_exit_status(), 0)
+            return told_status(channel)
+
+
+def told_status(channel: paramiko.Channel) -> int:
+    """The exit status of a command that has ended. Raises ``GuestError`` where SSH told none: a signal ended the outer shell."""
+    status = channel.recv_exit_status()
+    if status < 0:
+        raise GuestError("the guest's shell ended without an exit status")
+    return status
 
 
 def _resized(channel: paramiko.Channel) -> None:

@@ -284,7 +284,7 @@ def summarise(calls: Iterable[JoinedCall]) -> tuple[Summary, ...]:
 
 
 def summary(command: str, calls: Sequence[JoinedCall]) -> Summary:
-    """Durations of the calls given, which are at least one."""
+    """Durations of the calls given, which are at least one. Percentiles are durations that were measured."""
     durations_us = np.array([call.duration_ns for call in calls]) / 1000.0
-    p50, p90, p99 = (float(value) for value in np.percentile(durations_us, (50, 90, 99)))
+    p50, p90, p99 = (float(value) for value in np.percentile(durations_us, (50, 90, 99), method="inverted_cdf"))
     return Summary(command, len(calls), sum(not succeeded(call) for call in calls), p50, p90, p99, float(durations_us.max()))

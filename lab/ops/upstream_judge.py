@@ -72,7 +72,7 @@ def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str
     results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
     yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
     yield from _support(results, wanted)
-    yield from _bad(results)
+    yield from bad_cases(results)
 
 
 def _strangers(sweep: Sweep) -> Iterator[Finding]:
@@ -119,9 +119,11 @@ def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase]) -> Ite
         yield Finding(FindingKind.CLAIMED_SUPPORT, Blame.PRODUCT, text, claimed[0])
 
 
-def _bad(results: Iterable[CaseResult]) -> Iterator[Finding]:
-    """One finding for every case that failed or was lost."""
+def bad_cases(results: Iterable[CaseResult]) -> Iterator[Finding]:
+    """One finding for every case that failed or was lost. No expectation covers a lost one."""
     for result in results:
-        if result.outcome.blame is not None:
-            what = "" if result.outcome is Outcome.FAIL else f"{result.outcome}: "
-            yield Finding(FindingKind.CASE_FAILED, result.outcome.blame, f"{result.case}: {what}{result.message}", result.case)
+        if result.outcome is Outcome.FAIL:
+            yield Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, f"{result.case}: {result.message}", result.case)
+        elif result.outcome.blame is not None:
+            text = f"{result.case}: {result.outcome}: {result.message}"
+            yield Finding(FindingKind.INTERRUPTED, result.outcome.blame, text, result.case)

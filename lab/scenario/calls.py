@@ -153,7 +153,7 @@ def calls_record(joined: Joined) -> CallsRecord:
     """The summary for ``run.json``."""
     if not joined.calls:
         return CallsRecord(guest_counted=joined.guest_counted, host_counted=joined.host_counted)
-    p50, p99 = np.percentile([call.duration_ns for call in joined.calls], (50, 99)) / 1000
+    p50, p99 = np.percentile([call.duration_ns for call in joined.calls], (50, 99), method="inverted_cdf") / 1000
     commands = (
         CommandRecord(
             command=one.command,

@@ -7,7 +7,6 @@ supported cases tells which must be there and be supported. Both are checked lik
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +21,11 @@ from lab.scenario.lines import KeyLines
 from lab.scenario.model import Accel, Capset, DataPath
 from lab.scenario.problem import problems_of
 from lab.scenario.section import Section, existing_file, regular_expressions
+from lab.scenario.toml_text import toml_tables
 
 FOLDER = "expectations"
-COMPARED = re.compile(r"(?P<sign>>=|<=|==|<|>)\s*(?P<version>\d+(\.\d+)*)")
-NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+COMPARED = re.compile(r"(?P<sign>>=|<=|==|<|>)\s*(?P<version>[0-9]{1,18}(\.[0-9]{1,18})*)")
+NUMBERS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})*")
 LIST_HINT = "a file with one check/case in each line, relative to this one"
 
 
@@ -193,6 +193,8 @@ class Expectations:
 
     path: Path = Path()
     file: ExpectationsFile = NO_EXPECTATIONS
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the lists of supported cases hold, by their paths."""
     whole: bool = True
     """Whether the run checks all that the scenario's file asks for: only then can a case be missing."""
 
@@ -203,7 +205,7 @@ class Expectations:
     def supported(self, situation: Situation) -> tuple[str, ...]:
         """check/case of everything that must be there and be supported."""
         lists = (one.cases for one in self.file.supported if one.when.holds(situation))
-        return tuple(dict.fromkeys(case for path in lists for case in cases_in(Path(path))))
+        return tuple(dict.fromkeys(case for path in lists for case in self.lists[path]))
 
 
 def expectations_path(scenario_file: Path, name: str) -> Path:
@@ -212,22 +214,39 @@ def expectations_path(scenario_file: Path, name: str) -> Path:
 
 
 def load_expectations(path: Path) -> Expectations:
-    """The expectations of a file; none where there is no file. Raises ``ConfigError`` with all problems."""
+    """The expectations of a file, its lists read; none where there is no file. Raises ``ConfigError`` with all problems."""
     if not path.exists():
         return Expectations(path)
     try:
         text = path.read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tables = toml_tables(text)
+    except ValueError as error:
         raise ConfigError(path, [ConfigProblem("", f"is no TOML: {error}")]) from error
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
+    lists: dict[str, Sequence[str]] = {}
     try:
-        return Expectations(path, ExpectationsFile.model_validate(tables, context={"folder": path.resolve().parent}))
+        file = ExpectationsFile.model_validate(tables, context={"folder": path.resolve().parent})
+        problems = _read_lists(file.supported, lists)
     except ValidationError as error:
+        problems = problems_of(error, ExpectationsFile)
+    if problems:
         lines = KeyLines(text)
-        problems = [replace(one, line=lines.line_of(one.key)) for one in problems_of(error, ExpectationsFile)]
-        raise ConfigError(path, sorted(problems, key=lambda one: one.line or 0)) from error
+        placed = [replace(one, line=lines.line_of(one.key)) for one in problems]
+        raise ConfigError(path, sorted(placed, key=lambda one: one.line or 0))
+    return Expectations(path, file, lists)
+
+
+def _read_lists(supported: Sequence[Supported], lists: dict[str, Sequence[str]]) -> list[ConfigProblem]:
+    """Read the lists of supported cases into ``lists``; what is wrong with them."""
+    problems = []
+    for number, one in enumerate(supported):
+        try:
+            lists[one.cases] = cases_in(Path(one.cases))
+        except (OSError, UnicodeDecodeError) as error:
+            why = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            problems.append(ConfigProblem(f"supported[{number}].cases", f"{one.cases} cannot be read: {why}", LIST_HINT))
+    return problems
 
 
 def cases_in(path: Path) -> Sequence[str]:

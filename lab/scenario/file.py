@@ -130,12 +130,13 @@ def _default_problems(defaults: Any, context: Mapping[str, Any]) -> Iterator[Con
 
 def _overridden_settings(source: Source) -> Iterator[ConfigProblem]:
     """Settings of the command line that would change nothing, since a matrix or a named variant has its own value."""
-    axes = {axis_path(axis): axis for axis in flat_matrix(source.tables.get(MATRIX, {})) or ()}
+    matrix, variants = flat_matrix(source.tables.get(MATRIX)), source.tables.get(VARIANTS)
+    axes = {axis_path(axis): axis for axis in (matrix if isinstance(matrix, Mapping) else ())}
     for setting in source.settings:
         if setting.key in axes:
             hint = f"choose with --variant, or --set 'matrix.{axes[setting.key]}=[…]'"
             yield ConfigProblem(setting.key, "is an axis of the matrix, whose values come after this one", hint)
-        for number, variant in enumerate(source.tables.get(VARIANTS) or ()):
+        for number, variant in enumerate(variants if isinstance(variants, list) else ()):
             if isinstance(variant, Mapping) and setting.key in dict(flattened(variant)):
                 hint = f"--set '{VARIANTS}[{number}].{setting.key}=…' changes that one"
                 yield ConfigProblem(setting.key, f"variant {variant.get('name')!r} has its own value of this", hint)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from lab.errors import ConfigError, ConfigProblem
 
 Matcher = Callable[[str], bool]
+MOST_WORDS = 200
 TOKEN = re.compile(r"\s*(?:(\()|(\))|([^\s()]+))")
 
 
@@ -20,6 +21,8 @@ def keyword_matcher(expression: str) -> Matcher:
     if not expression.strip():
         return lambda _name: True
     tokens = [match[0].strip() for match in TOKEN.finditer(expression)]
+    if len(tokens) > MOST_WORDS:
+        raise _refused(expression, f"its word {MOST_WORDS + 1}, so long is none")
     matcher, rest = _either(tokens, expression)
     if rest:
         raise _refused(expression, rest[0])

@@ -79,10 +79,11 @@ class EarlierRun:
 
     def _payloads(self, record: VariantRecord, ingredients: Ingredients) -> Iterator[str]:
         """Native files that are other ones now, by their build ids (their hashes, where a file has none)."""
-        boots = [boot for boot in self.bundle.run.boots if record.variant in boot.variants and boot.payloads]
-        if not boots and any(row.scenario == record.name and row.variant == record.variant for row in self._cases()):
+        boots = self.bundle.run.boots
+        known = boots[record.boot].payloads if record.boot is not None and 0 <= record.boot < len(boots) else ()
+        if not known and any(row.scenario == record.name and row.variant == record.variant for row in self._cases()):
             yield "it does not tell which libraries it ran with"
-        for before in boots[-1].payloads if boots else ():
+        for before in known:
             now = next((one.record for one in ingredients.shipment.payloads if one.role == before.role), None)
             then, there = before.build_id or before.sha256, (now.build_id or now.sha256) if now else "none"
             if then != there:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lab.errors import ConfigProblem
 from lab.scenario.lines import key_path
+from lab.scenario.toml_text import DEEPEST, toml_tables
 
 Tables = dict[str, Any]
-WORD = re.compile(r"""\s*(?:\[(?P<at>\d+)\]|(?P<dot>\.)?\s*(?:"(?P<quoted>[^"]+)"|(?P<word>[\w-]+)))""")
+WORD = re.compile(r"""\s*(?:\[(?P<at>[0-9]{1,9})\]|(?P<dot>\.)?\s*(?:"(?P<quoted>[^"]+)"|(?P<word>[\w-]+)))""")
+POSITION = re.compile(r"[0-9]{1,9}")
 ENVIRONMENT = "environment"
 FORM = 'write --set key=value, as in --set guest.cpus=4, --set checks[1].min_cases=10 or --set matrix.cpus="[1, 2]"'
 
@@ -33,8 +34,8 @@ class Setting:
     def value(self) -> Any:
         """The value read as TOML, and as text when it is no TOML. A variable's is text, or ``false``."""
         try:
-            value = tomllib.loads(f"value = {self.text}")["value"]
-        except tomllib.TOMLDecodeError:
+            value = toml_tables(f"value = {self.text}")["value"]
+        except ValueError:
             return self.text
         is_variable = ENVIRONMENT in self.words[:-1]
         return self.text if is_variable and value is not False and not isinstance(value, str) else value
@@ -79,8 +80,10 @@ def _words(key: str) -> tuple[str | int, ...]:
             return ()
         words.append(int(match["at"]) if match["at"] is not None else match["quoted"] or match["word"])
         at = match.end()
-    plain = [int(word) if isinstance(word, str) and word.isdigit() and place else word for place, word in enumerate(words)]
-    return tuple(plain)
+    plain = [
+        int(word) if isinstance(word, str) and POSITION.fullmatch(word) and place else word for place, word in enumerate(words)
+    ]
+    return tuple(plain) if len(plain) <= DEEPEST else ()
 
 
 def _position(word: str | int) -> int | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from lab.scenario.matrix import axis_path
 from lab.scenario.model_catalog import OWN
 from lab.scenario.section import LIBRARY_WORDS
 from lab.scenario.setting import Setting, Tables, apply, settings_of
+from lab.scenario.toml_text import toml_tables
 
 EXTENDS, DEFAULTS, ADD_CHECKS, CHECKS, VARIANTS = "extends", "defaults", "add_checks", "checks", "variants"
 NOT_INHERITED = ("name", "description", EXTENDS, ADD_CHECKS)
@@ -182,8 +182,8 @@ def _layer(path: Path) -> Layer:
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
     try:
-        return Layer(path, tomllib.loads(text), KeyLines(text))
-    except tomllib.TOMLDecodeError as error:
+        return Layer(path, toml_tables(text), KeyLines(text))
+    except ValueError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else len(text.splitlines())
         raise ConfigError(path, [ConfigProblem("", f"is no TOML: {error}", line=line)]) from error

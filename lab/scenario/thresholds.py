@@ -58,7 +58,7 @@ def call_findings(calls: Sequence[JoinedCall], p50_us: float | None, p99_us: flo
         yield Finding(FindingKind.NO_CALLS, Blame.LAB, "there are no remote calls to hold the thresholds against")
         return
     for percent, limit in limits:
-        seen_us = float(np.percentile([call.duration_ns for call in calls], percent)) / 1000
+        seen_us = float(np.percentile([call.duration_ns for call in calls], percent, method="inverted_cdf")) / 1000
         yield from over(f"{percent} of {HUNDRED} of {len(calls)} remote calls took up to {{}} µs", seen_us, limit, "µs")
 
 

@@ -1,14 +1,33 @@
-"""Tables as TOML text: what the standard library reads and does not write."""
+"""Tables from TOML text and back: what the standard library reads with conditions, and does not write."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+TOO_DEEP = "tables or lists are nested too deeply"
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 DELETE = "\x7f"
+DEEPEST = 64
+"""So many tables and lists may stand within each other: beyond that is nothing that somebody wrote."""
+
+
+def toml_tables(text: str) -> dict[str, Any]:
+    """The tables of a TOML text. Raises ``ValueError`` for what is none, is nested too deeply, or has numbers without end."""
+    try:
+        tables = tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
+    level: list[Any] = [tables]
+    for _ in range(DEEPEST):
+        inner = (value for one in level for value in (one.values() if isinstance(one, dict) else one))
+        level = [value for value in inner if isinstance(value, dict | list)]
+        if not level:
+            return tables
+    raise ValueError(TOO_DEEP)
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:

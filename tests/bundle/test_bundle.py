@@ -5,17 +5,20 @@ import json
 import shutil
 import subprocess
 import threading
+from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from lab.bundle import Bundle, read_bundle
-from lab.bundle.junit import clean, junit_xml
+from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
+from lab.bundle.rows import CaseRow, FactRow
 from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
+from reports import rendered_report
 from tests.reports.realistic import OPS, write_bundle
 
 
@@ -76,6 +79,36 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
         read_bundle(folder)
 
 
+def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    (folder / "run.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"run\.json: cannot be read"):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind":"case"}',
+        '{"kind":"fact","scenario":1}',
+        "[1]",
+        "[" * 5000,
+        json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A()", "A", "", "great", "", 0.0, 0.0))),
+    ],
+    ids=["no keys", "wrong type", "no table", "nested", "a later outcome"],
+)
+def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
+    folder = copied(whole, tmp_path)
+    before = read_bundle(folder)
+    for name in ("results.jsonl", "calls.jsonl"):
+        with open(folder / name, "a", encoding="utf-8") as rows:
+            rows.write(f"{line}\n")
+    after = read_bundle(folder)
+    assert (after.cases, after.facts, after.calls) == (before.cases, before.facts, before.calls)
+    assert after.cut_lines in {1, 2}, "calls of a kind are of a later lab"
+    rendered_report(folder)
+
+
 def test_two_bundles_of_one_second_have_folders_of_their_own(tmp_path: Path) -> None:
     with new_bundle(tmp_path, "x") as one, new_bundle(tmp_path, "x") as other:
         assert one.folder != other.folder
@@ -122,7 +155,19 @@ def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) ->
     run = bundle.run.model_copy(update={"variants": (skipped,)})
     root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
     assert root.get("skipped") == "1"
-    assert clean("a\x00b\tc") == "ab\tc"
+
+
+def test_junit_holds_no_character_that_xml_cannot(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    bad = "A\x01\x00D\ufffe\uffff\ud800\t\U0001f600"
+    place = (bundle.run.variants[0].name, bundle.run.variants[0].variant, "ops")
+    case = CaseRow(*place, f"case {bad}", f"op {bad}", "", Outcome.FAIL, f"message {bad}", 0.0, 0.0)
+    fact = FactRow(*place, f"fact {bad}", "1", bad, ok=False, at_s=0.0)
+    text = junit_xml(replace(bundle, cases=(case,), facts=(fact,)))
+    root = ET.fromstring(text)  # noqa: S314 - our own text
+    tests = {test.get("name"): test for test in root.iter("testcase")}
+    assert tests["case AD\t\U0001f600"].get("classname") == f"{place[0]}.{place[1]}.op AD\t\U0001f600"
+    assert "fact AD\t\U0001f600" in tests
 
 
 def test_reproduce_script_runs_the_scenario_again(whole: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_all_cases_as_the_native_library_has_them_is_no_finding() -> None:
     ("sweep", "found"),
     [
         (Sweep(results(PASS, FAIL, UNSUPPORTED)), [FindingKind.CASE_FAILED]),
-        (Sweep(results(PASS, Outcome.HANG, UNSUPPORTED)), [FindingKind.CASE_FAILED]),
+        (Sweep(results(PASS, Outcome.HANG, UNSUPPORTED)), [FindingKind.INTERRUPTED]),
         (Sweep(results(PASS, UNSUPPORTED, UNSUPPORTED)), [FindingKind.LOST_SUPPORT]),
         (Sweep(results(PASS, PASS, PASS)), [FindingKind.CLAIMED_SUPPORT]),
         (Sweep(results(UNSUPPORTED, UNSUPPORTED, UNSUPPORTED, message="not supported [ADD]")), [FindingKind.ALL_UNSUPPORTED]),

@@ -100,11 +100,47 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
+def test_text_from_outside_is_plain_in_the_summary(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, failing=True)
+    hostile = "x</li> | <img src=http://evil/p.png> [click](http://evil) `*a*` _b_ # \\\\ &lt;" + "y" * 1000
+    rows = (folder / "results.jsonl").read_text().replace("[ADD] ERR", hostile)
+    (folder / "results.jsonl").write_text(rows)
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0] |= {"status": "skipped", "reason": f"{hostile}\n# a second line"}
+    (folder / "run.json").write_text(json.dumps(record))
+    rendered_report(folder)
+    summary = (folder / "summary.md").read_text()
+    lines = [line for line in summary.splitlines() if "evil" in line]
+    assert len(lines) == 2
+    for line in lines:
+        text = line.removeprefix("- **case failed** ")
+        assert not re.search(r"(?<!\\)(\\\\)*[`*_\[\]<>|#&]", text), line
+        assert r"x\</li\> \| \<img src=http://evil/p.png\> \[click\](http://evil) \`\*a\*\` \_b\_ \# " in text
+        assert len(text) < 700
+    assert "a second line" not in summary
+
+
 def test_summary_has_the_variants_and_the_findings(failing: Path, text: str) -> None:
     assert text
     summary = (failing / "summary.md").read_text()
     assert "| smoke | venus | Passed | 368 | 0 | 0 | 0 |" in summary
     assert "- **interrupted** (smoke/apir, product): host crash" in summary
+
+
+def test_percentile_of_too_few_calls_is_marked(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0]["calls"] |= {"count": 60, "p99_us": 920.0}
+    (folder / "run.json").write_text(json.dumps(record))
+    calls = [line for line in (folder / "calls.jsonl").read_text().splitlines() if '"buffer_set_tensor"' in line]
+    (folder / "calls.jsonl").write_text("\n".join(calls[:60]))
+    page = rendered_report(folder).read_text()
+    assert "<dd>920 µs*</dd>" in page
+    assert len(re.findall(r"µs\*|ms\*", page)) == 4, "tile, plot in words, plot, table: the p99 alone"
+    assert "fewer than 10 for a p90 and 100 for a p99" in page
+    summary = (folder / "summary.md").read_text()
+    assert "| 920 µs\\* |" in summary
+    assert "fewer than 10 for a p90 and 100 for a p99" in summary
 
 
 def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
@@ -119,6 +155,36 @@ def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
     text = rendered_report(folder).read_text()
     assert "This run was cut off." in text
     assert "2 line(s) were cut off" in text
+
+
+def test_durations_of_the_host_alone_are_told_apart(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    calls = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
+    for call in calls:
+        if call["variant"] == "apir":
+            call |= {"side": "host", "encode_ns": None, "duration_ns": call["host_compute_ns"]}
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(call)}\n" for call in calls))
+    text = rendered_report(folder).read_text()
+    seen, _, alone = text.partition("<h3>Host compute alone</h3>")
+    alone, _, rest = alone.partition("<h3>Where the time goes</h3>")
+    images = Page(text).images
+    commands = {call["command"] for call in calls}
+    assert len([label for label in images if label and ", apir, host compute alone: median" in label]) == len(commands)
+    assert ", apir" not in seen[seen.index('id="durations"') :]
+    assert "venus" not in alone
+    assert ", apir: " not in rest
+    assert rest.count('<td class="mark">apir <small>host compute</small></td>') == len(commands)
+    assert "<td>venus</td>" in rest
+
+
+def test_page_of_a_run_that_was_cut_off_says_whose_durations_it_has(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    rows = (folder / "calls.jsonl").read_text().replace('"side":"both"', '"side":"host"')
+    (folder / "calls.jsonl").write_text(re.sub(r'"encode_ns":\d+', '"encode_ns":null', rows))
+    text = rendered_report(folder).read_text()
+    assert "<h3>Host compute alone</h3>" in text
+    assert "as the guest saw it" not in text
+    assert "Where the time goes" not in text
 
 
 def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:

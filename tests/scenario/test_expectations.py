@@ -183,6 +183,24 @@ def test_supported_cases_must_be_there_and_be_supported(running: Running, tmp_pa
     assert running(Script(), known, ("checks[1].min_cases=2",)).run.exit == 0
 
 
+def test_a_list_that_is_no_text_stops_a_run_before_anything_is_started(running: Running, tmp_path: Path) -> None:
+    listed = tmp_path / "expectations" / "cpu.txt"
+    listed.parent.mkdir()
+    listed.write_bytes(b"ops/ADD(type=f32)\xe9\n")
+    script = Script()
+    with pytest.raises(ConfigError, match=r"line 2: supported\[0\]\.cases: .*cpu\.txt cannot be read: it is no text in UTF-8"):
+        running(script, '[[supported]]\ncases = "cpu.txt"\n')
+    assert script.boots == 0
+
+
+def test_a_list_that_goes_while_the_run_is_on_costs_nothing(running: Running, tmp_path: Path) -> None:
+    listed = tmp_path / "expectations" / "cpu.txt"
+    listed.parent.mkdir()
+    listed.write_text(f"ops/{TEXTS[0]}\n")
+    bundle = running(Script(at_the_end=listed.unlink), '[[supported]]\ncases = "cpu.txt"\n')
+    assert (bundle.run.exit, told(bundle)) == (0, "")
+
+
 def test_bundle_keeps_the_expectations_where_its_copy_of_the_scenario_finds_them(running: Running) -> None:
     bundle = running(with_case(BAD), FAIL)
     (scenario,) = bundle.run.scenarios

@@ -18,6 +18,7 @@ from lab.host.native import NativePayloads
 from lab.host.probe import APIR_MARKS, RENDER_SERVER, VIRGLRENDERER
 from lab.host.root import HostRoot
 from lab.image import GuestImage
+from lab.metrics.calls import JoinedCall
 from lab.scenario import load
 from lab.scenario.expand import boots, expand
 from lab.scenario.listener import SilentListener
@@ -26,6 +27,7 @@ from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from lab.scenario.shipment import component_files, require_builds
 from lab.scenario.source import read_source
+from lab.scenario.thresholds import call_findings
 from tests.scenario.fakes import KERNEL, SCENARIO, SHIPMENT, FakePlatform, Script
 
 STATE = 'name = "x"\n[[checks]]\nkind = "state"\n'
@@ -231,6 +233,21 @@ def test_each_threshold_finds_what_is_too_slow(running: Running, setting: str, e
     bundle = running(Script(), setting)
     assert expected in told(bundle)
     assert bundle.run.exit == (2 if "[lab]" in expected else 1)
+
+
+@pytest.mark.parametrize(("slow", "found"), [(1, 0), (2, 1)])
+def test_percentile_is_a_duration_that_so_many_calls_do_not_exceed(slow: int, found: int) -> None:
+    durations_us = [1.0] * (100 - slow) + [1000.0] * slow
+    assert len(list(call_findings([call_of(one) for one in durations_us], None, 920.0))) == found
+
+
+def test_percentile_of_few_calls_is_the_slowest_of_them() -> None:
+    (finding,) = call_findings([call_of(one) for one in [1.0] * 9 + [1000.0]], None, 920.0)
+    assert "99 of 100 of 10 remote calls took up to 1000.0 µs" in finding.text
+
+
+def call_of(duration_us: float) -> JoinedCall:
+    return JoinedCall(1, 1, None, 4, 0, "x", 1, int(1000 * duration_us), 0, None, None, 4, 0, 0)
 
 
 def test_wrong_threshold_is_told(tmp_path: Path) -> None:

@@ -356,6 +356,16 @@ def test_a_run_made_of_something_else_is_not_gone_on_with(
     assert (program.processes, refused.cases) == (0, ())
 
 
+def test_libraries_are_compared_with_those_of_the_variants_own_boot(running: Running) -> None:
+    cut = killed_lab(running(Program()), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    other = json.loads(json.dumps(record["boots"][0]))
+    next(one for one in other["payloads"] if one["role"] == "ggml library")["build_id"] = "of another scenario"
+    record["boots"].append(other)
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    assert running(Program(), earlier=cut).run.status is Status.PASSED
+
+
 def test_another_selection_is_not_gone_on_with_but_other_deadlines_are(running: Running) -> None:
     cut = killed_lab(running(Program()), 5)
     refused = running(Program(), earlier=cut, text=SCENARIO + 'ops = ["ADD"]\n')

@@ -21,7 +21,7 @@ from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
 from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
-from lab.ops.upstream_judge import Sweep, findings_of
+from lab.ops.upstream_judge import Sweep, bad_cases, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
@@ -242,6 +242,8 @@ def sweep(
         extra.plan()
         run_upstream(stage, extra, onlooker, deadline)
         run.cuts += extra.cuts
+        for finding in bad_cases(extra.sweep.results.values()):
+            writer.finding(finding)
 
     if not run.stopped:
         run_again(writer, again)

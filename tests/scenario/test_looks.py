@@ -1,0 +1,50 @@
+"""Programs of the guest that cannot be looked at: they have died, or the guest is too busy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from lab.bundle.outcome import Outcome
+from tests.scenario.fakes import HEADER_LINE, TEXTS, Script, row
+from tests.scenario.small_runs import run_small, texts, variant
+from tests.scenario.test_catalog_check import SCENARIO as CATALOG
+from tests.scenario.test_catalog_check import FakeHost, agent
+
+NOT_LOOKED_AT = "wrong library [lab] 3 cases have results, but the program was not looked at"
+
+
+def then(script: Script, name: str) -> Callable[[], None]:
+    """A step from which on the script's flag of that name is set."""
+    return lambda: setattr(script, name, True)
+
+
+def test_program_that_crashes_before_it_was_looked_at_is_the_products_failure(tmp_path: Path) -> None:
+    script = Script(ops_status=139)
+    script.ops = (then(script, "through"), HEADER_LINE)
+    bundle = run_small(tmp_path, script, variants=("venus",))
+    assert bundle.run.exit == 1, texts(bundle)
+    assert "interrupted [product] guest crash: test-backend-ops was ended by signal 11" in texts(bundle)
+
+
+def test_program_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
+    script = Script()
+    script.ops = (then(script, "busy"), HEADER_LINE, *(row(text) for text in TEXTS))
+    bundle = run_small(tmp_path, script, variants=("venus",))
+    assert (bundle.run.exit, variant(bundle).cases.ok) == (2, 3)
+    assert NOT_LOOKED_AT in texts(bundle)
+    assert len(bundle.findings) == 1
+
+
+def test_agent_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
+    script = Script(host=FakeHost())
+    told = agent()
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[str | Callable[[], None]]:
+        yield then(script, "busy")
+        yield from told(cases, command)
+
+    script.agent = steps
+    bundle = run_small(tmp_path, script, CATALOG)
+    assert {case.outcome for case in bundle.cases} == {Outcome.PASS}
+    assert texts(bundle) == "wrong library [lab] no start of the program lived long enough to prove which libraries computed"
