@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,28 +101,31 @@ class VariantRun:
         """Run every check of the variant and write down what is wrong.
 
         Raises:
-            KeyboardInterrupt: nothing else; what there is was written down.
+            KeyboardInterrupt, or what is no error of the lab's tree; what there is was written down, and is not passed.
         """
         collector = CallCollector(
             self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FOLDER
         )
         with self.here.listener.step(f"checking {'/'.join(self.here.place)}"):
             try:
-                self._check(collector)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                raise
-            except LabError as error:
-                self._writer("lab").finding(finding_of(error))
+                with self._not_passed():
+                    self._check(collector)
             finally:
-                self._conclude_or_say_so(collector)
+                with self._not_passed():
+                    self._conclude(collector)
 
-    def _conclude_or_say_so(self, collector: CallCollector) -> None:
-        """What was not judged to its end is not passed."""
+    @contextlib.contextmanager
+    def _not_passed(self) -> Iterator[None]:
+        """What does not come to its end here is not passed, whatever ended it."""
         try:
-            self._conclude(collector)
+            yield
         except KeyboardInterrupt:
             self.interrupted = True
+            raise
+        except LabError as error:
+            self.add(finding_of(error))
+        except BaseException as error:
+            self.add(finding_of(error))
             raise
 
     def _check(self, collector: CallCollector) -> None:
@@ -134,18 +138,9 @@ class VariantRun:
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
-            here.variant,
-            here.platform,
-            here.guest,
-            here.plan.ingredients,
-            dict(here.plan.variables),
-            variables,
-            self.listing,
-            here.logs,
-            here.plan.logs,
-            here.plan.switches,
-            here.plan.lies,
-        )
+            here.variant, here.platform, here.guest, here.plan.ingredients, dict(here.plan.variables), variables, self.listing,
+            here.logs, here.plan.logs, here.plan.switches, here.plan.lies,
+        )  # fmt: skip
         for check in scenario.checks:
             before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))
             self._run_check(stage, check, writer, collector)

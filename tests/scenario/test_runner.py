@@ -3,9 +3,11 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
+from lab.bundle import read_bundle
 from lab.bundle.schema import CallsRecord, CapabilityRecord, Status
 from lab.deadline import Deadline, poll
 from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
@@ -331,6 +333,26 @@ def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> No
     assert [case.case for case in bundle.cases] == [TEXTS[0]]
     assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
     assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED, Status.INTERRUPTED]
+
+
+@pytest.mark.parametrize("place", ["a check", "the end", "the boot"])
+def test_mistake_of_the_labs_own_passes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def stumble(*_: object) -> None:
+        raise ValueError("a mistake of the lab's own")
+
+    script = Script(at_the_end=stumble) if place == "the end" else Script()
+    script.ops = (HEADER_LINE, *map(row, TEXTS), *((stumble,) if place == "a check" else ()))
+    if place == "the boot":
+        monkeypatch.setattr("lab.scenario.runner.ship", stumble)
+    with pytest.raises(ValueError, match="a mistake"):
+        run_small(tmp_path, script)
+    bundle = read_bundle(next((tmp_path / "runs").iterdir()))
+    assert (bundle.run.status, bundle.run.exit) == (Status.ERROR, 2)
+    assert [one.variant for one in bundle.run.variants] == ["venus", "apir"]
+    assert variant(bundle).status is Status.ERROR
+    assert variant(bundle, "apir").status in {Status.ERROR, Status.INTERRUPTED}
+    assert "[lab] ValueError: a mistake of the lab's own" in texts(bundle)
+    assert ET.fromstring((bundle.folder / "junit.xml").read_text()).attrib["errors"] != "0"  # noqa: S314 - our own file
 
 
 def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
