@@ -226,6 +226,19 @@ def test_a_device_that_is_lost_although_its_worker_lives_fails_the_case(running:
     assert "the worker is alive; nothing any more" in texts(bundle)
 
 
+def test_a_guest_that_is_too_busy_to_be_looked_at_is_no_hang(running: Running) -> None:
+    script = Script()
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        yield lambda: setattr(script, "busy", True)
+        yield from agent()(cases, command)
+
+    script.agent = steps
+    bundle = running(script)
+    assert outcomes(bundle) == dict.fromkeys(CASES, "pass")
+    assert [(row.finding, row.blame) for row in bundle.findings] == [("wrong library", "lab")]
+
+
 def test_silence_is_a_hang_of_the_case_that_was_running(running: Running) -> None:
     script = Script(agent_status=137)
 

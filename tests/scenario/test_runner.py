@@ -175,6 +175,25 @@ def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
     assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
 
 
+def test_program_that_crashes_before_it_can_be_looked_at_is_a_guest_crash(running: Running) -> None:
+    script = Script(ops_status=139)
+    script.ops = (lambda: setattr(script, "through", True), HEADER_LINE)
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert [case.outcome for case in bundle.cases] == ["guest crash"]
+    assert "ended by signal 11" in texts(bundle)
+
+
+def test_guest_that_is_too_busy_to_be_looked_at_is_no_hang_of_the_product(running: Running) -> None:
+    script = Script()
+    script.ops = (lambda: setattr(script, "busy", True), HEADER_LINE, *map(row, TEXTS))
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 2
+    assert [case.outcome for case in bundle.cases] == ["pass"] * 3
+    assert [row.blame for row in bundle.findings] == ["lab"]
+    assert "the program was not looked at" in texts(bundle)
+
+
 @pytest.mark.parametrize(
     ("data_path", "first_call", "finding"),
     [

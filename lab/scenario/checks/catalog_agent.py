@@ -202,7 +202,7 @@ class Starts:
     def _prove(self, stream: AgentStream) -> None:
         """What computes, what it is compared with, and the libraries mapped. Raises ``DeviceRefused``.
 
-        A program that dies while it is looked at proves nothing: the next one is looked at.
+        A program that dies while it is looked at, or a guest too busy for it, proves nothing: the next one is looked at.
         """
         writer, device, native = self.checked.writer, stream.device, self.reference.device
         if device is None or stream.pid is None:
@@ -216,7 +216,7 @@ class Starts:
         tell(Fact("registry of the native reference", other, seen, FindingKind.WRONG_REFERENCE), writer)
         if refusals := refused_reference(native, device, REGISTRY):
             raise DeviceRefused(refusals)
-        with contextlib.suppress(CommandFailed):
+        with contextlib.suppress(CommandFailed, WaitTimeout):
             prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
             self.proved = True
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
-from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.ops.upstream import (
     Ending,
     ExpectedCases,
@@ -249,8 +249,10 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
             before = len(run.stream.results)
             run.stream.feed(line)
             if line.startswith(HEADER_START) and run.stream.pid is not None:
-                prove_libraries(stage, eyes.observe(run.stream.pid), writer)
-                run.proven = True
+                # it may be gone already, or the guest too busy for a look: its end is told by what comes, not by that
+                with contextlib.suppress(CommandFailed, WaitTimeout):
+                    prove_libraries(stage, eyes.observe(run.stream.pid), writer)
+                    run.proven = True
                 watch.sign()
             if len(run.stream.results) > before:
                 watch.sign()
