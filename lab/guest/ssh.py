@@ -32,6 +32,10 @@ CHUNK_BYTES = 32768
 BLOCK_BYTES = 1 << 20
 KEPT_BYTES = 16 << 20
 """So much a guest may say in one line, or as an output that is kept whole: more is no answer to anything that is asked."""
+FILE_BYTES = 1 << 30
+"""The largest file that is fetched where nothing else is said."""
+PREFETCHED = 64
+"""Requests for pieces of a file that are on their way at once."""
 LOOK_S = 0.5
 REASON_S = 2.0
 # A connection that is cut because the guest is gone is told as GuestLost; paramiko's traceback of it says nothing more.
@@ -136,11 +140,22 @@ class GuestShell:
             sftp.chmod(remote, local.stat().st_mode & 0o777 if mode is None else mode)
         return self._same(local, remote, limit)
 
-    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
-        """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole."""
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None, *, most_bytes: int = FILE_BYTES) -> str:
+        """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole.
+
+        Raises:
+            GuestError: among others, it has more than ``most_bytes``, which is seen before its first byte is asked for.
+        """
         limit = deadline or Deadline.after(COMMAND_S)
         with self._files(limit) as sftp:
-            sftp.get(remote, str(local), callback=lambda *_: limit.require("a file copied out of the guest"))
+            left = sftp.stat(remote).st_size or 0
+            if left > most_bytes:
+                raise GuestError(f"the guest's {remote} has {left} bytes, at most {most_bytes} are fetched")
+            with sftp.open(remote, "rb") as theirs, open(local, "wb") as ours:
+                theirs.prefetch(left, PREFETCHED)
+                while left and (data := theirs.read(min(left, CHUNK_BYTES))):
+                    limit.require("a file copied out of the guest")
+                    left -= ours.write(data)
         return self._same(local, remote, limit)
 
     def _same(self, local: Path, remote: str, deadline: Deadline) -> str:

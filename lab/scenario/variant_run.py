@@ -104,7 +104,7 @@ class VariantRun:
             KeyboardInterrupt, or what is no error of the lab's tree; what there is was written down, and is not passed.
         """
         collector = CallCollector(
-            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FOLDER
+            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FETCHED
         )
         with self.here.listener.step(f"checking {'/'.join(self.here.place)}"):
             try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +44,8 @@ class Channel:
     def close(self) -> None: ...
 
     def set_combine_stderr(self, _merged: bool) -> None: ...
+
+    def invoke_subsystem(self, _name: str) -> None: ...
 
     def settimeout(self, _timeout_s: float) -> None: ...
 
@@ -106,3 +110,15 @@ def test_lines_that_are_handed_on_have_no_bound_together(monkeypatch: pytest.Mon
     with pytest.raises(WaitTimeout):
         shell(b"line\n" * 10).stream("yes", lines.append, Deadline.after(0.3))
     assert sum(map(len, lines)) > 100
+
+
+@pytest.mark.parametrize("bound", [{}, {"most_bytes": 10}], ids=["of its own", "as asked"])
+def test_file_that_is_too_large_is_refused_before_its_first_byte(
+    bound: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = bound.get("most_bytes", (1 << 60) - 1) + 1
+    sparse = SimpleNamespace(stat=lambda _remote: SimpleNamespace(st_size=size), close=lambda: None)
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: sparse)
+    with pytest.raises(GuestError, match=f"the guest's /values has {size} bytes"):
+        shell(b"").get("/values", tmp_path / "values", **bound)
+    assert not (tmp_path / "values").exists()

@@ -204,7 +204,8 @@ class FakeShell:
             self.contents[remote] = local.read_bytes()
         return SHA
 
-    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None, *, most_bytes: int = 1 << 30) -> str:
+        assert most_bytes > 0
         assert deadline is None or not deadline.expired
         if Path(remote).name == "values":
             local.write_bytes(b"values")

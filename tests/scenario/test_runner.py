@@ -68,11 +68,30 @@ def test_paths_given_to_qemu_are_absolute_wherever_bundles_go(tmp_path: Path, mo
     assert dict(plan.variables)["VIRGL_APIR_CALL_LOG"].startswith(f"{tmp_path}/runs/")
 
 
+def test_call_records_of_the_guest_that_cannot_be_read_hide_no_failure(running: Running, tmp_path: Path) -> None:
+    def spoil() -> None:
+        (tmp_path / "guest-1" / "venus" / "guest-0-0.calls").write_bytes(b"1234")
+
+    script = Script(ops=(HEADER_LINE, spoil, *map(row, TEXTS[:2]), row(TEXTS[2], error="test failed")), ops_status=1)
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert f"case failed [product] {TEXTS[2]}" in texts(bundle)
+    assert "calls differ [product] call records guest-0-0.calls of the guest: " in texts(bundle)
+
+
+def test_guest_cannot_replace_what_the_host_recorded(running: Running, tmp_path: Path) -> None:
+    def forge() -> None:
+        (tmp_path / "guest-1" / "venus" / "host-101-9.calls").write_bytes(b"forged")
+
+    bundle = running(Script(ops=(HEADER_LINE, forge, *map(row, TEXTS))), variants=("venus",))
+    assert (bundle.folder / "logs" / "venus" / "calls" / "host-101-9.calls").read_bytes() != b"forged"
+
+
 def test_every_variant_has_all_logs(running: Running) -> None:
     bundle = running(Script())
     for name in ("venus", "apir"):
         logs = {path.name for path in (bundle.folder / "logs" / name).iterdir()}
-        assert {"serial.log", "test-backend-ops.log", "dmesg.log", "calls"} <= logs
+        assert {"serial.log", "test-backend-ops.log", "dmesg.log", "guest-calls"} <= logs
 
 
 def test_wrong_result_fails_the_run(running: Running) -> None:
