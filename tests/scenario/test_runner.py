@@ -94,6 +94,23 @@ def test_every_variant_has_all_logs(running: Running) -> None:
         assert {"serial.log", "test-backend-ops.log", "dmesg.log", "guest-calls"} <= logs
 
 
+NOISE = ("pid of the daemon: 12", "{ggml_virtgpu: closing}", '{"level":"info"}', '{"devices": 3}', '{"devices": [{"index": 1}]}')
+
+
+@pytest.mark.parametrize("noise", NOISE)
+def test_what_a_library_prints_beside_the_devices_is_passed_over(running: Running, noise: str) -> None:
+    bundle = running(Script(listing=(noise, "{}", noise)))
+    assert [one.status for one in bundle.run.variants] == [Status.PASSED, Status.PASSED]
+
+
+@pytest.mark.parametrize("answer", NOISE)
+def test_listing_without_an_answer_that_can_be_read_is_the_products_failure(running: Running, answer: str) -> None:
+    bundle = running(Script(listing=(answer,)))
+    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.FAILED]
+    assert "program failed [product] listing ggml's devices in the guest failed" in texts(bundle)
+    assert answer in texts(bundle)
+
+
 def test_wrong_result_fails_the_run(running: Running) -> None:
     lines = (HEADER_LINE, row(TEXTS[0]), row(TEXTS[1], error="test failed", before="[ADD] ERR = 0.5 > 0.0000001 "), row(TEXTS[2]))
     bundle = running(Script(ops=lines, ops_status=1))
