@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
@@ -10,7 +11,8 @@ from lab.bundle.reader import Bundle
 from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import Status, VariantRecord
 
-CONTROL = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no document of XML 1.0 can hold, however they are written."""
 
 
 def junit_xml(bundle: Bundle) -> str:
@@ -20,6 +22,8 @@ def junit_xml(bundle: Bundle) -> str:
         _suite(root, bundle, variant)
     totals = {key: str(sum(int(suite.get(key, "0")) for suite in root)) for key in ("tests", "failures", "errors", "skipped")}
     root.attrib.update(totals)
+    for element in root.iter():
+        element.attrib = {name: clean(value) for name, value in element.attrib.items()}
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -46,32 +50,32 @@ def _case(suite: ET.Element, name: str, case: CaseRow) -> None:
     )
     outcome = Outcome(case.outcome)
     if case.expected and outcome in {Outcome.FAIL, Outcome.SKIPPED}:
-        ET.SubElement(test, "skipped", message=clean(f"expected ({case.expected}): {case.reason} ({case.link}) {case.message}"))
+        ET.SubElement(test, "skipped", message=f"expected ({case.expected}): {case.reason} ({case.link}) {case.message}")
     elif outcome is Outcome.UNSUPPORTED:
         ET.SubElement(test, "skipped", message="unsupported by the remote device")
     elif outcome.blame is not None:
         tag = "failure" if outcome is Outcome.FAIL else "error"
-        ET.SubElement(test, tag, type=outcome, message=clean(case.message))
+        ET.SubElement(test, tag, type=outcome, message=case.message)
 
 
 def _fact(suite: ET.Element, name: str, fact: FactRow) -> None:
     test = ET.SubElement(suite, "testcase", classname=f"{name}.{fact.check}", name=fact.name)
     if not fact.ok:
-        ET.SubElement(test, "failure", message=clean(f"expected {fact.expected}, seen {fact.seen}"))
+        ET.SubElement(test, "failure", message=f"expected {fact.expected}, seen {fact.seen}")
 
 
 def _verdict(suite: ET.Element, name: str, variant: VariantRecord, findings: Iterable[FindingRow]) -> None:
     """One test for the variant itself, which holds the findings: there is a test even where nothing ran."""
     test = ET.SubElement(suite, "testcase", classname=name, name="verdict", time=f"{variant.wall_s:.3f}")
     if variant.status is Status.SKIPPED:
-        ET.SubElement(test, "skipped", message=clean(variant.reason))
+        ET.SubElement(test, "skipped", message=variant.reason)
     for finding in findings:
         tag = "failure" if finding.blame == Blame.PRODUCT else "error"
-        ET.SubElement(test, tag, type=finding.finding, message=clean(finding.text))
+        ET.SubElement(test, tag, type=finding.finding, message=finding.text)
     if variant.status in {Status.ERROR, Status.INTERRUPTED, Status.RUNNING} and not len(test):
-        ET.SubElement(test, "error", type=variant.status, message=clean(variant.reason or variant.status))
+        ET.SubElement(test, "error", type=variant.status, message=variant.reason or variant.status)
 
 
 def clean(text: str) -> str:
-    """Text without the control characters that XML cannot hold."""
-    return text.translate(CONTROL)
+    """Text without the characters that XML cannot hold."""
+    return NOT_XML.sub("", text)

@@ -19,6 +19,7 @@ def event_in(line: str) -> dict[str, Any]:
         return {}
     try:
         event = json.loads(line)
+        json.dumps(event, ensure_ascii=False).encode()  # half a surrogate pair, which no file of ours could hold
     except (ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -123,6 +124,16 @@ def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) ->
     root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
     assert root.get("skipped") == "1"
     assert clean("a\x00b\tc") == "ab\tc"
+
+
+def test_junit_is_well_formed_whatever_a_guest_said(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    case = replace(bundle.cases[0], case="AD\x01D(\uffff)", op="AD\x01D", outcome="fail", message="bad \ufffe\ud800 \U0001f600")
+    fact = replace(bundle.facts[0], check="op\x02s", name="\x1b[31m", ok=False)
+    finding = replace(bundle.findings[0], scenario=case.scenario, variant=case.variant, text="\x08", finding="\x0b")
+    root = ET.fromstring(junit_xml(Bundle(bundle.folder, bundle.run, (case,), (fact,), (finding,), (), 0)).encode())  # noqa: S314
+    assert {test.get("name") for test in root.iter("testcase")} >= {"ADD()", "[31m"}
+    assert "bad  \U0001f600" in {failure.get("message") for failure in root.iter("failure")}
 
 
 def test_reproduce_script_runs_the_scenario_again(whole: Path, tmp_path: Path) -> None:
