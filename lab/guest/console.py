@@ -30,6 +30,8 @@ OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|ke
 LINE_BYTES = 16384
 LONG = re.compile(rb"\A[^\n]{%d}" % LINE_BYTES)
 """The beginning of a line that is too long: it is taken for a line, for a guest need not ever end one."""
+UNREADABLE = "the serial console cannot be read on"
+"""How the reason of a loss begins that is the lab's own."""
 TAIL_LINES = 60
 TRACE_S = 2.0  # how long the trace after an oops may take until the panic that follows it
 LOOK_S = 0.5
@@ -81,7 +83,7 @@ class Console:
         try:
             self._read()
         except Exception as error:  # noqa: BLE001 - whoever waits for the guest is told
-            self._lose(f"the serial console cannot be read on: {type(error).__name__}: {error}")
+            self._lose(f"{UNREADABLE}: {type(error).__name__}: {error}")
 
     def _read(self) -> None:
         while True:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.bundle.expected import counted
@@ -221,8 +221,13 @@ class Runner:
                 self.broken(variants, served, error)
             raise
         finally:
-            share_logs(plan.logs, [self.logs(variant) for variant in variants[1:]])
+            self.share(plan.logs, variants[1:])
         return variants[len(served) :]
+
+    def share(self, logs: Path, variants: Sequence[Variant]) -> None:
+        """Give the logs of a boot to further variants of it; where that cannot be it is told."""
+        for problem in share_logs(logs, [self.logs(variant) for variant in variants]):
+            self.listener.note(problem)
 
     def serve(self, variant: VariantRun) -> None:
         """Run one variant; its record is in the book even when the run is interrupted."""
@@ -270,12 +275,12 @@ class Runner:
             self.book.variant(ended_record(variant, Status.SKIPPED, reason))
 
     def give_up(self, variants: Sequence[Variant], error: Exception) -> None:
-        """Nothing of them could be run, by the lab's fault or the configuration's."""
-        text = finding_of(error).text
+        """Nothing of them could be run: by the lab's fault, the configuration's, or QEMU's that ended by itself."""
+        finding = replace(finding_of(error), kind=FindingKind.NOT_STARTED)
         for variant in variants:
             writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
-            writer.finding(Finding(FindingKind.NOT_STARTED, Blame.LAB, text))
-            self.book.variant(ended_record(variant, Status.ERROR, text))
+            writer.finding(finding)
+            self.book.variant(ended_record(variant, status_of(writer.findings), finding.text))
 
 
 def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: Decision, logs: Path) -> BootPlan:

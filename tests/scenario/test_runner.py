@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import functools
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from lab.bundle import read_bundle
 from lab.bundle.schema import CallsRecord, CapabilityRecord, Status
 from lab.deadline import Deadline, poll
-from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
+from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, GuestLost, HostError, LaunchError, WaitTimeout
 from lab.ggml.registry import Device
 from lab.scenario.checks.way import ring_facts
 from lab.scenario.listener import SilentListener
@@ -192,6 +195,31 @@ def test_crashed_qemu_is_the_products_failure(running: Running) -> None:
     script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 139"))
     bundle = running(script, variants=("venus",))
     assert bundle.run.exit == 1
+
+
+@pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
+def test_logs_are_copied_where_there_are_no_hard_links(running: Running, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
+    def link(*_: object) -> None:
+        raise OSError(refused, os.strerror(refused))
+
+    monkeypatch.setattr("os.link", link)
+    bundle = running(Script(), SCENARIO.replace('"apir"]', '"apir"]\ncpus = [1, 2]'))
+    assert bundle.run.exit == 0
+    assert [one.status for one in bundle.run.variants] == [Status.PASSED] * 4
+    for one in bundle.run.variants:
+        assert "the last line" in (bundle.folder / "logs" / one.variant / "serial.log").read_text()
+
+
+def test_logs_that_cannot_be_shared_end_nothing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, *_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(source))
+
+    notes: list[str] = []
+    monkeypatch.setattr("lab.scenario.evidence.shutil", SimpleNamespace(copyfile=refuse), raising=False)
+    monkeypatch.setattr("os.link", refuse)
+    monkeypatch.setattr(SilentListener, "note", lambda _self, text: notes.append(text))
+    assert running(Script()).run.exit == 0
+    assert any("serial.log is not among the logs of apir: " in note for note in notes), notes
 
 
 def test_lost_guest_is_followed_by_a_boot_for_the_other_variants(running: Running) -> None:
@@ -415,6 +443,23 @@ def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
     assert bundle.run.exit == 2
     assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
     assert "QEMU did not start" in texts(bundle)
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict", "exit_status"),
+    [
+        ("QEMU ended with exit status 139", Status.FAILED, 1),
+        ("QEMU ended with exit status 137", Status.ERROR, 2),
+        ("the serial console cannot be read on: OSError: no space", Status.ERROR, 2),
+    ],
+)
+def test_guest_that_is_lost_while_it_boots_is_blamed_by_the_reason(
+    running: Running, reason: str, verdict: Status, exit_status: int
+) -> None:
+    bundle = running(Script(boot_error=GuestLost(reason)))
+    assert bundle.run.exit == exit_status
+    assert [one.status for one in bundle.run.variants] == [verdict, verdict]
+    assert f"not started [{'product' if exit_status == 1 else 'lab'}] the guest was lost: {reason}" in texts(bundle)
 
 
 def test_wrong_configuration_is_told_before_any_boot(running: Running) -> None:
