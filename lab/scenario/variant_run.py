@@ -7,6 +7,7 @@ one with results and without findings *passed*. The end is written down whatever
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 import time
 from collections.abc import Iterator
@@ -132,7 +133,10 @@ class VariantRun:
         """The registry first, since everything else builds on it, then the checks in the file's order."""
         here = self.here
         scenario, deadline = here.variant.scenario, here.plan.deadline
-        here.guest.ssh.execute(f"mkdir -p {here.guest_calls}", deadline)
+        making = f"mkdir -p {shlex.quote(here.guest_calls)}"
+        status, output = here.guest.ssh.execute(making, deadline)
+        if status != 0:
+            raise CommandFailed(making, status, output)
         variables = guest_environment(scenario, GUEST_LIBRARY, here.guest_calls)
         self.listing = self._listing(variables)
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))

@@ -19,7 +19,7 @@ from lab.scenario.checks.way import ring_facts
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, Script, die, row
+from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, FakeShell, Script, die, row
 from tests.scenario.small_runs import Running, run_small, texts, variant
 
 
@@ -112,6 +112,18 @@ def test_listing_without_an_answer_that_can_be_read_is_the_products_failure(runn
     assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.FAILED]
     assert "program failed [product] listing ggml's devices in the guest failed" in texts(bundle)
     assert answer in texts(bundle)
+
+
+def test_folder_for_call_records_that_cannot_be_made_is_told(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = FakeShell.execute
+
+    def full(self: FakeShell, command: str, deadline: Deadline) -> tuple[int, str]:
+        return (1, "No space left on device") if command.endswith("/calls/venus") else execute(self, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "execute", full)
+    bundle = running(Script(), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "No space left on device" in texts(bundle)
 
 
 def test_wrong_result_fails_the_run(running: Running) -> None:
