@@ -19,7 +19,21 @@ from lab.scenario.checks.way import ring_facts
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, FakeShell, Script, die, row
+from tests.scenario.fakes import (
+    HEADER_LINE,
+    KERNEL,
+    OURS,
+    REFERENCE,
+    SCENARIO,
+    SHA,
+    TEXTS,
+    FakeGuest,
+    FakePlatform,
+    FakeShell,
+    Script,
+    die,
+    row,
+)
 from tests.scenario.small_runs import Running, run_small, texts, variant
 
 
@@ -182,6 +196,38 @@ def test_run_that_proves_nothing_does_not_pass(running: Running, script: Script,
     assert bundle.run.exit in {1, 2}
     assert variant(bundle).status is not Status.PASSED
     assert expected in texts(bundle)
+
+
+def test_guest_without_render_nodes_is_a_wrong_state(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def file(path: str) -> SimpleNamespace:
+        def listdir() -> list[str]:
+            raise RuntimeError("Unexpected output CommandResult(...)")
+
+        return SimpleNamespace(path=path, exists=False, is_directory=path != "/dev/dri", sha256sum=SHA, listdir=listdir)
+
+    host = SimpleNamespace(check_output=lambda _command: KERNEL, file=file)
+    monkeypatch.setattr(FakeGuest, "testinfra", lambda _self: host)
+    bundle = running(Script())
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert "wrong state [lab] driver of the render node: expected virtio_gpu, seen there is no render node" in texts(bundle)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Unexpected output"), AssertionError("Unexpected exit code 127")])
+def test_guest_whose_state_cannot_be_asked_is_told(running: Running, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(_command: str) -> str:
+        raise error
+
+    monkeypatch.setattr(FakeGuest, "testinfra", lambda _self: SimpleNamespace(check_output=fail))
+    bundle = running(Script())
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert f"[lab] the guest's state could not be looked at: {error}" in texts(bundle)
+
+
+@pytest.mark.parametrize("value", ["", "x"])
+def test_variable_that_is_set_is_seen_empty_or_not(running: Running, value: str) -> None:
+    bundle = running(Script(), f'{SCENARIO}\n[guest.environment]\nGGML_X = "{value}"\n', variants=("venus",))
+    assert bundle.run.exit == 0, texts(bundle)
+    assert [fact.seen for fact in bundle.facts if fact.name.endswith("variable GGML_X")] == [value or "''"]
 
 
 def test_missing_variable_is_the_configurations_fault_and_named(running: Running) -> None:
