@@ -7,6 +7,7 @@ import errno
 import json
 import shlex
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -63,7 +64,8 @@ EMPTY: dict[str, Any] = {"run": None, "dir": None, "scenarios": []}
 def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator[None]:
     """Run a command: errors of the lab become a message and the exit status they stand for.
 
-    With ``as_json`` an error still ends with a line of JSON: ``empty``, with the exit status and the message in it.
+    A mistake of the lab's own, which is none of its errors, is told with its traceback. With ``as_json`` an error still ends with
+    a line of JSON: ``empty``, with the exit status and the message in it.
 
     Raises:
         typer.Exit: with the exit status, after an error.
@@ -75,12 +77,15 @@ def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator
         tell_error(error)
         status = error.exit_status
         message = str(error)
-    except OSError as error:
-        if error.errno not in SURROUNDINGS:
-            raise
-        refused = LabError(f"{error.filename or 'writing'}: {error.strerror}", hint=SURROUNDINGS[error.errno])
-        tell_error(refused)
-        status, message = refused.exit_status, str(refused)
+    except Exception as error:  # noqa: BLE001 - the outermost place, and it tells all that is known
+        if isinstance(error, OSError) and error.errno in SURROUNDINGS:
+            refused = LabError(f"{error.filename or 'writing'}: {error.strerror}", hint=SURROUNDINGS[error.errno])
+            tell_error(refused)
+            message = str(refused)
+        else:
+            traceback.print_exc()
+            message = f"{type(error).__name__}: {error}"
+        status = LabError.exit_status
     except KeyboardInterrupt:
         Console(stderr=True).print(Text("interrupted", style="yellow"))
         status, message = INTERRUPTED_EXIT, "interrupted"

@@ -3,7 +3,7 @@
 A program, run with the python3 of the root or guest whose ggml is asked (``python3 registry.py devices``), because only
 there the answer is the one that any ggml program gets. ``python3 registry.py scores FILE…`` asks CPU variants for their
 own score (``ggml_backend_score``; 0: does not run on this processor). ``hold`` is ``devices``, but the process stays, with its
-backends loaded, until it is told to end by SIGTERM: so it can be looked at. ``read_devices`` turns the line back into values.
+backends loaded, until it is told to end by SIGTERM: so it can be looked at. ``read_devices`` turns the answer back into values.
 Function names and device type numbers are those of ``ggml-backend.h`` of libggml 0.27.
 """
 
@@ -32,9 +32,14 @@ class Device:
     type: str
 
 
-def read_devices(line: str) -> tuple[Device, ...]:
-    """The devices in the line that this program printed."""
-    return tuple(Device(**fields) for fields in json.loads(line)["devices"])
+KINDS = {"index": int, "registry": str, "name": str, "description": str, "type": str}
+
+
+def read_devices(printed: object) -> tuple[Device, ...] | None:
+    """The devices in the list that this program printed; None where it is another list, or none."""
+    listed = printed if isinstance(printed, list) else [None]
+    fitting = [one for one in listed if isinstance(one, dict) and {key: type(value) for key, value in one.items()} == KINDS]
+    return tuple(Device(**fields) for fields in fitting) if len(fitting) == len(listed) else None
 
 
 def list_devices() -> tuple[Device, ...]:

@@ -23,10 +23,15 @@ from lab.deadline import Deadline
 from lab.errors import GuestLost, WaitTimeout
 from lab.threads import beside
 
-READY = re.compile(r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>[\d,]*) render=(?P<render>\S*)$")
+READY = re.compile(r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>(?:\d{1,6}(?:,\d{1,6})*)?) render=(?P<render>\S*)$")
 TROUBLE = re.compile(r"^LAB-TROUBLE (?P<text>.*)$")
 PANIC = re.compile(r"Kernel panic - not syncing(: .*)?")
 OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel)")
+LINE_BYTES = 16384
+LONG = re.compile(rb"\A[^\n]{%d}" % LINE_BYTES)
+"""The beginning of a line that is too long: it is taken for a line, for a guest need not ever end one."""
+UNREADABLE = "the serial console cannot be read on"
+"""How the reason of a loss begins that is the lab's own."""
 TAIL_LINES = 60
 TRACE_S = 2.0  # how long the trace after an oops may take until the panic that follows it
 LOOK_S = 0.5
@@ -74,26 +79,29 @@ class Console:
         self._started = time.monotonic()
 
     def run(self) -> None:
-        """Read until the other end closes."""
+        """Read until the other end closes. What else ends it loses the guest, too: nobody would hear of its end any more."""
+        try:
+            self._read()
+        except Exception as error:  # noqa: BLE001 - whoever waits for the guest is told
+            self._lose(f"{UNREADABLE}: {type(error).__name__}: {error}")
+
+    def _read(self) -> None:
         while True:
             try:
-                end = self._spawn.expect([rb"\r*\n", pexpect.EOF, pexpect.TIMEOUT])
+                end = self._spawn.expect([rb"\n", pexpect.EOF, pexpect.TIMEOUT, LONG])
             except OSError:
                 end = 1
             if end == 0:
-                self._line(self._before())
+                self._line(_text(self._spawn.before))
+            elif end == 3:  # noqa: PLR2004 - LONG's place
+                self._line(_text(self._spawn.after))
             elif end == 1:
-                if self._before():
-                    self._line(self._before())
+                if last := _text(self._spawn.before):
+                    self._line(last)
                 self._lose(self._dying[0] if self._dying else "the serial console was closed, so QEMU has ended")
                 return
             if self._dying and time.monotonic() > self._dying[1]:
                 self._lose(self._dying[0])
-
-    def _before(self) -> str:
-        """What pexpect read before the match; bytes from the guest need not be text."""
-        data = self._spawn.before
-        return data.decode(errors="replace") if isinstance(data, bytes) else ""
 
     def _line(self, line: str) -> None:
         self._log.write(f"[{time.monotonic() - self._started:9.3f}] {line}\n")
@@ -148,6 +156,11 @@ class Console:
             if self._ready is None:
                 raise WaitTimeout("the guest's readiness marker", deadline.elapsed_s, "\n".join(self._lines))
             return self._ready
+
+
+def _text(data: object) -> str:
+    """What pexpect read, without the carriage returns at its end; bytes from the guest need not be text."""
+    return data.decode(errors="replace").rstrip("\r") if isinstance(data, bytes) else ""
 
 
 @contextlib.contextmanager

@@ -30,6 +30,12 @@ KILL_S = 20.0
 CONNECT_S = 10.0
 CHUNK_BYTES = 32768
 BLOCK_BYTES = 1 << 20
+KEPT_BYTES = 16 << 20
+"""So much a guest may say in one line, or as an output that is kept whole: more is no answer to anything that is asked."""
+FILE_BYTES = 1 << 30
+"""The largest file that is fetched where nothing else is said."""
+PREFETCHED = 64
+"""Requests for pieces of a file that are on their way at once."""
 LOOK_S = 0.5
 REASON_S = 2.0
 # A connection that is cut because the guest is gone is told as GuestLost; paramiko's traceback of it says nothing more.
@@ -76,9 +82,18 @@ class GuestShell:
         Raises:
             WaitTimeout: it ran past the deadline (60 s if none is given); it was killed in the guest.
             GuestLost: the guest went away.
+            GuestError: it says more than is kept.
         """
         lines: list[str] = []
-        status = self.stream(command, lines.append, deadline)
+        kept = 0
+
+        def keep(line: str) -> None:
+            nonlocal kept
+            kept += len(line)
+            _require_bounded(kept, command)
+            lines.append(line)
+
+        status = self.stream(command, keep, deadline)
         return Outcome(status, "".join(lines))
 
     def succeed(self, command: str, deadline: Deadline | None = None) -> str:
@@ -97,6 +112,7 @@ class GuestShell:
                 if not data:
                     break
                 *lines, rest = (rest + data).split(b"\n")
+                _require_bounded(len(rest), command)
                 for line in lines:
                     on_line(line.decode(errors="replace") + "\n")
             if rest:
@@ -110,8 +126,9 @@ class GuestShell:
             self._running(command, deadline, merged=False) as (channel, limit, mark),
             beside(lambda: err.extend(_drained_stderr(channel)), "standard error", channel.close),
         ):
-            while data := self._received(channel, command, limit, mark, bytes(out)):
+            while data := self._received(channel, command, limit, mark, out):
                 out += data
+                _require_bounded(len(out), command)
             status = self._status(channel, command, limit)
         return Separate(status, bytes(out), bytes(err))
 
@@ -123,11 +140,22 @@ class GuestShell:
             sftp.chmod(remote, local.stat().st_mode & 0o777 if mode is None else mode)
         return self._same(local, remote, limit)
 
-    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
-        """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole."""
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None, *, most_bytes: int = FILE_BYTES) -> str:
+        """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole.
+
+        Raises:
+            GuestError: among others, it has more than ``most_bytes``, which is seen before its first byte is asked for.
+        """
         limit = deadline or Deadline.after(COMMAND_S)
         with self._files(limit) as sftp:
-            sftp.get(remote, str(local), callback=lambda *_: limit.require("a file copied out of the guest"))
+            left = sftp.stat(remote).st_size or 0
+            if left > most_bytes:
+                raise GuestError(f"the guest's {remote} has {left} bytes, at most {most_bytes} are fetched")
+            with sftp.open(remote, "rb") as theirs, open(local, "wb") as ours:
+                theirs.prefetch(left, PREFETCHED)
+                while left and (data := theirs.read(min(left, CHUNK_BYTES))):
+                    limit.require("a file copied out of the guest")
+                    left -= ours.write(data)
         return self._same(local, remote, limit)
 
     def _same(self, local: Path, remote: str, deadline: Deadline) -> str:
@@ -174,20 +202,19 @@ class GuestShell:
                 raise self._loss(f"the connection broke: {error!r}") from error
             yield channel, limit, mark
 
-    def _received(self, channel: paramiko.Channel, command: str, limit: Deadline, mark: str, before: bytes) -> bytes:
-        """The next bytes; empty at the end. Wakes every half second to look at the deadline and the guest."""
+    def _received(self, channel: paramiko.Channel, command: str, limit: Deadline, mark: str, before: bytes | bytearray) -> bytes:
+        """The next bytes; empty at the end. Wakes every half second to look at the guest; whoever talks is held to the deadline."""
         while True:
-            try:
+            data: bytes | None = None
+            with contextlib.suppress(TimeoutError):
                 data = channel.recv(CHUNK_BYTES)
-            except TimeoutError:
-                self._raise_if_lost()
-                if limit.expired:
-                    self._kill_marked(mark)
-                    raise WaitTimeout(f"the guest command: {command}", limit.elapsed_s, before.decode(errors="replace")) from None
-                continue
             if not data:
                 self._raise_if_lost()
-            return data
+            if data != b"" and limit.expired:
+                self._kill_marked(mark)
+                raise WaitTimeout(f"the guest command: {command}", limit.elapsed_s, before.decode(errors="replace"))
+            if data is not None:
+                return data
 
     def _status(self, channel: paramiko.Channel, command: str, limit: Deadline) -> int:
         poll(f"the exit status of: {command}", lambda: channel.exit_status_ready() or self._machine.lost(), limit, interval_s=0.005)
@@ -226,7 +253,13 @@ def _drained_stderr(channel: paramiko.Channel) -> bytes:
             continue
         if not piece:
             return bytes(data)
-        data += piece
+        data += piece[: KEPT_BYTES - len(data)]
+
+
+def _require_bounded(kept: int, command: str) -> None:
+    """Raise ``GuestError`` where more would have to be kept than is sensible; the command ends when it writes on."""
+    if kept > KEPT_BYTES:
+        raise GuestError(f"the guest command says more than {KEPT_BYTES} bytes: {command}")
 
 
 def sha256(path: Path) -> str:

@@ -6,22 +6,23 @@ the first without a row. They are run again one by one; the first without a row 
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lab.bundle.outcome import Outcome
 from lab.errors import LabError
-from lab.ggml.registry import Device
+from lab.ggml.registry import Device, read_devices
 from lab.ops.catalog import case_named
 from lab.ops.engine import BATCH_CASES, ordered
 from lab.ops.result import COMPUTED, UNSUPPORTED
+from lab.ops.said import Kinds, event_in, fits, pid_in
 
 LOST = "lost"
 """The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""
 MAX_LOST = 32
+ROW: Kinds = {"case": str, "outcome": str, "digest": str, "ns": int, "batch": int, "text": str}
+OPENING: Kinds = {"device": dict, "pid": int, "others": list}
 
 
 class AgentFailed(LabError):
@@ -79,35 +80,27 @@ class AgentStream:
 
     def feed(self, line: str) -> None:
         """One line, with or without its end."""
-        record = _record(line)
-        if "case" in record:
-            self.rows.append(row_from(record))
-        elif "device" in record:
-            self.device, self.pid = Device(**record["device"]), record["pid"]
-            self.others = tuple(Device(**other) for other in record["others"])
-        elif "end" in record:
+        event = event_in(line)
+        if (row := row_from(event)) is not None:
+            self.rows.append(row)
+        elif fits(event, OPENING) and (devices := read_devices([event["device"], *event["others"]])):
+            self.device, *others = devices
+            self.pid, self.others = event["pid"], tuple(others)
+        elif "end" in event:
             self.ended = True
-        elif "lost" in record:
-            self.lost = record["lost"]
-        elif self.started is None and (match := re.fullmatch(r"pid (\d+)\s*", line)):
-            self.started = int(match[1])
+        elif fits(event, {"lost": str}):
+            self.lost = event["lost"]
+        elif self.started is None and (pid := pid_in(line)) is not None:
+            self.started = pid
         elif line.strip():
             self.remarks.append(line.rstrip())
 
 
-def row_from(record: dict[str, Any]) -> AgentRow:
-    """A case's row from its line."""
-    return AgentRow(record["case"], record["outcome"], record["digest"], record["ns"], record["batch"], record.get("text", ""))
-
-
-def _record(line: str) -> dict[str, Any]:
-    if not line.startswith("{"):
-        return {}
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return {}
-    return record if isinstance(record, dict) else {}
+def row_from(event: Mapping[str, Any]) -> AgentRow | None:
+    """A case's row from its line; None where it is no such line."""
+    if not fits({"text": "", **event}, ROW):
+        return None
+    return AgentRow(event["case"], event["outcome"], event["digest"], event["ns"], event["batch"], event.get("text", ""))
 
 
 def ignored(_stream: AgentStream, _cases: Sequence[str]) -> None:

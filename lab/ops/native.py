@@ -17,6 +17,7 @@ from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.agent_rows import AgentRow, AgentStream, all_rows, row_from
+from lab.ops.said import event_in
 from lab.paths import PROJECT
 from lab.process import finish
 
@@ -149,8 +150,8 @@ class NativeRun:
 def rows_of(path: Path) -> dict[str, AgentRow]:
     """The rows in a file that the agent told them into."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    rows = (row_from(json.loads(line)) for line in lines if line.startswith(ROW_START))
-    return {row.case: row for row in rows}
+    rows = (row_from(event_in(line)) for line in lines if line.startswith(ROW_START))
+    return {row.case: row for row in rows if row is not None}
 
 
 def judged_from(record: Mapping[str, Any]) -> Judged:

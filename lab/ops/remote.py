@@ -9,10 +9,11 @@ from typing import Protocol
 
 from lab.deadline import Deadline
 from lab.errors import LabError
-from lab.ops.agent_rows import AgentRow, AgentStream
+from lab.ops.agent_rows import AgentRow, AgentStream, row_from
 from lab.ops.engine import BATCH_CASES
-from lab.ops.native import ROW_START, Files
+from lab.ops.native import Files
 from lab.ops.parcel import agent_parcel
+from lab.ops.said import event_in
 from lab.ops.upstream import guest_command
 from lab.temporary import nameless_file
 
@@ -95,7 +96,7 @@ class GuestAgent:
         remote = f"{self.folder}/{VALUES}"
         self.shell.stream(f"rm -f {remote}; : > {remote}", lambda _line: None, deadline)
         stream = self._run(cases, ("--values", remote, "--batch", str(BATCH_CASES)), deadline, lambda _row: None, lines)
-        files.rows.write_text("".join(line for line in lines if line.startswith(ROW_START)), encoding="utf-8")
+        files.rows.write_text("".join(line for line in lines if row_from(event_in(line)) is not None), encoding="utf-8")
         self.shell.get(remote, files.values, deadline)
         self.shell.stream(f"rm -f {remote}", lambda _line: None, deadline)
         if not stream.ended:

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.ggml.registry import Device
+from lab.ops.said import pid_in
 
 PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
 REGISTRY = "ggml-virtgpu"
@@ -179,8 +180,8 @@ class RowStream:
         self.on_result(result)
 
     def _note(self, line: str) -> None:
-        if self.pid is None and (match := re.fullmatch(r"pid (\d+)\s*", line)):
-            self.pid = int(match[1])
+        if self.pid is None and (pid := pid_in(line)) is not None:
+            self.pid = pid
         elif line.strip() and not line.startswith('"backend_name"'):
             self.remarks.append(line.rstrip())
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.writer import Measure
+from lab.ops.said import pid_in
 from lab.ops.upstream import OP_TAG, OccurrenceCounter, names_only
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import ModeRow, RowReader, row_reader
@@ -95,8 +95,8 @@ class BatchStream:
         return " ".join(part for part in (own, row.message) if part)
 
     def _note(self, line: str) -> None:
-        if self.pid is None and (match := re.fullmatch(r"pid (\d+)\s*", line)):
-            self.pid = int(match[1])
+        if self.pid is None and (pid := pid_in(line)) is not None:
+            self.pid = pid
         elif line.startswith(HEADERS):
             self.started, self._last = True, self.clock()
         elif DEVICE_LOST in line and not self.lost:

@@ -97,18 +97,17 @@ class RunBook:
             self._variants[record.name, record.variant] = record
             self._write()
 
-    def interrupt(self, variants: Sequence[Variant]) -> None:
-        """The run ends here: what was not begun is told so."""
-        for variant in variants:
-            if (variant.scenario.name, variant.id) not in self._variants:
-                self._variants[variant.scenario.name, variant.id] = ended_record(
-                    variant, Status.INTERRUPTED, "interrupted before it began"
-                )
-        self._write()
+    def _not_begun(self, plan: Sequence[PlannedScenario]) -> None:
+        """What was planned and not begun is told so."""
+        for variant in (variant for entry in plan for variant in entry.variants):
+            record = ended_record(variant, Status.INTERRUPTED, "interrupted before it began")
+            self._variants.setdefault((record.name, record.variant), record)
 
-    def close(self, *, interrupted: bool) -> RunRecord:
-        """The run is over: judge it, and write the files that others read."""
-        status = Status.INTERRUPTED if interrupted else overall(tuple(self._variants.values()))
+    def close(self, plan: Sequence[PlannedScenario], cut_off: Status | None = None) -> RunRecord:
+        """The run is over: judge it, and write the files that others read. ``cut_off``: it did not get through, which decides."""
+        if cut_off is not None:
+            self._not_begun(plan)
+        status = cut_off or overall(tuple(self._variants.values()))
         update = {
             "status": status,
             "exit": EXIT_STATUS[status],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import shlex
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +18,17 @@ from lab.bundle.rows import CallRow
 from lab.bundle.schema import CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter
 from lab.deadline import Deadline
-from lab.errors import GuestError, WireError
+from lab.errors import GuestError, GuestLost, WireError
 from lab.metrics.calls import CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
 from lab.scenario.platform import Guest
 
 FETCH_S = 60.0
 STREAM_EVERY_S = 1.0
 FOLDER = "calls"
+FETCHED = "guest-calls"
+FETCHED_BYTES = 256 << 20
+"""So much of call records is fetched from a guest, three million calls."""
+NAME = re.compile(r"\w[\w.-]*\.calls", re.ASCII)
 TRACES = "traces"
 SUFFIX = "*.calls"
 UNANSWERED = -1
@@ -36,7 +42,7 @@ class CallCollector:
     Args:
         place: scenario and variant.
         host_folder: where the workers of this boot write; files that are there already belong to earlier variants.
-        folder: the variant's own folder, which gets copies of both sides' files.
+        folder: the variant's own folder, which gets copies of the guest's files, and holds nothing else.
     """
 
     bundle: BundleWriter
@@ -83,8 +89,9 @@ class CallCollector:
     def joined(self, guest: Guest | None, guest_folder: str) -> Joined:
         """Fetch the guest's files (none from a lost guest), join both sides, and append all calls."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        logs = [*self.host_logs(), *(fetched_logs(guest, guest_folder, self.folder) if guest is not None else ())]
-        joined = join(logs)
+        logs, wrong = fetched_logs(guest, guest_folder, self.folder) if guest is not None else ([], [])
+        joined = join([*self.host_logs(), *logs])
+        joined = replace(joined, findings=(*wrong, *joined.findings))
         for call in joined.calls:
             self.bundle.call(joined_row(self.place, call), flush=False)
         self.bundle.flush_calls()
@@ -114,17 +121,37 @@ class CallCollector:
         return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status}{op})"
 
 
-def fetched_logs(guest: Guest, remote: str, folder: Path) -> list[CallLog]:
-    """The guest's files, copied into ``folder``. A guest that is lost meanwhile gives those that came over before."""
-    deadline = Deadline.after(FETCH_S)
-    fetched = []
+def fetched_logs(guest: Guest, remote: str, folder: Path) -> tuple[list[CallLog], list[str]]:
+    """The guest's files, copied into ``folder``, and what is wrong with them: names, sizes and contents are the guest's word.
+
+    A guest that is lost meanwhile gives those that came over before.
+    """
+    logs, left = list[CallLog](), FETCHED_BYTES
+    listed = listed_names(guest, remote)
+    names = [name for name in listed if NAME.fullmatch(name)]
+    others = [name for name in listed if not NAME.fullmatch(name)]
+    wrong = []
+    if others:
+        wrong.append(f"the guest has {len(others)} files that are no call records by their names, the first is {others[0]!r}")
+    for name in names:
+        path = folder / name
+        try:
+            guest.ssh.get(f"{remote}/{name}", path, most_bytes=left)
+            left -= path.stat().st_size
+            logs.append(read_call_log(path))
+        except GuestLost:
+            break
+        except (GuestError, WireError) as error:
+            wrong.append(f"call records {name} of the guest: {error}")
+    return logs, wrong
+
+
+def listed_names(guest: Guest, remote: str) -> list[str]:
+    """Names in a folder of the guest; none where it is not there, or the guest is lost."""
     with contextlib.suppress(GuestError):
-        status, listing = guest.ssh.execute(f"ls {remote}", deadline)
-        names = [name for name in listing.split() if name.endswith(".calls")] if status == 0 else []
-        for name in names:
-            guest.ssh.get(f"{remote}/{name}", folder / name)
-            fetched.append(read_call_log(folder / name))
-    return fetched
+        status, listing = guest.ssh.execute(f"ls {shlex.quote(remote)}", Deadline.after(FETCH_S))
+        return listing.splitlines() if status == 0 else []
+    return []
 
 
 def findings_of(joined: Joined, results: int) -> Iterator[Finding]:

@@ -19,12 +19,14 @@ def status_of(findings: list[Finding]) -> Status:
     return Status.ERROR if findings else Status.PASSED
 
 
-def finding_of(error: LabError) -> Finding:
-    """An error that ended a variant's checks, as a finding."""
+def finding_of(error: BaseException) -> Finding:
+    """What ended a variant's checks, as a finding. What is no error of the lab's tree is a mistake of the lab's own."""
     match error:
         case ListingFailed():
             return Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, f"listing ggml's devices in the guest failed: {error}")
         case GuestLost():
             return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
-        case _:
+        case LabError():
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
+        case _:
+            return Finding(FindingKind.INTERRUPTED, Blame.LAB, f"{type(error).__name__}: {error}")

@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.bundle.outcome import Blame, Outcome
+from lab.guest.console import UNREADABLE
 
 PASSED_ON = 128
 SENT_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals that a program does not raise against itself: somebody, or the kernel short of memory, ended it."""
 
 
-def share_logs(boot: Path, others: Sequence[Path]) -> None:
-    """Give the logs of a boot to the other variants that it served, as hard links: each variant's folder is whole."""
+def share_logs(boot: Path, others: Sequence[Path]) -> list[str]:
+    """Give the logs of a boot to the other variants that it served: each variant's folder is whole.
+
+    Returns what could not be given and why, which is no reason to end a run.
+    """
+    problems = []
     for other in others:
         for log in sorted(boot.iterdir()):
             target = other / log.name
             if log.is_file() and not target.exists():
-                os.link(log, target)
+                try:
+                    _give(log, target)
+                except OSError as error:
+                    problems.append(f"{log.name} is not among the logs of {other.name}: {error}")
+    return problems
+
+
+def _give(log: Path, target: Path) -> None:
+    """A hard link, or a copy where the file system makes none."""
+    try:
+        os.link(log, target)
+    except OSError:
+        shutil.copyfile(log, target)
 
 
 def crash_blame(reason: str) -> Blame:
     """Whose fault it is that QEMU ended: the lab's surroundings when a signal came from outside, else the product's.
+
+    The lab's also where it could not listen to the guest any more.
 
     ``reason`` holds an exit status, negative for a signal, or above 128 where a program around QEMU passed it on.
     """
     match = re.search(r"exit status (-?\d+)", reason)
     status = int(match[1]) if match else 0
     number = -status if status < 0 else status - PASSED_ON
-    return Blame.LAB if number in SENT_FROM_OUTSIDE else Blame.PRODUCT
+    return Blame.LAB if number in SENT_FROM_OUTSIDE or reason.startswith(UNREADABLE) else Blame.PRODUCT
 
 
 def crash_outcome(reason: str) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from lab.scenario.source import VARIANTS, Source
 
 NOTHING_EXPECTED = Expectations()
 ONLY_VARIANT = "default"
+NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._-]+")
+"""Ids name folders, of the bundle and of the guest, and stand in commands."""
 CHOSEN_PER_PROGRAM = frozenset({"capset", "data_path", "environment"})
 """Settings of ``[guest]`` that a guest program's environment decides: variants that differ only in these share a boot."""
 
@@ -93,10 +96,11 @@ def boots(variants: Iterable[Variant]) -> tuple[tuple[Variant, ...], ...]:
 
 
 def _word(axis: str, value: AxisValue) -> str:
-    if isinstance(value, str):
-        return Path(value).stem.removeprefix("lib") if "/" in value else value
     leaf = axis.rpartition(".")[2].replace("_", "-")
-    return f"{leaf}-{str(value).lower()}"
+    if not isinstance(value, str):
+        return f"{leaf}-{str(value).lower()}"
+    said = NOT_IN_IDS.sub("-", Path(value).stem.removeprefix("lib") if "/" in value else value)
+    return f"{leaf}-{said}" if said in {".", ".."} else said
 
 
 def _refuse_equal_ids(variants: Sequence[Variant], path: Path) -> None:

@@ -12,6 +12,7 @@ from lab.elf import ProcessFacts, facts_from_json
 from lab.errors import CommandFailed
 from lab.ggml.registry import Device, read_devices
 from lab.guest.agent import survivor
+from lab.ops.said import event_in, pid_in
 from lab.ops.upstream import guest_command
 from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_FOLDER
@@ -49,13 +50,16 @@ def ship_programs(guest: Guest) -> None:
 
 
 def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
-    """Facts of a process in the guest. Raises ``CommandFailed`` when it is gone."""
+    """Facts of a process in the guest. Raises ``CommandFailed`` when it is gone, or the answer cannot be read."""
     command = f"python3 {ELF} {pid}"
     status, output = guest.ssh.execute(command, deadline.narrowed(FACTS_S))
     lines = [line for line in output.splitlines() if line.startswith("{")]
     if status != 0 or not lines:
         raise CommandFailed(command, status, output)
-    return facts_from_json(lines[-1])
+    try:
+        return facts_from_json(lines[-1])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CommandFailed(command, status, output) from error
 
 
 def listed_devices(
@@ -66,25 +70,25 @@ def listed_devices(
 ) -> Listing:
     """List ggml's registry in the guest with our library loaded, and look at the process while its context is open.
 
-    The program waits after its answer until it is told to end, so there is no race between listing and looking.
+    The program waits after its answer until it is told to end, so there is no race between listing and looking. What else is
+    said, by the library too, is kept. Raises ``CommandFailed`` where there is no answer.
     """
-    lines: list[str] = []
-    seen: dict[str, Observation] = {}
-    pid = 0
+    said: list[str] = []
+    pids: list[int] = []
+    answers: list[tuple[tuple[Device, ...], Observation]] = []
 
     def on_line(line: str) -> None:
-        nonlocal pid
-        lines.append(line.rstrip("\n"))
-        if line.startswith("pid "):
-            pid = int(line.split()[1])
-        elif line.startswith("{"):
-            seen["observation"] = observe(pid)
-            guest.ssh.execute(f"kill -TERM {pid}", deadline.narrowed(FACTS_S))
+        if not pids and (pid := pid_in(line)) is not None:
+            pids.append(pid)
+        elif pids and not answers and (devices := read_devices(event_in(line).get("devices"))) is not None:
+            answers.append((devices, observe(pids[0])))
+            guest.ssh.execute(f"kill -TERM {pids[0]}", deadline.narrowed(FACTS_S))
+        else:
+            said.append(line.rstrip("\n"))
 
     command = guest_command(("python3", REGISTRY, "hold"), environment)
     status = guest.ssh.stream(command, on_line, deadline.narrowed(LISTING_S))
-    answers = [line for line in lines if line.startswith("{")]
     if not answers:
-        raise CommandFailed("listing ggml's devices", status, "\n".join(lines))
-    said = "\n".join(line for line in lines if not line.startswith(("{", "pid ")))
-    return Listing(read_devices(answers[-1]), said, seen.get("observation"))
+        raise CommandFailed("listing ggml's devices", status, "\n".join(said))
+    devices, observation = answers[0]
+    return Listing(devices, "\n".join(said), observation)

@@ -40,8 +40,8 @@ class GuestShell(Protocol):
     def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
         """Ship a file; it arrives as it was (its SHA-256 is returned) or an error is raised."""
 
-    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
-        """Fetch a file; its SHA-256."""
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None, *, most_bytes: int = ...) -> str:
+        """Fetch a file of at most so many bytes; its SHA-256."""
 
 
 class Guest(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.bundle.expected import counted
@@ -21,7 +21,7 @@ from lab.scenario.book import RunBook, ended_record
 from lab.scenario.boots_at_once import RunningGuests, at_once
 from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
-from lab.scenario.ended import status_of
+from lab.scenario.ended import finding_of, status_of
 from lab.scenario.environment import REFERENCE_CALLS, host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
@@ -67,19 +67,21 @@ def run(
     ``jobs`` boots run at the same time, each with logs of its own; the listener must bear to be told by several threads then.
 
     An interruption (Ctrl-C, SIGTERM) ends the run in order: what was started is torn down, the bundle is closed with the
-    results so far, and the outcome's status says ``interrupted``.
+    results so far, and the outcome's status says ``interrupted``. A mistake of the lab's own, which is none of its errors, leaves
+    a bundle that says so, and is raised.
     """
     with new_bundle(out.resolve(), run_name(plan)) as bundle:
         book = RunBook(bundle, plan, choice, earlier.history if earlier else ())
-        interrupted = False
+        cut_off: Status | None = None
         try:
             Runner(bundle, book, listener, platform, alone=len(plan) == 1, earlier=earlier, jobs=jobs).run(plan)
         except KeyboardInterrupt:
-            interrupted = True
-            for entry in plan:
-                book.interrupt(entry.variants)
+            cut_off = Status.INTERRUPTED
+        except BaseException:
+            cut_off = Status.ERROR
+            raise
         finally:
-            record = book.close(interrupted=interrupted)
+            record = book.close(plan, cut_off)
         return RunOutcome(bundle.folder, record)
 
 
@@ -214,9 +216,18 @@ class Runner:
             else:
                 self.broken(variants, served, error)
             return variants[len(served) :] if served else ()
+        except Exception as error:
+            if not (served and served[-1].findings()):
+                self.broken(variants, served, error)
+            raise
         finally:
-            share_logs(plan.logs, [self.logs(variant) for variant in variants[1:]])
+            self.share(plan.logs, variants[1:])
         return variants[len(served) :]
+
+    def share(self, logs: Path, variants: Sequence[Variant]) -> None:
+        """Give the logs of a boot to further variants of it; where that cannot be it is told."""
+        for problem in share_logs(logs, [self.logs(variant) for variant in variants]):
+            self.listener.note(problem)
 
     def serve(self, variant: VariantRun) -> None:
         """Run one variant; its record is in the book even when the run is interrupted."""
@@ -226,12 +237,12 @@ class Runner:
         finally:
             self.book.variant(variant.record())
 
-    def broken(self, variants: Sequence[Variant], served: Sequence[VariantRun], error: LabError) -> None:
+    def broken(self, variants: Sequence[Variant], served: Sequence[VariantRun], error: Exception) -> None:
         """The machine did not start, or did not go down as it should."""
         if not served:
             self.give_up(variants, error)
         elif served[-1].here.guest.alive() or not served[-1].findings():
-            served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, str(error)))
+            served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, finding_of(error).text))
             self.book.variant(served[-1].record())
 
     def refused(self, variants: Sequence[Variant], error: LaunchError) -> None:
@@ -263,12 +274,13 @@ class Runner:
             self.listener.note(f"skipped {variant.scenario.name}/{variant.id}: {reason}")
             self.book.variant(ended_record(variant, Status.SKIPPED, reason))
 
-    def give_up(self, variants: Sequence[Variant], error: LabError) -> None:
-        """Nothing of them could be run, by the lab's fault or the configuration's."""
+    def give_up(self, variants: Sequence[Variant], error: Exception) -> None:
+        """Nothing of them could be run: by the lab's fault, the configuration's, or QEMU's that ended by itself."""
+        finding = replace(finding_of(error), kind=FindingKind.NOT_STARTED)
         for variant in variants:
             writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
-            writer.finding(Finding(FindingKind.NOT_STARTED, Blame.LAB, str(error)))
-            self.book.variant(ended_record(variant, Status.ERROR, str(error)))
+            writer.finding(finding)
+            self.book.variant(ended_record(variant, status_of(writer.findings), finding.text))
 
 
 def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: Decision, logs: Path) -> BootPlan:

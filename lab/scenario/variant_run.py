@@ -7,8 +7,10 @@ one with results and without findings *passed*. The end is written down whatever
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -100,52 +102,49 @@ class VariantRun:
         """Run every check of the variant and write down what is wrong.
 
         Raises:
-            KeyboardInterrupt: nothing else; what there is was written down.
+            KeyboardInterrupt, or what is no error of the lab's tree; what there is was written down, and is not passed.
         """
         collector = CallCollector(
-            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FOLDER
+            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FETCHED
         )
         with self.here.listener.step(f"checking {'/'.join(self.here.place)}"):
             try:
-                self._check(collector)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                raise
-            except LabError as error:
-                self._writer("lab").finding(finding_of(error))
+                with self._not_passed():
+                    self._check(collector)
             finally:
-                self._conclude_or_say_so(collector)
+                with self._not_passed():
+                    self._conclude(collector)
 
-    def _conclude_or_say_so(self, collector: CallCollector) -> None:
-        """What was not judged to its end is not passed."""
+    @contextlib.contextmanager
+    def _not_passed(self) -> Iterator[None]:
+        """What does not come to its end here is not passed, whatever ended it."""
         try:
-            self._conclude(collector)
+            yield
         except KeyboardInterrupt:
             self.interrupted = True
+            raise
+        except LabError as error:
+            self.add(finding_of(error))
+        except BaseException as error:
+            self.add(finding_of(error))
             raise
 
     def _check(self, collector: CallCollector) -> None:
         """The registry first, since everything else builds on it, then the checks in the file's order."""
         here = self.here
         scenario, deadline = here.variant.scenario, here.plan.deadline
-        here.guest.ssh.execute(f"mkdir -p {here.guest_calls}", deadline)
+        making = f"mkdir -p {shlex.quote(here.guest_calls)}"
+        status, output = here.guest.ssh.execute(making, deadline)
+        if status != 0:
+            raise CommandFailed(making, status, output)
         variables = guest_environment(scenario, GUEST_LIBRARY, here.guest_calls)
         self.listing = self._listing(variables)
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
-            here.variant,
-            here.platform,
-            here.guest,
-            here.plan.ingredients,
-            dict(here.plan.variables),
-            variables,
-            self.listing,
-            here.logs,
-            here.plan.logs,
-            here.plan.switches,
-            here.plan.lies,
-        )
+            here.variant, here.platform, here.guest, here.plan.ingredients, dict(here.plan.variables), variables, self.listing,
+            here.logs, here.plan.logs, here.plan.switches, here.plan.lies,
+        )  # fmt: skip
         for check in scenario.checks:
             before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))
             self._run_check(stage, check, writer, collector)

@@ -79,9 +79,15 @@ def test_system_that_refuses_is_told_without_a_traceback(number: int, told: str,
     assert json.loads(output)["exit"] == 2
 
 
-def test_mistake_of_the_labs_own_keeps_its_traceback() -> None:
-    with pytest.raises(OSError, match="Bad file descriptor"), answering(as_json=False):
-        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+@pytest.mark.parametrize("error", [OSError(errno.EBADF, os.strerror(errno.EBADF)), ValueError("nothing of the lab's")])
+def test_mistake_of_the_labs_own_keeps_its_traceback(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended, answering(as_json=True, empty={"run": None}):
+        raise error
+    assert ended.value.exit_code == 2
+    output, errors = capsys.readouterr()
+    assert "Traceback" in errors
+    assert str(error) in errors
+    assert json.loads(output) == {"run": None, "exit": 2, "error": f"{type(error).__name__}: {error}"}
 
 
 def test_operation_that_the_catalog_lacks_is_told_before_anything_boots(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from lab.ggml.registry import Device, main, read_devices, score_of
 
 def test_printed_devices_are_read_back() -> None:
     line = json.dumps({"devices": [{"index": 0, "registry": "CPU", "name": "CPU", "description": "x", "type": "CPU"}]})
-    assert read_devices(line) == (Device(0, "CPU", "CPU", "x", "CPU"),)
+    assert read_devices(json.loads(line)["devices"]) == (Device(0, "CPU", "CPU", "x", "CPU"),)
 
 
 def test_library_that_does_not_load_scores_0() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
+import os
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +16,7 @@ import pytest
 from lab.deadline import Deadline
 from lab.errors import GuestLost, WaitTimeout
 from lab.guest.console import Console, Ready, kernel_death, parsed_ready, watched_console
+from lab.threads import beside
 
 READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128"
 
@@ -46,7 +52,15 @@ def test_marker() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["LAB-READY", " " + READY, READY + " more", READY.replace("1,2,4", "1,x"), "[drm] cap set 0: id 1"]
+    "line",
+    [
+        "LAB-READY",
+        " " + READY,
+        READY + " more",
+        READY.replace("1,2,4", "1,x"),
+        READY.replace("1,2,4", "1" * 5000),
+        "[drm] cap set 0: id 1",
+    ],
 )
 def test_other_lines_are_no_marker(line: str) -> None:
     assert parsed_ready(line) is None
@@ -107,3 +121,33 @@ def test_silence_ends_with_the_deadline(console: Console, pair: Pair) -> None:
     pair.theirs.sendall(b"only this\r\n")
     with pytest.raises(WaitTimeout, match="only this"):
         console.wait_ready(Deadline.after(0.7))
+
+
+def test_carriage_returns_do_not_stand_the_lab_still(console: Console, pair: Pair) -> None:
+    sender = threading.Thread(target=pair.theirs.sendall, args=(b"\r" * 200_000 + b"\n" + READY.encode() + b"\r\r\n",))
+    sender.start()
+    assert console.wait_ready(Deadline.after(2)).release == "6.12.1"
+    sender.join()
+    assert console.tail().splitlines()[-1] == READY
+
+
+def test_line_without_an_end_is_cut(console: Console, pair: Pair) -> None:
+    sender = threading.Thread(target=pair.theirs.sendall, args=(b"x" * 300_000 + b"\n" + READY.encode() + b"\n",))
+    sender.start()
+    assert console.wait_ready(Deadline.after(5)).release == "6.12.1"
+    sender.join()
+    assert max(map(len, console.tail().splitlines())) <= 100_000
+    assert console.tail().replace("\n", "") == "x" * 300_000 + READY
+
+
+def test_log_that_cannot_be_written_loses_the_guest_with_the_reason(pair: Pair) -> None:
+    class Full(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    console = Console(pair.ours, Full(), pair.lose)
+    with contextlib.closing(pair.ours), beside(console.run, "console", lambda: pair.ours.shutdown(socket.SHUT_RDWR)):
+        pair.theirs.sendall(READY.encode() + b"\n")
+        with pytest.raises(GuestLost, match=r"the serial console cannot be read on: OSError: .*No space left on device"):
+            console.wait_ready(Deadline.after(5))
+    assert pair.losses == 1

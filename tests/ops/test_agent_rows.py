@@ -103,3 +103,32 @@ def test_parcel_is_the_same_each_time_and_imports_the_standard_library_only() ->
     assert foreign == {"lab"}
     names = zipfile.ZipFile(io.BytesIO(agent_parcel())).namelist()
     assert not [name for name in names if "upstream" in name or "judge" in name]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"case": "ADD()"}',
+        '{"case": "ADD()", "outcome": "computed", "digest": "d", "ns": "1000", "batch": 1}',
+        '{"device": "[virtgpu] CPU"}',
+        '{"device": {"index": 1}, "pid": 7, "others": []}',
+        '{"lost": {}}',
+        '{"lost": "half a pair: \\ud800"}',
+        '{"a": ' + "[" * 100_000,
+        "pid " + "9" * 5000,
+    ],
+    ids=[
+        "a row without keys",
+        "a row of other types",
+        "a device in words",
+        "a device without keys",
+        "a loss",
+        "half a pair",
+        "brackets",
+        "digits",
+    ],
+)
+def test_lines_that_only_look_like_ours_are_remarks(line: str) -> None:
+    stream = AgentStream()
+    stream.feed(f"{line}\n")
+    assert stream == AgentStream(remarks=[line])

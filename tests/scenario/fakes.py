@@ -81,6 +81,8 @@ class Script:
     later: list[Sequence[str | Callable[[], None]]] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
     devices: Sequence[Device] = (REFERENCE, OURS)
+    listing: Sequence[str] = ("{}",)
+    """What the program that lists the devices says; the answer in the place of ``{}``."""
     expected: Sequence[str] | None = TEXTS
     through: bool = False
     """Whether a process of the guest has ended by the time that it is looked at."""
@@ -159,7 +161,9 @@ class FakeShell:
         assert not deadline.expired
         on_line("pid 7\n")
         if "registry.py" in command:
-            on_line(json.dumps({"devices": [asdict(device) for device in self.script.devices]}) + "\n")
+            answer = json.dumps({"devices": [asdict(device) for device in self.script.devices]})
+            for line in self.script.listing:
+                on_line(f"{answer if line == '{}' else line}\n")
             return 0
         if AGENT in command and "--probe" in command:
             on_line('{"ready": {}}\n')
@@ -204,7 +208,8 @@ class FakeShell:
             self.contents[remote] = local.read_bytes()
         return SHA
 
-    def get(self, remote: str, local: Path, deadline: Deadline | None = None) -> str:
+    def get(self, remote: str, local: Path, deadline: Deadline | None = None, *, most_bytes: int = 1 << 30) -> str:
+        assert most_bytes > 0
         assert deadline is None or not deadline.expired
         if Path(remote).name == "values":
             local.write_bytes(b"values")

@@ -51,6 +51,15 @@ def test_every_fault_has_an_expectation_and_a_check() -> None:
     assert set(EXPECTATIONS) == set(Fault) == {check.fault for check in checks if isinstance(check, FaultCheck)}
 
 
+def test_what_a_library_prints_is_no_event() -> None:
+    told = Told()
+    noise = ("pid of the daemon: 12", "{ggml_virtgpu: closing}", '{"level":"info"}', '{"event":"lost"}', '{"event":["lost"]}')
+    for line in ("pid 7\n", *(f"{one}\n" for one in noise), '{"event": "lost", "status": -1, "graphs": 1}\n', "pid 8\n"):
+        told.feed(line)
+    assert (told.pid, told.events) == (7, [{"event": "lost", "status": -1, "graphs": 1}])
+    assert told.said == [*noise, "pid 8"]
+
+
 def test_killed_worker_that_is_handled_well_passes() -> None:
     assert wrong(Fault.WORKER_KILLED, seen()) == []
 

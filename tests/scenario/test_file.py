@@ -142,6 +142,20 @@ def test_settings_override_the_file(tmp_path: Path) -> None:
     assert scenario.checks[0].deadline_s == 7
 
 
+@pytest.mark.parametrize(
+    ("axis", "values", "ids"),
+    [
+        ("host.ggml_library", '"{}/libggml cuda (1).so", "cpu"', ["ggml-cuda-1-", "cpu"]),
+        ("host.ggml_registration", '"..", "a;b", ".", "ü"', ["ggml-registration-..", "a-b", "ggml-registration-.", "-"]),
+    ],
+)
+def test_ids_are_names_of_files_and_words_of_a_shell(tmp_path: Path, axis: str, values: str, ids: list[str]) -> None:
+    (tmp_path / "libggml cuda (1).so").touch()
+    path = tmp_path / "small.toml"
+    path.write_text(f'name = "small"\n[matrix]\n"{axis}" = [{values.format(tmp_path)}]\n[[checks]]\nkind = "state"\n')
+    assert [variant.id for variant in expand(read_source(path))] == ids
+
+
 def test_matrix_gives_variants_whose_ids_read_like_words(tmp_path: Path) -> None:
     text = GOOD + '\n[matrix]\ncapset = ["venus", "apir"]\ndata_path = ["shared", "copied"]\n"guest.cpus" = [1, 2]\n'
     path = written(tmp_path, text)

@@ -1,20 +1,39 @@
 from __future__ import annotations
 
+import errno
 import functools
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
 
 import pytest
 
+from lab.bundle import read_bundle
 from lab.bundle.schema import CallsRecord, CapabilityRecord, Status
 from lab.deadline import Deadline, poll
-from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, HostError, LaunchError, WaitTimeout
+from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, GuestLost, HostError, LaunchError, WaitTimeout
 from lab.ggml.registry import Device
 from lab.scenario.checks.way import ring_facts
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from tests.scenario.fakes import HEADER_LINE, OURS, REFERENCE, SCENARIO, TEXTS, FakePlatform, Script, die, row
+from tests.scenario.fakes import (
+    HEADER_LINE,
+    KERNEL,
+    OURS,
+    REFERENCE,
+    SCENARIO,
+    SHA,
+    TEXTS,
+    FakeGuest,
+    FakePlatform,
+    FakeShell,
+    Script,
+    die,
+    row,
+)
 from tests.scenario.small_runs import Running, run_small, texts, variant
 
 
@@ -66,11 +85,59 @@ def test_paths_given_to_qemu_are_absolute_wherever_bundles_go(tmp_path: Path, mo
     assert dict(plan.variables)["VIRGL_APIR_CALL_LOG"].startswith(f"{tmp_path}/runs/")
 
 
+def test_call_records_of_the_guest_that_cannot_be_read_hide_no_failure(running: Running, tmp_path: Path) -> None:
+    def spoil() -> None:
+        (tmp_path / "guest-1" / "venus" / "guest-0-0.calls").write_bytes(b"1234")
+
+    script = Script(ops=(HEADER_LINE, spoil, *map(row, TEXTS[:2]), row(TEXTS[2], error="test failed")), ops_status=1)
+    bundle = running(script, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert f"case failed [product] {TEXTS[2]}" in texts(bundle)
+    assert "calls differ [product] call records guest-0-0.calls of the guest: " in texts(bundle)
+
+
+def test_guest_cannot_replace_what_the_host_recorded(running: Running, tmp_path: Path) -> None:
+    def forge() -> None:
+        (tmp_path / "guest-1" / "venus" / "host-101-9.calls").write_bytes(b"forged")
+
+    bundle = running(Script(ops=(HEADER_LINE, forge, *map(row, TEXTS))), variants=("venus",))
+    assert (bundle.folder / "logs" / "venus" / "calls" / "host-101-9.calls").read_bytes() != b"forged"
+
+
 def test_every_variant_has_all_logs(running: Running) -> None:
     bundle = running(Script())
     for name in ("venus", "apir"):
         logs = {path.name for path in (bundle.folder / "logs" / name).iterdir()}
-        assert {"serial.log", "test-backend-ops.log", "dmesg.log", "calls"} <= logs
+        assert {"serial.log", "test-backend-ops.log", "dmesg.log", "guest-calls"} <= logs
+
+
+NOISE = ("pid of the daemon: 12", "{ggml_virtgpu: closing}", '{"level":"info"}', '{"devices": 3}', '{"devices": [{"index": 1}]}')
+
+
+@pytest.mark.parametrize("noise", NOISE)
+def test_what_a_library_prints_beside_the_devices_is_passed_over(running: Running, noise: str) -> None:
+    bundle = running(Script(listing=(noise, "{}", noise)))
+    assert [one.status for one in bundle.run.variants] == [Status.PASSED, Status.PASSED]
+
+
+@pytest.mark.parametrize("answer", NOISE)
+def test_listing_without_an_answer_that_can_be_read_is_the_products_failure(running: Running, answer: str) -> None:
+    bundle = running(Script(listing=(answer,)))
+    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.FAILED]
+    assert "program failed [product] listing ggml's devices in the guest failed" in texts(bundle)
+    assert answer in texts(bundle)
+
+
+def test_folder_for_call_records_that_cannot_be_made_is_told(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = FakeShell.execute
+
+    def full(self: FakeShell, command: str, deadline: Deadline) -> tuple[int, str]:
+        return (1, "No space left on device") if command.endswith("/calls/venus") else execute(self, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "execute", full)
+    bundle = running(Script(), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "No space left on device" in texts(bundle)
 
 
 def test_wrong_result_fails_the_run(running: Running) -> None:
@@ -131,6 +198,38 @@ def test_run_that_proves_nothing_does_not_pass(running: Running, script: Script,
     assert expected in texts(bundle)
 
 
+def test_guest_without_render_nodes_is_a_wrong_state(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def file(path: str) -> SimpleNamespace:
+        def listdir() -> list[str]:
+            raise RuntimeError("Unexpected output CommandResult(...)")
+
+        return SimpleNamespace(path=path, exists=False, is_directory=path != "/dev/dri", sha256sum=SHA, listdir=listdir)
+
+    host = SimpleNamespace(check_output=lambda _command: KERNEL, file=file)
+    monkeypatch.setattr(FakeGuest, "testinfra", lambda _self: host)
+    bundle = running(Script())
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert "wrong state [lab] driver of the render node: expected virtio_gpu, seen there is no render node" in texts(bundle)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Unexpected output"), AssertionError("Unexpected exit code 127")])
+def test_guest_whose_state_cannot_be_asked_is_told(running: Running, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(_command: str) -> str:
+        raise error
+
+    monkeypatch.setattr(FakeGuest, "testinfra", lambda _self: SimpleNamespace(check_output=fail))
+    bundle = running(Script())
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert f"[lab] the guest's state could not be looked at: {error}" in texts(bundle)
+
+
+@pytest.mark.parametrize("value", ["", "x"])
+def test_variable_that_is_set_is_seen_empty_or_not(running: Running, value: str) -> None:
+    bundle = running(Script(), f'{SCENARIO}\n[guest.environment]\nGGML_X = "{value}"\n', variants=("venus",))
+    assert bundle.run.exit == 0, texts(bundle)
+    assert [fact.seen for fact in bundle.facts if fact.name.endswith("variable GGML_X")] == [value or "''"]
+
+
 def test_missing_variable_is_the_configurations_fault_and_named(running: Running) -> None:
     text = SCENARIO + "\n[host.environment]\nAPIR_LLAMA_CPP_GGML_LIBRARY_PATH = false\n"
     bundle = running(Script(devices=(REFERENCE,)), text, variants=("venus",))
@@ -154,6 +253,31 @@ def test_crashed_qemu_is_the_products_failure(running: Running) -> None:
     script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 139"))
     bundle = running(script, variants=("venus",))
     assert bundle.run.exit == 1
+
+
+@pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
+def test_logs_are_copied_where_there_are_no_hard_links(running: Running, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
+    def link(*_: object) -> None:
+        raise OSError(refused, os.strerror(refused))
+
+    monkeypatch.setattr("os.link", link)
+    bundle = running(Script(), SCENARIO.replace('"apir"]', '"apir"]\ncpus = [1, 2]'))
+    assert bundle.run.exit == 0
+    assert [one.status for one in bundle.run.variants] == [Status.PASSED] * 4
+    for one in bundle.run.variants:
+        assert "the last line" in (bundle.folder / "logs" / one.variant / "serial.log").read_text()
+
+
+def test_logs_that_cannot_be_shared_end_nothing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, *_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(source))
+
+    notes: list[str] = []
+    monkeypatch.setattr("lab.scenario.evidence.shutil", SimpleNamespace(copyfile=refuse), raising=False)
+    monkeypatch.setattr("os.link", refuse)
+    monkeypatch.setattr(SilentListener, "note", lambda _self, text: notes.append(text))
+    assert running(Script()).run.exit == 0
+    assert any("serial.log is not among the logs of apir: " in note for note in notes), notes
 
 
 def test_lost_guest_is_followed_by_a_boot_for_the_other_variants(running: Running) -> None:
@@ -333,11 +457,48 @@ def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> No
     assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED, Status.INTERRUPTED]
 
 
+@pytest.mark.parametrize("place", ["a check", "the end", "the boot"])
+def test_mistake_of_the_labs_own_passes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def stumble(*_: object) -> None:
+        raise ValueError("a mistake of the lab's own")
+
+    script = Script(at_the_end=stumble) if place == "the end" else Script()
+    script.ops = (HEADER_LINE, *map(row, TEXTS), *((stumble,) if place == "a check" else ()))
+    if place == "the boot":
+        monkeypatch.setattr("lab.scenario.runner.ship", stumble)
+    with pytest.raises(ValueError, match="a mistake"):
+        run_small(tmp_path, script)
+    bundle = read_bundle(next((tmp_path / "runs").iterdir()))
+    assert (bundle.run.status, bundle.run.exit) == (Status.ERROR, 2)
+    assert [one.variant for one in bundle.run.variants] == ["venus", "apir"]
+    assert variant(bundle).status is Status.ERROR
+    assert variant(bundle, "apir").status in {Status.ERROR, Status.INTERRUPTED}
+    assert "[lab] ValueError: a mistake of the lab's own" in texts(bundle)
+    assert ET.fromstring((bundle.folder / "junit.xml").read_text()).attrib["errors"] != "0"  # noqa: S314 - our own file
+
+
 def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
     bundle = running(Script(boot_error=LaunchError(("qemu",), 1, "no such device")))
     assert bundle.run.exit == 2
     assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
     assert "QEMU did not start" in texts(bundle)
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict", "exit_status"),
+    [
+        ("QEMU ended with exit status 139", Status.FAILED, 1),
+        ("QEMU ended with exit status 137", Status.ERROR, 2),
+        ("the serial console cannot be read on: OSError: no space", Status.ERROR, 2),
+    ],
+)
+def test_guest_that_is_lost_while_it_boots_is_blamed_by_the_reason(
+    running: Running, reason: str, verdict: Status, exit_status: int
+) -> None:
+    bundle = running(Script(boot_error=GuestLost(reason)))
+    assert bundle.run.exit == exit_status
+    assert [one.status for one in bundle.run.variants] == [verdict, verdict]
+    assert f"not started [{'product' if exit_status == 1 else 'lab'}] the guest was lost: {reason}" in texts(bundle)
 
 
 def test_wrong_configuration_is_told_before_any_boot(running: Running) -> None:

@@ -28,6 +28,7 @@ from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.guest.agent import turns
 from lab.host.root import Bind
+from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import guest_command
 from lab.process import finish
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG
@@ -43,6 +44,8 @@ GATE = f"{FOLDER}/gate"
 OTHER_LIBRARY = f"{FOLDER}/other/libggml-virtgpu.so"
 REGISTRY = "ggml-virtgpu"
 ROWS = "bench.jsonl"
+ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
+"""What a row of the driver has: an event, or a measurement's place."""
 OPEN_S = 30.0
 BUSY_LOAD = 0.5
 """Load per core, before anything was measured, from which figures are worth little."""
@@ -150,14 +153,14 @@ class Bench:
 
     def on_line(self, line: str, libraries: contextlib.ExitStack) -> None:
         """What the driver in the guest says. An event that it waits behind is answered at its FIFO."""
-        if not line.startswith("{"):
+        row = event_in(line)
+        if not any(fits(row, kinds) for kinds in ROW_KINDS):
             self.said.append(line.strip())
             return
-        row = json.loads(line)
         match row.get("event"):
             case "gate":
                 libraries.close()
-                libraries.enter_context(self.host_library(row["host"]))
+                libraries.enter_context(self.host_library(str(row.get("host"))))
                 self.open_gate()
             case "begins":
                 self._usage = self.usage()

@@ -7,11 +7,10 @@ computing there all the while: what is broken for one context must not be felt b
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline, poll
 from lab.errors import GuestError, LaunchError, WaitTimeout
 from lab.interruption import postponed
+from lab.ops.said import Kinds, event_in, fits, pid_in
 from lab.ops.upstream import guest_command
 from lab.scenario.environment import USE_APIR_CAPSET
 from lab.scenario.faults import Expectation, Fault
@@ -33,6 +33,16 @@ OTHER_START_S = 60.0
 ANSWER_S = 10.0
 LOADER = "load_backend:"
 SIGNALLED = 128
+EVENTS: Mapping[str, Kinds] = {
+    "loaded": {"load_s": float | int},
+    "remote": {"right": bool},
+    "computing": {"graphs": int},
+    "lost": {"status": int, "graphs": int},
+    "count": {"right": int, "wrong": int},
+    "end": {"right": int, "wrong": int},
+    "cpu": {"right": bool},
+}
+"""What ``survivor.py`` says, and with what."""
 
 
 @dataclass(slots=True)
@@ -47,11 +57,13 @@ class Told:
 
     def feed(self, line: str) -> None:
         """Take a line; an event is passed on at once."""
-        if line.startswith("pid "):
-            self.pid = int(line.split()[1])
-        elif line.startswith("{"):
-            self.events.append(json.loads(line))
-            self.on_event(self.events[-1])
+        event, pid = event_in(line), pid_in(line)
+        kinds = EVENTS.get(str(event.get("event")))
+        if pid is not None and not self.pid:
+            self.pid = pid
+        elif kinds is not None and fits(event, kinds):
+            self.events.append(event)
+            self.on_event(event)
         elif line.strip() and not line.startswith(LOADER):
             self.said.append(line.strip())
 

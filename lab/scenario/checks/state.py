@@ -15,6 +15,7 @@ from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts
+from lab.errors import GuestError
 from lab.ops.upstream import reference_device, remote_device
 from lab.scenario.environment import ADVERTISE, GUEST_CALL_LOG, HOST_CALL_LOG, NEEDED_BY_HOST
 from lab.scenario.guest_programs import Observation
@@ -58,12 +59,19 @@ def tell(fact: Fact, writer: CheckWriter) -> None:
 
 
 def guest_facts(stage: Stage) -> Iterator[Fact]:
-    """Kernel, module, render node, driver and shipped file, asked with testinfra."""
-    guest = stage.guest.testinfra()
+    """Kernel, module, render node, driver and shipped file, asked with testinfra. Raises ``GuestError`` where it gets no answer."""
+    try:
+        yield from _asked(stage, stage.guest.testinfra())
+    except (RuntimeError, AssertionError) as error:
+        raise GuestError(f"the guest's state could not be looked at: {error}") from error
+
+
+def _asked(stage: Stage, guest: Any) -> Iterator[Fact]:
     yield Fact("guest kernel", stage.ingredients.kernel, guest.check_output("uname -r").strip())
     loaded = guest.file("/sys/module/virtio_gpu").is_directory
     yield Fact("guest module virtio_gpu", "loaded", "loaded" if loaded else "not loaded")
-    nodes = [name for name in sorted(guest.file(RENDER_NODES).listdir()) if name.startswith("renderD")]
+    folder = guest.file(RENDER_NODES)
+    nodes = [name for name in sorted(folder.listdir()) if name.startswith("renderD")] if folder.exists else []
     drivers = [driver_of(guest, node) for node in nodes]
     yield Fact(f"driver of {', '.join(nodes) or 'the render node'}", "virtio_gpu", ", ".join(drivers) or "there is no render node")
     capset = stage.variant.scenario.guest.capset
@@ -103,10 +111,11 @@ def process_facts(stage: Stage) -> Iterator[Fact]:
 
 
 def variable_facts(process: str, facts: ProcessFacts, variables: Mapping[str, str], hidden: tuple[str, ...]) -> Iterator[Fact]:
-    """Each variable that the lab set, as the process has it."""
+    """Each variable that the lab set, as the process has it; an empty one is shown as two quotes."""
     for name, value in sorted(variables.items()):
         if name not in hidden:
-            yield Fact(f"{process} variable {name}", value, facts.variable(name) or "not set")
+            seen = facts.variable(name)
+            yield Fact(f"{process} variable {name}", value or "''", "not set" if seen is None else seen or "''")
 
 
 def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:

@@ -1,0 +1,36 @@
+"""Lines that programs in a guest say: events of ours among whatever a library may print, which no reader of them stumbles over."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any
+
+PID = re.compile(r"pid (\d{1,9})\s*")
+Kinds = Mapping[str, type | UnionType]
+"""Keys that an event has, and of which type their values are."""
+
+
+def event_in(line: str) -> dict[str, Any]:
+    """The JSON object that a line is; empty where it is none."""
+    if not line.startswith("{"):
+        return {}
+    try:
+        event = json.loads(line)
+        json.dumps(event, ensure_ascii=False).encode()  # half a surrogate pair, which no file of ours could hold
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def fits(event: Mapping[str, Any], kinds: Kinds) -> bool:
+    """Whether an event has all these keys, with values of these types."""
+    return all(key in event and isinstance(event[key], kind) for key, kind in kinds.items())
+
+
+def pid_in(line: str) -> int | None:
+    """The process id in the line that ``guest_command`` makes a shell say; None in any other."""
+    found = PID.fullmatch(line)
+    return int(found[1]) if found else None

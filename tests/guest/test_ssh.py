@@ -1,0 +1,124 @@
+"""The guest's shell over a channel that is no SSH: what a guest says at will ends, in time and in length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.errors import GuestError, WaitTimeout
+from lab.guest.ssh import GuestShell
+
+EVERY_S = 0.02
+
+
+class Channel:
+    """A command that says ``word`` again and again, for at most ten seconds, unless it is the one that kills it."""
+
+    def __init__(self, word: bytes) -> None:
+        self._word = word
+        self._ends = time.monotonic() + 10
+
+    def exec_command(self, command: str) -> None:
+        if "kill -9" in command:
+            self._ends = 0.0
+
+    def recv(self, _size: int) -> bytes:
+        time.sleep(EVERY_S)
+        return self._word if time.monotonic() < self._ends else b""
+
+    def recv_stderr(self, _size: int) -> bytes:
+        return b""
+
+    def recv_exit_status(self) -> int:
+        return 0
+
+    def exit_status_ready(self) -> bool:
+        return True
+
+    def close(self) -> None: ...
+
+    def set_combine_stderr(self, _merged: bool) -> None: ...
+
+    def invoke_subsystem(self, _name: str) -> None: ...
+
+    def settimeout(self, _timeout_s: float) -> None: ...
+
+
+class Transport:
+    """Gives such channels."""
+
+    def __init__(self, word: bytes) -> None:
+        self._word = word
+
+    def open_session(self, timeout: float) -> Channel:
+        assert timeout > 0
+        return Channel(self._word)
+
+
+class Alive:
+    """A machine that is never lost."""
+
+    def lost(self) -> None: ...
+
+
+def shell(word: bytes) -> GuestShell:
+    return GuestShell(Transport(word), Alive())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda talker, deadline: talker.stream("yes", lambda _line: None, deadline),
+        lambda talker, deadline: talker.execute("yes", deadline),
+        lambda talker, deadline: talker.separate("yes", deadline),
+    ],
+    ids=["stream", "execute", "separate"],
+)
+def test_command_that_keeps_talking_ends_with_its_deadline(run: Callable[[GuestShell, Deadline], Any]) -> None:
+    began = time.monotonic()
+    with pytest.raises(WaitTimeout, match="the guest command: yes"):
+        run(shell(b"line\n"), Deadline.after(0.2))
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("word", "run"),
+    [
+        (b"no end ", lambda talker: talker.stream("yes", lambda _line: None, Deadline.after(5))),
+        (b"line\n" * 10, lambda talker: talker.execute("yes", Deadline.after(5))),
+        (b"line\n" * 10, lambda talker: talker.separate("yes", Deadline.after(5))),
+    ],
+    ids=["a line", "what execute keeps", "what separate keeps"],
+)
+def test_what_is_kept_of_a_guest_has_a_bound(
+    word: bytes, run: Callable[[GuestShell], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 100)
+    with pytest.raises(GuestError, match="says more than 100 bytes"):
+        run(shell(word))
+
+
+def test_lines_that_are_handed_on_have_no_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 100)
+    lines: list[str] = []
+    with pytest.raises(WaitTimeout):
+        shell(b"line\n" * 10).stream("yes", lines.append, Deadline.after(0.3))
+    assert sum(map(len, lines)) > 100
+
+
+@pytest.mark.parametrize("bound", [{}, {"most_bytes": 10}], ids=["of its own", "as asked"])
+def test_file_that_is_too_large_is_refused_before_its_first_byte(
+    bound: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = bound.get("most_bytes", (1 << 60) - 1) + 1
+    sparse = SimpleNamespace(stat=lambda _remote: SimpleNamespace(st_size=size), close=lambda: None)
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: sparse)
+    with pytest.raises(GuestError, match=f"the guest's /values has {size} bytes"):
+        shell(b"").get("/values", tmp_path / "values", **bound)
+    assert not (tmp_path / "values").exists()
