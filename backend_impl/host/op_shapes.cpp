@@ -67,11 +67,11 @@ bool mul_mat(T t) {
            is_shape(t, a(t).ne[1], b(t).ne[1], b(t).ne[2], b(t).ne[3]);
 }
 
-// ggml-cpu plans 8 bytes for every expert and id: 2 GiB, and 32768 tokens that take 16 of 512 experts.
-constexpr Wide most_chosen = Wide{1} << 28;
+// What ggml-cpu plans for every expert, and for each number that may choose it. 32768 tokens that take 16 of 512 experts ask for half of it.
+constexpr Wide expert_bytes = 80, choice_bytes = 8, most_choosing_bytes = Wide{4} << 30;
 
 bool mul_mat_id(T t) {
-    if (Wide{a(t).ne[2]} * elements(c(t)) > most_chosen) return false;
+    if (a(t).ne[2] * (expert_bytes + choice_bytes * elements(c(t))) > most_choosing_bytes) return false;
     return a(t).ne[0] == b(t).ne[0] && a(t).ne[3] == 1 && b(t).ne[3] == 1 && c(t).type == GGML_TYPE_I32 && c(t).ne[2] == 1 &&
            c(t).ne[3] == 1 && c(t).ne[1] == b(t).ne[2] && divides(b(t).ne[1], c(t).ne[0]) &&
            is_shape(t, a(t).ne[1], c(t).ne[0], b(t).ne[2], 1);
@@ -150,15 +150,17 @@ bool gated(T t) {
     return is_shape(t, a(t).ne[0] / 2, a(t).ne[1], a(t).ne[2], a(t).ne[3]);
 }
 
-// The kernels of transposed convolutions count the numbers of a(t) in an int.
+// The kernels of transposed convolutions count the numbers of both in an int.
+bool countable(T t) { return elements(a(t)) <= INT32_MAX && elements(b(t)) <= INT32_MAX; }
+
 bool conv_transpose_1d(T t) {
-    return t.op_params[0] > 0 && elements(a(t)) <= INT32_MAX && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 && b(t).ne[2] == 1 &&
+    return t.op_params[0] > 0 && countable(t) && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 && b(t).ne[2] == 1 &&
            b(t).ne[3] == 1 && is_shape(t, (b(t).ne[0] - 1) * t.op_params[0] + a(t).ne[0], a(t).ne[1], 1, 1);
 }
 
 bool conv_transpose_2d(T t) {
     int64_t stride = t.op_params[0];
-    return stride > 0 && elements(a(t)) <= INT32_MAX && a(t).ne[3] == b(t).ne[2] &&
+    return stride > 0 && countable(t) && a(t).ne[3] == b(t).ne[2] &&
            is_shape(t, (b(t).ne[0] - 1) * stride + a(t).ne[0], (b(t).ne[1] - 1) * stride + a(t).ne[1], a(t).ne[2], b(t).ne[3]);
 }
 

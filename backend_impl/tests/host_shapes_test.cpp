@@ -246,7 +246,9 @@ const Op harmful[] = {
     added(256, GGML_TYPE_Q8_K),
     spread_row(3),
     experts(1000, 1000000, 1000),
+    experts(1, 1 << 30, 1),
     {"CONV_TRANSPOSE_1D of a large kernel", GGML_OP_CONV_TRANSPOSE_1D, {{1, 32768, 1, 1}}, {{{1, 32768, 65536, 1}}, {{1, 65536, 1, 1}}}, {1}},
+    {"CONV_TRANSPOSE_2D of a large image", GGML_OP_CONV_TRANSPOSE_2D, {{32768, 65536, 1, 1}}, {{{1, 1, 1, 1}}, {{32768, 65536, 1, 1}}}, {1}},
 };
 
 // What is as near to it as may be.
