@@ -27,8 +27,8 @@ template <typename GraphType> Message changed_graph(const Message &message, cons
 
 } // namespace
 
-Generator::Generator(std::vector<OpSeed> seeds, std::vector<Message> recorded, const std::string &family, uint64_t seed)
-    : seeds_(std::move(seeds)), recorded_(std::move(recorded)), only_graphs_(!family.empty()), seed_(seed) {
+Generator::Generator(std::vector<OpSeed> seeds, std::vector<Message> recorded, const std::string &family, uint64_t seed, bool strides)
+    : seeds_(std::move(seeds)), recorded_(std::move(recorded)), only_graphs_(!family.empty()), only_strides_(strides), seed_(seed) {
     std::map<std::string, std::vector<size_t>> by_family;
     for (size_t i = 0; i < seeds_.size(); ++i)
         if (seeds_[i].bytes() <= most_seed_bytes && (family.empty() || seeds_[i].family == family)) by_family[seeds_[i].family].push_back(i);
@@ -51,8 +51,18 @@ Message Generator::graph_message(Random &random, const Handles &handles) const {
     return message_of(made, handles, random);
 }
 
+Message Generator::strided_message(Random &random, const Handles &handles) const {
+    SeedGraph made = strided_graph(op_seed(random), handles.home, random);
+    Message message;
+    message.call = static_cast<uint32_t>(Call::wide_graph_compute);
+    message.data = encoded_graph(made.graph, message.call);
+    message.memory = std::move(made.memory);
+    return with_graph_size(std::move(message));
+}
+
 Message Generator::message(uint64_t number, const Handles &handles) const {
     Random random(seed_ * 0x2545f4914f6cdd1du + number);
+    if (only_strides_ && !families_.empty()) return strided_message(random, handles);
     bool graph = !families_.empty() && (only_graphs_ || !random.one_in(3));
     Message message;
     if (graph) message = graph_message(random, handles);

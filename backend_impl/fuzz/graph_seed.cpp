@@ -43,6 +43,63 @@ uint64_t lay_out(std::vector<WideTensorRecord> &tensors, Random &random) {
     return HostWorld::memory_bytes - end;
 }
 
+// The chosen one at the buffer's beginning or its end, and the others in between; as above.
+uint64_t lay_out_around(std::vector<WideTensorRecord> &tensors, size_t chosen, bool at_end) {
+    uint64_t size = shape_of(tensors[chosen]).bytes();
+    uint64_t room = size + alignment - 1 - (size + alignment - 1) % alignment;
+    if (size > HostWorld::memory_bytes || room > HostWorld::memory_bytes) return 0;
+    uint64_t least = at_end ? 0 : room;
+    uint64_t end = HostWorld::memory_bytes - (at_end ? room : 0);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        if (i == chosen) continue;
+        uint64_t other = shape_of(tensors[i]).bytes();
+        if (other > end - least) return 0;
+        end -= other;
+        end -= end % alignment;
+        if (end < least) return 0;
+        tensors[i].data = end;
+    }
+    tensors[chosen].data = at_end ? HostWorld::memory_bytes - size : 0;
+    return at_end ? HostWorld::memory_bytes - end : HostWorld::memory_bytes;
+}
+
+void pack(SeedTensor &tensor) {
+    auto type = static_cast<ggml_type>(tensor.type);
+    tensor.nb[0] = ggml_type_size(type);
+    uint64_t stride = ggml_row_size(type, tensor.ne[0]);
+    for (int i = 1; i < 4; ++i) {
+        tensor.nb[i] = stride;
+        stride *= static_cast<uint64_t>(tensor.ne[i]);
+    }
+}
+
+// The same two of all tensors: most ops ask the same of their shapes then.
+void swap_dimensions(OpSeed &seed, Random &random) {
+    size_t kept = 1 + random.below(3);
+    size_t first = kept == 1 ? 2 : 1, second = kept == 3 ? 2 : 3;
+    auto swapped = [&](SeedTensor &tensor) {
+        std::swap(tensor.ne[first], tensor.ne[second]);
+        pack(tensor);
+    };
+    swapped(seed.result);
+    for (auto &source : seed.sources)
+        if (source) swapped(*source);
+}
+
+void change_strides(SeedTensor &tensor, Random &random) {
+    uint64_t number = ggml_type_size(static_cast<ggml_type>(tensor.type));
+    for (int i = 1; i < 4; ++i) {
+        uint64_t &stride = tensor.nb[i];
+        if (tensor.ne[i] == 1) {
+            const uint64_t free[] = {stride, uint64_t{1} << 30, 0, number, stride + stride / 2 / number * number};
+            stride = free[random.below(std::size(free))];
+            continue;
+        }
+        const uint64_t others[] = {stride, stride, stride, 0, number, stride * 2, (stride + 20000) / number * number};
+        stride = others[random.below(std::size(others))];
+    }
+}
+
 template <typename Number> void put_numbers(uint8_t *at, uint64_t bytes, Random &random, bool wild) {
     for (uint64_t i = 0; i + sizeof(Number) <= bytes; i += sizeof(Number)) {
         auto value = static_cast<Number>(wild && random.one_in(3) ? random.edge() : random.below(2));
@@ -89,11 +146,9 @@ void compute_indices(WideGraph &graph, size_t index) {
     make_node(graph, index, GGML_OP_CPY);
 }
 
-} // namespace
-
-SeedGraph seed_graph(const OpSeed &seed, uint64_t buffer, Random &random, bool wild) {
-    SeedGraph made;
-    WideGraph &graph = made.graph;
+// The result and behind it its sources.
+WideGraph graph_of(const OpSeed &seed, uint64_t buffer) {
+    WideGraph graph;
     graph.tensors.push_back(record_of(seed.result, 1, buffer));
     std::memcpy(graph.tensors[0].op_params, seed.parameters, sizeof seed.parameters);
     for (size_t i = 0; i < seed.sources.size(); ++i) {
@@ -103,15 +158,41 @@ SeedGraph seed_graph(const OpSeed &seed, uint64_t buffer, Random &random, bool w
     }
     // ggml_cast makes the copy its own second source.
     if (seed.op == GGML_OP_CPY && graph.tensors[0].src[1] == 0) graph.tensors[0].src[1] = 1;
+    return graph;
+}
+
+void put_contents(SeedGraph &made, Random &random, bool wild) {
+    uint64_t start = HostWorld::memory_bytes - made.memory.size();
+    if (made.memory.empty()) return;
+    for (const WideTensorRecord &each : made.graph.tensors) put_content(made.memory.data() + (each.data - start), shape_of(each), random, wild);
+}
+
+} // namespace
+
+SeedGraph seed_graph(const OpSeed &seed, uint64_t buffer, Random &random, bool wild) {
+    SeedGraph made{graph_of(seed, buffer), {}};
+    WideGraph &graph = made.graph;
     size_t count = graph.tensors.size();
     for (size_t i = 1; i < count; ++i)
         if (shape_of(graph.tensors[i]).is_index() && random.one_in(4)) compute_indices(graph, i);
     make_node(graph, 0, static_cast<ggml_op>(seed.op));
     made.memory.resize(lay_out(graph.tensors, random));
-    uint64_t start = HostWorld::memory_bytes - made.memory.size();
-    if (!made.memory.empty())
-        for (const WideTensorRecord &each : graph.tensors)
-            put_content(made.memory.data() + (each.data - start), shape_of(each), random, wild);
+    put_contents(made, random, wild);
+    return made;
+}
+
+SeedGraph strided_graph(const OpSeed &good, uint64_t buffer, Random &random) {
+    OpSeed seed = good;
+    if (random.one_in(2)) swap_dimensions(seed, random);
+    std::vector<SeedTensor *> tensors{&seed.result};
+    for (auto &source : seed.sources)
+        if (source) tensors.push_back(&*source);
+    size_t chosen = random.one_in(2) ? 0 : random.below(tensors.size());
+    change_strides(*tensors[chosen], random);
+    SeedGraph made{graph_of(seed, buffer), {}};
+    make_node(made.graph, 0, static_cast<ggml_op>(seed.op));
+    made.memory.resize(lay_out_around(made.graph.tensors, chosen, !random.one_in(4)));
+    put_contents(made, random, false);
     return made;
 }
 

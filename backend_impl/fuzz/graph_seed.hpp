@@ -18,6 +18,10 @@ struct SeedGraph {
 // indices are computed by a node of their own. `content` is none of ggml's numbers but chance's where `wild`.
 SeedGraph seed_graph(const OpSeed &seed, uint64_t buffer, Random &random, bool wild);
 
+// One op of which one tensor has other strides, of dimensions of 1 as well, and lies at the buffer's beginning or its end: what a
+// kernel goes beyond it, it goes beyond the buffer.
+SeedGraph strided_graph(const OpSeed &seed, uint64_t buffer, Random &random);
+
 // Both in one graph: the nodes of the second behind those of the first.
 SeedGraph joined(const SeedGraph &first, const SeedGraph &second);
 

@@ -31,13 +31,13 @@ constexpr uint64_t renew_every = 256;
 struct Options {
     std::string host_library, ggml_library, seeds, traces, family, out = ".", replay, show, minimise;
     std::map<std::string, std::string> config{{"ggml.threads", "1"}, {"ggml.graph_work", "3e8"}};
-    uint64_t count = 10000, first = 0, seed = 1, most_findings = 100;
+    uint64_t count = 10000, first = 0, seed = 1, strides = 0, most_findings = 100;
     double hang_s = 10;
 };
 
 [[noreturn]] void usage(const std::string &why) {
     std::cerr << why << "\nusage: host-mutations --host-library FILE --ggml-library FILE --seeds FILE [--traces FOLDER] [--count N] [--first N] "
-                 "[--seed N] [--family OP] [--out FOLDER] [--hang-s N] [--most-findings N] [--config KEY=VALUE]… [--replay FILE | --minimise FILE | --show FILE]\n";
+                 "[--seed N] [--family OP] [--strides 1] [--out FOLDER] [--hang-s N] [--most-findings N] [--config KEY=VALUE]… [--replay FILE | --minimise FILE | --show FILE]\n";
     std::exit(2);
 }
 
@@ -48,7 +48,7 @@ Options options_of(int count, char **values) {
         {"--traces", &options.traces},             {"--family", &options.family},             {"--out", &options.out},
         {"--replay", &options.replay},             {"--show", &options.show},                 {"--minimise", &options.minimise}};
     std::map<std::string, uint64_t *> numbers{
-        {"--count", &options.count}, {"--first", &options.first}, {"--seed", &options.seed}, {"--most-findings", &options.most_findings}};
+        {"--count", &options.count}, {"--first", &options.first}, {"--seed", &options.seed}, {"--strides", &options.strides}, {"--most-findings", &options.most_findings}};
     for (int i = 1; i < count; ++i) {
         std::string name = values[i];
         if (i + 1 == count) usage(name + " lacks its value");
@@ -86,7 +86,7 @@ class Driver {
             _exit(unable_status);
         }
         auto seeds = options_.seeds.empty() ? std::vector<OpSeed>{} : read_op_seeds(options_.seeds);
-        return Generator(std::move(seeds), std::move(recorded), options_.family, options_.seed);
+        return Generator(std::move(seeds), std::move(recorded), options_.family, options_.seed, options_.strides != 0);
     }
     void run_numbers(uint64_t begin, uint64_t end, Progress &progress) const;
     bool dies(const std::vector<Message> &messages);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint32_t context = 1;
 constexpr size_t page = 4096;
+constexpr size_t guard = size_t{2} << 30; // no memory: addresses
 
 [[noreturn]] void give_up(const std::string &text, int status = unable_status) {
     std::fprintf(stderr, "%s\n", text.c_str());
@@ -70,16 +71,16 @@ bool changes_buffers(Reader &batch) {
 
 } // namespace
 
-// Memory that ends at a page which nobody may touch, and begins behind one.
+// Memory between addresses that nobody may touch, two GiB on either side: what steps by a wrong stride is seen as well.
 struct HostWorld::Guarded {
-    explicit Guarded(size_t wanted) : size(wanted), mapped((wanted + page - 1) / page * page + 2 * page) {
-        void *at = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    explicit Guarded(size_t wanted) : size(wanted), mapped((wanted + page - 1) / page * page + 2 * guard) {
+        void *at = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED) give_up("no memory");
         start = static_cast<uint8_t *>(at);
-        mprotect(start + page, mapped - 2 * page, PROT_READ | PROT_WRITE);
+        mprotect(start + guard, mapped - 2 * guard, PROT_READ | PROT_WRITE);
     }
     ~Guarded() { munmap(start, mapped); }
-    uint8_t *data() const { return start + page; }
+    uint8_t *data() const { return start + guard; }
 
     size_t size, mapped;
     uint8_t *start;

@@ -36,7 +36,7 @@ bool is_made(T t) {
 
 // Elementwise with two operands; the second one may be of full precision.
 bool binary(T t) {
-    if (t.op == GGML_OP_ADD && is_made(t)) return t.type == a(t).type && is_f32(b(t));
+    if (t.op == GGML_OP_ADD && is_made(t) && is_weight(t)) return t.type == a(t).type && is_f32(b(t));
     if (!is_float(t) || !is_float(a(t))) return false;
     if (all_like(t, t.type)) return true;
     return is_f32(b(t)) && (t.type == a(t).type || is_f32(t));

@@ -37,7 +37,10 @@ bool add_one(T t) { return like_source(t) && elements(b(t)) == 1; }
 bool arg_max(T t) {
     return is_shape(t, a(t).ne[1], 1, 1, 1) && is_shape(a(t), a(t).ne[0], a(t).ne[1], 1, 1) && t.type == GGML_TYPE_I32;
 }
-bool count_equal(T t) { return elements(t) == 1 && t.type == GGML_TYPE_I64 && same(a(t), b(t)); }
+// Of more than two dimensions the kernel reads elsewhere.
+bool count_equal(T t) {
+    return elements(t) == 1 && t.type == GGML_TYPE_I64 && same(a(t), b(t)) && a(t).ne[2] == 1 && a(t).ne[3] == 1;
+}
 bool sum(T t) { return elements(t) == 1; }
 
 // ACC and SET write b into t at strides and an offset that are parameters.
@@ -64,7 +67,11 @@ bool mul_mat(T t) {
            is_shape(t, a(t).ne[1], b(t).ne[1], b(t).ne[2], b(t).ne[3]);
 }
 
+// What ggml-cpu plans for every expert, and for each number that may choose it. 32768 tokens that take 16 of 512 experts ask for half of it.
+constexpr Wide expert_bytes = 80, choice_bytes = 8, most_choosing_bytes = Wide{4} << 30;
+
 bool mul_mat_id(T t) {
+    if (a(t).ne[2] * (expert_bytes + choice_bytes * elements(c(t))) > most_choosing_bytes) return false;
     return a(t).ne[0] == b(t).ne[0] && a(t).ne[3] == 1 && b(t).ne[3] == 1 && c(t).type == GGML_TYPE_I32 && c(t).ne[2] == 1 &&
            c(t).ne[3] == 1 && c(t).ne[1] == b(t).ne[2] && divides(b(t).ne[1], c(t).ne[0]) &&
            is_shape(t, a(t).ne[1], c(t).ne[0], b(t).ne[2], 1);
@@ -121,8 +128,9 @@ bool rope(T t) {
         if (t.op_params[i] < 0) return false;
         sum_of_sections += t.op_params[i];
     }
+    if (sum_of_sections == t.op_params[14]) return false; // one of the first three has to be there
     bool vision = mode != GGML_ROPE_TYPE_VISION || (dimensions == a(t).ne[0] / 2 && before == 0);
-    return sum_of_sections > 0 && sum_of_sections <= a(t).ne[0] && vision;
+    return sum_of_sections <= a(t).ne[0] && vision;
 }
 
 bool flash_attention(T t) {
@@ -142,14 +150,17 @@ bool gated(T t) {
     return is_shape(t, a(t).ne[0] / 2, a(t).ne[1], a(t).ne[2], a(t).ne[3]);
 }
 
+// The kernels of transposed convolutions count the numbers of both in an int.
+bool countable(T t) { return elements(a(t)) <= INT32_MAX && elements(b(t)) <= INT32_MAX; }
+
 bool conv_transpose_1d(T t) {
-    return t.op_params[0] > 0 && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 && b(t).ne[3] == 1 &&
-           is_shape(t, (b(t).ne[0] - 1) * t.op_params[0] + a(t).ne[0], a(t).ne[1], b(t).ne[2], 1);
+    return t.op_params[0] > 0 && countable(t) && a(t).ne[2] == b(t).ne[1] && a(t).ne[3] == 1 && b(t).ne[2] == 1 &&
+           b(t).ne[3] == 1 && is_shape(t, (b(t).ne[0] - 1) * t.op_params[0] + a(t).ne[0], a(t).ne[1], 1, 1);
 }
 
 bool conv_transpose_2d(T t) {
     int64_t stride = t.op_params[0];
-    return stride > 0 && a(t).ne[3] == b(t).ne[2] &&
+    return stride > 0 && countable(t) && a(t).ne[3] == b(t).ne[2] &&
            is_shape(t, (b(t).ne[0] - 1) * stride + a(t).ne[0], (b(t).ne[1] - 1) * stride + a(t).ne[1], a(t).ne[2], b(t).ne[3]);
 }
 
@@ -165,7 +176,8 @@ bool im2col(T t) {
 }
 
 bool conv_2d(T t) {
-    return a(t).ne[2] == b(t).ne[2] && is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])),
+    Wide numbers = Wide{a(t).ne[0]} * a(t).ne[1] * a(t).ne[2];
+    return fits_work(a(t), numbers, a(t).ne[3]) && a(t).ne[2] == b(t).ne[2] && is_shape(t, steps(b(t).ne[0], window(t, 0, a(t).ne[0])),
                                                 steps(b(t).ne[1], window(t, 1, a(t).ne[1])), a(t).ne[3], b(t).ne[3]);
 }
 
@@ -189,10 +201,11 @@ bool pool_2d(T t) {
 }
 
 bool pad(T t) {
+    bool circular = t.op_params[8] != 0; // goes around once before the first, as often as it takes behind the last
     for (int i = 0; i < GGML_MAX_DIMS; ++i) {
         int64_t before = t.op_params[2 * i];
         int64_t after = t.op_params[2 * i + 1];
-        if (before < 0 || after < 0 || t.ne[i] != a(t).ne[i] + before + after) return false;
+        if (before < 0 || after < 0 || t.ne[i] != a(t).ne[i] + before + after || (circular && before > a(t).ne[i])) return false;
     }
     return true;
 }
@@ -213,7 +226,24 @@ bool roll(T t) {
 
 bool triangle(T t) { return like_source(t) && t.op_params[0] >= GGML_TRI_TYPE_UPPER_DIAG && t.op_params[0] <= GGML_TRI_TYPE_LOWER; }
 
-bool upscale(T t) { return (t.op_params[0] & 0xff) < GGML_SCALE_MODE_COUNT; }
+// Whether the last number is made of one that there is, as the kernel reckons it.
+bool scales_within(T t, int axis, bool corners) {
+    if (t.ne[axis] == 0) return true;
+    float scale = static_cast<float>(t.ne[axis]) / static_cast<float>(a(t).ne[axis]);
+    if (corners && t.ne[axis] > 1 && a(t).ne[axis] > 1) scale = static_cast<float>(t.ne[axis] - 1) / static_cast<float>(a(t).ne[axis] - 1);
+    return static_cast<int64_t>(static_cast<float>(t.ne[axis] - 1) / scale) < a(t).ne[axis];
+}
+
+bool upscale(T t) {
+    int32_t mode = t.op_params[0] & 0xff;
+    if (mode >= GGML_SCALE_MODE_COUNT) return false;
+    // Between numbers of a plane the other modes take care of that.
+    bool corners = (t.op_params[0] & GGML_SCALE_FLAG_ALIGN_CORNERS) != 0;
+    for (int i = mode == GGML_SCALE_MODE_NEAREST ? 0 : 2; i < GGML_MAX_DIMS; ++i)
+        if (!scales_within(t, i, corners && i < 2)) return false;
+    return true;
+}
+
 bool timestep(T t) { return t.op_params[0] > 0 && is_shape(t, t.op_params[0], a(t).ne[0], 1, 1); }
 bool arg_sort(T t) {
     return like_source(t) && t.type == GGML_TYPE_I32 &&

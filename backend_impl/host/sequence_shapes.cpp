@@ -52,6 +52,8 @@ bool gated_delta_net(T t) {
     int64_t heads = v.ne[1];
     int64_t snapshots = t.op_params[0];
     if (!all_f32(t, 6) || snapshots < 1 || !ggml_is_contiguous(&t) || !ggml_is_contiguous(&state)) return false;
+    // The kernel goes from sequence to sequence by the state's last stride, whatever its shape is.
+    if (v.ne[3] != 1 && state.nb[3] != Wide{size} * size * heads * sizeof(float)) return false;
     bool shapes = same(q, k) && q.ne[0] == size && divides(q.ne[1], heads) && q.ne[2] == v.ne[2] && divides(q.ne[3], v.ne[3]) &&
                   (gate.ne[0] == 1 || gate.ne[0] == size) && gate.ne[1] == heads && gate.ne[2] == v.ne[2] && gate.ne[3] == v.ne[3] &&
                   is_shape(beta, 1, heads, v.ne[2], v.ne[3]) && elements(state) == Wide{size} * size * heads * v.ne[3];

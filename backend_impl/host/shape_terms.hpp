@@ -60,6 +60,12 @@ inline int64_t steps(int64_t length, const Window &window) {
     return count < 0 ? 0 : count;
 }
 
+// What ggml-cpu computes a convolution in: a patch of so many numbers has to fit, and what all channels make of it.
+inline bool fits_work(const ggml_tensor &kernel, Wide numbers, int64_t channels) {
+    constexpr Wide work_bytes = 16 << 20;
+    return numbers * static_cast<int64_t>(ggml_type_size(kernel.type)) + Wide{channels} * static_cast<int64_t>(sizeof(float)) <= work_bytes;
+}
+
 // Elements of ARANGE, whose parameters are start, stop and step.
 inline int64_t arange_steps(const ggml_tensor &x) {
     float range[3];

@@ -55,6 +55,7 @@ bool conv_3d(T t) {
     int64_t images = t.op_params[10];
     int64_t made = t.op_params[11];
     if (channels < 0 || images < 0 || made < 0) return false;
+    if (!fits_work(a(t), Wide{channels} * a(t).ne[0] * a(t).ne[1] * a(t).ne[2], made)) return false;
     return a(t).ne[3] == channels * made && b(t).ne[3] == channels * images &&
            is_shape(t, volume_steps(t, 0), volume_steps(t, 1), volume_steps(t, 2), made * images);
 }

@@ -1,8 +1,13 @@
 // Rules of ops whose constructors are few programs': each is accepted as ggml makes it, and refused when any dimension of its
-// result or the first one of a source is another. (That no case of test-backend-ops is refused: host-rules.)
+// result or the first one of a source is another. (That no case of test-backend-ops is refused: host-rules.) And what made kernels of
+// ggml-cpu leave their tensors, abort, or divide by zero: refused when asked for, and as a graph.
 #include <ggml.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "host_loopback.hpp"
 
@@ -14,6 +19,7 @@ namespace {
 struct Shape {
     int64_t ne[4];
     uint32_t type = GGML_TYPE_F32;
+    std::vector<uint64_t> nb = {}; // from the second on; packed where it has none
 };
 
 struct Op {
@@ -54,14 +60,33 @@ const Op ops[] = {
     {"DSV4_HC_POST", GGML_OP_DSV4_HC_POST, {{31, 4, 17, 1}}, {{{31, 17, 1, 1}}, {{31, 4, 17, 1}}, {{4, 17, 1, 1}}, {{4, 4, 17, 1}}}, {}},
 };
 
+struct Block {
+    int64_t elements;
+    uint64_t bytes;
+};
+
+Block block_of(uint32_t type) {
+    switch (type) {
+    case GGML_TYPE_Q8_1: return {32, 36};
+    case GGML_TYPE_Q8_K: return {256, 292};
+    case GGML_TYPE_F16:
+    case GGML_TYPE_BF16: return {1, 2};
+    case GGML_TYPE_I64: return {1, 8};
+    default: return {1, 4};
+    }
+}
+
 WideTensorRecord record_of(const Shape &shape, uint64_t id) {
     WideTensorRecord record;
     record.id = id;
     record.type = shape.type;
-    uint64_t stride = shape.type == GGML_TYPE_F16 || shape.type == GGML_TYPE_BF16 ? 2 : 4;
-    for (int i = 0; i < 4; ++i) {
+    Block block = block_of(shape.type);
+    record.nb[0] = block.bytes;
+    uint64_t stride = block.bytes * static_cast<uint64_t>(shape.ne[0] / block.elements);
+    for (size_t i = 0; i < 4; ++i) {
         record.ne[i] = shape.ne[i];
-        record.nb[i] = stride;
+        if (i == 0) continue;
+        record.nb[i] = i <= shape.nb.size() ? shape.nb[i - 1] : stride;
         stride *= static_cast<uint64_t>(shape.ne[i]);
     }
     return record;
@@ -76,18 +101,22 @@ WideTensorRecord transposed(WideTensorRecord record) {
 
 constexpr size_t none = SIZE_MAX;
 
+// The result, which names its sources, and these.
+std::vector<WideTensorRecord> records_of(const Op &op) {
+    std::vector<WideTensorRecord> records{record_of(op.result, 1)};
+    records[0].op = op.op;
+    if (!op.parameters.empty()) std::memcpy(records[0].op_params, op.parameters.data(), op.parameters.size() * sizeof(int32_t));
+    for (size_t i = 0; i < op.sources.size(); ++i) {
+        records[0].src[i] = i + 2;
+        records.push_back(record_of(op.sources[i], i + 2));
+    }
+    return records;
+}
+
 bool supported(Loopback &host, const Op &op, size_t transposed_source = none) {
     WideSupportsOpRequest request;
-    request.tensors.push_back(record_of(op.result, 1));
-    WideTensorRecord first = request.tensors[0];
-    first.op = op.op;
-    if (!op.parameters.empty()) std::memcpy(first.op_params, op.parameters.data(), op.parameters.size() * sizeof(int32_t));
-    for (size_t i = 0; i < op.sources.size(); ++i) {
-        first.src[i] = i + 2;
-        WideTensorRecord source = record_of(op.sources[i], i + 2);
-        request.tensors.push_back(i == transposed_source ? transposed(source) : source);
-    }
-    request.tensors[0] = first;
+    request.tensors = records_of(op);
+    if (transposed_source != none) request.tensors[transposed_source + 1] = transposed(request.tensors[transposed_source + 1]);
     return host.call<WideSupportsOpReply>(Call::wide_supports_op, request).supported;
 }
 
@@ -128,6 +157,182 @@ void rules() {
     expect(!supported(*host, bad), "an op that libggml itself does not make");
 }
 
+constexpr uint64_t far = uint64_t{1} << 30;
+constexpr int32_t one = 0x3f800000; // as a float
+
+// Each of two sequences chooses the one state, the same one.
+Op scan(Shape state) {
+    return {"SSM_SCAN", GGML_OP_SSM_SCAN, {{80, 1, 1, 1}},
+            {std::move(state), {{4, 2, 1, 2}}, {{2, 1, 2, 1}}, {{1, 2, 1, 1}}, {{4, 1, 1, 2}}, {{4, 1, 1, 2}}, {{2, 1, 1, 1}, GGML_TYPE_I32}}, {1}};
+}
+Op scan_with(size_t source, Shape other) {
+    Op op = scan({{4, 4, 2, 1}});
+    op.sources[source] = std::move(other);
+    return op;
+}
+Op experts(int64_t tokens, int64_t count, int64_t used) {
+    return {"MUL_MAT_ID", GGML_OP_MUL_MAT_ID, {{1, used, tokens, 1}}, {{{1, 1, count, 1}}, {{1, 1, tokens, 1}}, {{used, tokens, 1, 1}, GGML_TYPE_I32}}, {}};
+}
+Op turned(std::vector<int32_t> sections) {
+    std::vector<int32_t> parameters{0, 64, GGML_ROPE_TYPE_MROPE, 0, 0, 0x461c4000, one, 0, one, 0x42000000, one};
+    parameters.insert(parameters.end(), sections.begin(), sections.end());
+    return {"ROPE by sections", GGML_OP_ROPE, {{64, 1, 1, 1}}, {{{64, 1, 1, 1}}, {{4, 1, 1, 1}, GGML_TYPE_I32}}, parameters};
+}
+Op padded(int32_t before, int64_t length) {
+    return {"PAD, circular", GGML_OP_PAD, {{length + before, 1, 1, 1}}, {{{length, 1, 1, 1}}}, {before, 0, 0, 0, 0, 0, 0, 0, 1}};
+}
+Op scaled(int64_t length, int32_t mode) { return {"UPSCALE", GGML_OP_UPSCALE, {{1, 1, 1, length}}, {{{1, 1, 1, 2}}}, {mode}}; }
+Op made_channels(int64_t count) {
+    return {"CONV_2D into many channels", GGML_OP_CONV_2D, {{1, 1, count, 1}}, {{{1, 1, 1, count}}, {{1, 1, 1, 1}}}, {1, 1, 0, 0, 1, 1}};
+}
+Op made_volumes(int32_t count) {
+    return {"CONV_3D into many channels", GGML_OP_CONV_3D, {{1, 1, 1, count}}, {{{1, 1, 1, count}}, {{1, 1, 1, 1}}}, {1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, count}};
+}
+Op gated(Shape state) {
+    Shape each{{64, 1, 1, 2}}, number{{1, 1, 1, 2}};
+    return {"GATED_DELTA_NET", GGML_OP_GATED_DELTA_NET, {{64, 130, 1, 1}}, {each, each, each, number, number, std::move(state)}, {1}};
+}
+Op counted(Shape of) {
+    of.type = GGML_TYPE_I32;
+    return {"COUNT_EQUAL", GGML_OP_COUNT_EQUAL, {{1, 1, 1, 1}, GGML_TYPE_I64}, {of, of}, {}};
+}
+Op added(int64_t n, uint32_t type) { return {"ADD of blocks", GGML_OP_ADD, {{n, 1, 1, 1}, type}, {{{n, 1, 1, 1}, type}, {{n, 1, 1, 1}}}, {}}; }
+Op spread(Shape result, Shape kernel) {
+    return {"CONV_TRANSPOSE_2D", GGML_OP_CONV_TRANSPOSE_2D, std::move(result), {std::move(kernel), {{1, 1, 1, 1}}}, {1}};
+}
+Op spread_row(int64_t batches) {
+    return {"CONV_TRANSPOSE_1D", GGML_OP_CONV_TRANSPOSE_1D, {{8, 4, batches, 1}}, {{{4, 4, 3, 1}}, {{3, 3, batches, 1}}}, {2}};
+}
+Op unpooled(Shape result) {
+    Shape same = {{64, 64, 1, 2}};
+    return {"POOL_2D_BACK", GGML_OP_POOL_2D_BACK, std::move(result), {same, same}, {GGML_OP_POOL_AVG, 1, 1, 1, 1, 0, 0}};
+}
+Op masked(ggml_op op, Shape result) { return {"DIAG_MASK", op, std::move(result), {{{4, 4, 1, 2}}}, {0}}; }
+Op columns(Shape result, Shape image) {
+    return {"IM2COL", GGML_OP_IM2COL, std::move(result), {{{1, 1, image.ne[2], 1}}, std::move(image)}, {1, 1, 0, 0, 1, 1, 1}};
+}
+
+const Op harmful[] = {
+    // Walked by other strides than bound them.
+    scan({{4, 4, 2, 1}, GGML_TYPE_F32, {16, 64, far}}),
+    scan({{4, 4, 2, 1}, GGML_TYPE_F32, {4, 4, 4}}),
+    scan_with(1, {{4, 2, 1, 2}, GGML_TYPE_F32, {4, 4, 4096}}),
+    scan_with(2, {{2, 1, 2, 1}, GGML_TYPE_F32, {far}}),
+    scan_with(3, {{1, 2, 1, 1}, GGML_TYPE_F32, {0}}),
+    scan_with(4, {{4, 1, 1, 2}, GGML_TYPE_F32, {4}}),
+    scan_with(5, {{4, 1, 1, 2}, GGML_TYPE_F32, {4}}),
+    spread({{64, 64, 2, 1}, GGML_TYPE_F32, {4, 65536, 131072}}, {{64, 64, 2, 1}}),
+    spread({{64, 64, 2, 1}, GGML_TYPE_F32, {4, 65536, 131072}}, {{64, 64, 2, 1}, GGML_TYPE_F16}),
+    spread({{64, 64, 2, 1}}, {{64, 64, 2, 1}, GGML_TYPE_F16, {2, 65536, 131072}}),
+    unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 0, 16384}}),
+    unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 4, 16384}}),
+    unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 24576, 16384}}),
+    masked(GGML_OP_DIAG_MASK_INF, {{4, 4, 1, 2}, GGML_TYPE_F32, {16, far, 64}}),
+    masked(GGML_OP_DIAG_MASK_ZERO, {{4, 4, 1, 2}, GGML_TYPE_F32, {16, far, 64}}),
+    columns({{2, 64, 64, 1}}, {{64, 64, 2, 1}, GGML_TYPE_F32, {4, 65536, 131072}}),
+    columns({{1, 1, 1, 2}}, {{1, 1, 1, 2}, GGML_TYPE_F32, {4, 4, 2 * far}}),
+    {"IM2COL_BACK", GGML_OP_IM2COL_BACK, {{32768, 16384, 1, 2}}, {{{1, 32768, 16384, 2}}, {{1, 1, 1, 1}}}, {1, 1, 0, 0, 1, 1, 1}},
+    gated({{64 * 64 * 2, 1, 1, 1}}),
+    // By their shapes and parameters.
+    padded(2000, 100),
+    scaled((1 << 24) + 4, GGML_SCALE_MODE_NEAREST),
+    scaled((1 << 24) + 4, GGML_SCALE_MODE_BILINEAR),
+    counted({{1, 1, 1000, 2}}),
+    counted({{1, 2, 1000, 1}}),
+    made_channels(4200000),
+    made_volumes(4200000),
+    turned({0, 0, 0, 5}),
+    added(32, GGML_TYPE_Q8_1),
+    added(256, GGML_TYPE_Q8_K),
+    spread_row(3),
+    experts(1000, 1000000, 1000),
+    experts(1, 1 << 30, 1),
+    {"CONV_TRANSPOSE_1D of a large kernel", GGML_OP_CONV_TRANSPOSE_1D, {{1, 32768, 1, 1}}, {{{1, 32768, 65536, 1}}, {{1, 65536, 1, 1}}}, {1}},
+    {"CONV_TRANSPOSE_2D of a large image", GGML_OP_CONV_TRANSPOSE_2D, {{32768, 65536, 1, 1}}, {{{1, 1, 1, 1}}, {{32768, 65536, 1, 1}}}, {1}},
+};
+
+// What is as near to it as may be.
+const Op harmless[] = {padded(100, 100),
+                       scaled(1 << 20, GGML_SCALE_MODE_NEAREST),
+                       scaled(1 << 20, GGML_SCALE_MODE_BILINEAR),
+                       counted({{4, 1000, 1, 1}}),
+                       made_channels(4000000),
+                       made_volumes(4000000),
+                       turned({0, 0, 1, 5}),
+                       spread_row(1),
+                       experts(32768, 512, 16),
+                       gated({{64, 64, 1, 2}}),
+                       columns({{1, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F32, {4, 4, 2 * far}}),
+                       scan_with(1, {{4, 2, 1, 2}, GGML_TYPE_F32, {16, 32, 4096}})};
+
+uint64_t reach_of(const WideTensorRecord &record) {
+    uint64_t packed = record.nb[0], strided = record.nb[0];
+    for (int i = 0; i < 4; ++i) {
+        packed *= static_cast<uint64_t>(record.ne[i]);
+        strided += static_cast<uint64_t>(record.ne[i] - 1) * record.nb[i];
+    }
+    return std::max(packed, strided);
+}
+
+// Whether it is refused, by a library that may end of it. True for what the buffer has no room for.
+bool refused_as_graph(Loopback &host, uint64_t buffer, uint64_t size, const Op &op) {
+    std::vector<WideTensorRecord> records = records_of(op);
+    records[0].flags = static_cast<int32_t>(tensor_flag_compute);
+    uint64_t at = 0;
+    for (WideTensorRecord &record : records) {
+        record.buffer = buffer;
+        record.data = at;
+        at += (reach_of(record) + 63) / 64 * 64;
+    }
+    if (at > size) return true;
+    WideGraph graph;
+    graph.tensors.assign(records.rbegin(), records.rend());
+    graph.nodes = {1};
+    std::vector<uint8_t> bytes = Loopback::encoded(graph);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        std::copy(bytes.begin(), bytes.end(), host.resource(Loopback::data_resource).data());
+        auto code = host.code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, bytes.size()});
+        _exit(code == 1 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+std::string text_of(const Op &op) {
+    std::string text = op.name;
+    std::vector<Shape> shapes = op.sources;
+    shapes.insert(shapes.begin(), op.result);
+    for (const Shape &shape : shapes) {
+        text += " [" + std::to_string(shape.ne[0]);
+        for (int i = 1; i < 4; ++i) text += "," + std::to_string(shape.ne[i]);
+        for (uint64_t stride : shape.nb) text += " +" + std::to_string(stride);
+        text += "]";
+    }
+    return text;
+}
+
+void bounds() {
+    auto host = cpu_loopback();
+    constexpr uint64_t size = 80 << 20;
+    uint64_t buffer = new_buffer(*host, size);
+    for (const Op &op : harmful) {
+        expect(!supported(*host, op), text_of(op) + " is supported");
+        expect(refused_as_graph(*host, buffer, size, op), text_of(op) + " is computed, or ends the process");
+        Op packed = op;
+        bool strided = !op.result.nb.empty();
+        packed.result.nb.clear();
+        for (Shape &source : packed.sources) strided |= !source.nb.empty(), source.nb.clear();
+        expect(!strided || supported(*host, packed), text_of(op) + " is refused without its strides");
+    }
+    for (const Op &op : harmless) expect(supported(*host, op), text_of(op) + " is refused");
+}
+
 } // namespace
 
-int main(int count, char **values) { return run_cases({{"rules", rules}}, count > 1 ? values[1] : nullptr); }
+int main(int count, char **values) {
+    setenv("GGML_NO_BACKTRACE", "1", 1);
+    return run_cases({{"rules", rules}, {"bounds", bounds}}, count > 1 ? values[1] : nullptr);
+}
