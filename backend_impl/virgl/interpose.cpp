@@ -203,6 +203,7 @@ APIR_EXPORT int virgl_renderer_resource_map_fixed(uint32_t resource, void *addre
 
 int virgl_renderer_resource_unmap(uint32_t resource) {
     if (!state().component.owns_resource(resource)) return APIR_REAL(virgl_renderer_resource_unmap)(resource);
+    state().component.unmap_blob(resource);
     return 0; // the context's memory stays mapped as a whole
 }
 
