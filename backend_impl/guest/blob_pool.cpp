@@ -15,9 +15,11 @@ BlobPool::~BlobPool() {
 
 // Called with the lock held: blobs are made seldom, and two threads must not both take the last of the window.
 Blob *BlobPool::make(size_t size) {
-    Blob blob;
-    if (!device_.create_blob(size, blob).ok()) return nullptr;
-    blobs_.push_back(std::make_unique<Blob>(blob));
+    auto blob = std::make_unique<Blob>();
+    blobs_.reserve(blobs_.size() + 1);
+    free_.reserve(blobs_.size() + 1);
+    if (!device_.create_blob(size, *blob).ok()) return nullptr;
+    blobs_.push_back(std::move(blob));
     return blobs_.back().get();
 }
 

@@ -21,7 +21,7 @@ class BlobPool {
       public:
         Lease() = default;
         Lease(BlobPool &pool, Blob *blob) : pool_(&pool), blob_(blob) {}
-        Lease(Lease &&other) noexcept : pool_(other.pool_), blob_(std::exchange(other.blob_, nullptr)) {}
+        Lease(Lease &&other) noexcept : pool_(other.pool_), blob_(std::exchange(other.blob_, nullptr)), retired_(other.retired_) {}
         Lease &operator=(Lease &&other) noexcept {
             std::swap(pool_, other.pool_);
             std::swap(blob_, other.blob_);
@@ -70,7 +70,7 @@ class BlobPool {
     std::mutex mutex_;
     std::condition_variable returned_;
     std::vector<std::unique_ptr<Blob>> blobs_; // all that exist
-    std::vector<Blob *> free_;
+    std::vector<Blob *> free_; // with room for all: to give one back takes no memory
     size_t usable_ = 0; // made, not retired, of the pool's own size
 };
 

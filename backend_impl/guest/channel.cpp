@@ -89,7 +89,7 @@ bool Channel::send_deferred() {
 // Whoever left them was told of success before.
 void Channel::lose_writes(const CallResult &result) {
     result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
-    writes_lost_ = true;
+    lost_writes_.fetch_add(1, std::memory_order_release);
 }
 
 void Channel::lose(const char *why) {

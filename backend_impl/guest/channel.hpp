@@ -99,7 +99,7 @@ class Channel {
     }
 
     // Leaves a call whose reply means nothing to go along with the next one that is sent, by any thread, in one command
-    // (extension batch). It is carried out before that one, which fails when this one does; then `take_lost_writes` tells. False when
+    // (extension batch). It is carried out before that one, which fails when this one does; then `lost_writes` tells. False when
     // the request is too long for that, or when too many are left and cannot be sent: then this one was not left.
     template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
         uint8_t bytes[deferred_limit];
@@ -125,8 +125,11 @@ class Channel {
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
     bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
     bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
-    // Whether deferred calls may not have been carried out, of which nobody was told yet; now somebody is.
-    bool take_lost_writes() { return writes_lost_.load(std::memory_order_relaxed) && writes_lost_.exchange(false); }
+    // How often deferred calls may not have been carried out. Which stream they were for is not known: each is told.
+    uint64_t lost_writes() const { return lost_writes_.load(std::memory_order_acquire); }
+    // Of how many of them a stream was told: those behind are new to one that is made now.
+    uint64_t told_lost_writes() const { return told_lost_writes_.load(std::memory_order_relaxed); }
+    void tell_lost_writes(uint64_t count) { told_lost_writes_.store(count, std::memory_order_relaxed); }
     // Ends all calls from now on; says why once.
     void lose(const char *why);
 
@@ -271,7 +274,8 @@ class Channel {
     Pace graph_pace_;
     std::atomic<bool> lost_{false};
     std::atomic<bool> in_doubt_{false};
-    std::atomic<bool> writes_lost_{false};
+    std::atomic<uint64_t> lost_writes_{0};
+    std::atomic<uint64_t> told_lost_writes_{0};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     RunningGraphs graphs_;
 };

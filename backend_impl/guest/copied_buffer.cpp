@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 #include "bulk_copy.hpp"
@@ -49,6 +48,16 @@ Cut cut_of(const Session &session, size_t size) {
     if (session.has(Extension::ring) && size < 32 * mib) return {std::clamp(part(5), 128 * kib, 256 * kib), false};
     return {std::clamp(part(8), 512 * kib, largest_piece), size >= 8 * mib};
 }
+
+// A thread that is awaited on every way out.
+struct Joined {
+    ~Joined() { join(); }
+    void join() {
+        if (thread.joinable()) thread.join();
+    }
+
+    std::thread thread;
+};
 
 } // namespace
 
@@ -112,11 +121,14 @@ std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record,
         CallResult result = channel.call(call, request, reply, traits);
         return [result] { return result; };
     }
-    auto pending = std::make_shared<Channel::Pending<Reply>>(channel.begin<Reply>(call, request, traits));
-    return [pending] {
+    // All that takes memory before it is sent.
+    auto pending = std::make_shared<Channel::Pending<Reply>>();
+    std::function<CallResult()> end = [pending] {
         Reply reply;
         return pending->end(reply);
     };
+    *pending = channel.begin<Reply>(call, request, traits);
+    return end;
 }
 
 void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece) {
@@ -135,7 +147,9 @@ void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait
     }
 }
 
-bool CopiedBuffer::settle(Way way, const CallResult &result, Piece &piece) {
+bool CopiedBuffer::settle(Way way, Piece &piece) {
+    const CallResult result = piece.end();
+    piece.end = nullptr;
     if (result.timed_out()) piece.slot.retire();
     result.report(name_of(way == Way::in));
     return result.ok();
@@ -148,53 +162,62 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
     const Cut cut = cut_of(session(), size);
     Work work{way, *record, offset, size, cut.piece};
     auto lane = [&] { run_lane(work, before, after); };
-    std::thread second;
+    Joined second;
     if (cut.two_lanes && std::thread::hardware_concurrency() > 1) {
         try {
-            second = std::thread(lane);
-        } catch (const std::system_error &) { // the program may have no more threads: one lane does, too
+            second.thread = std::thread(lane);
+        } catch (const std::exception &) { // the program may have no more threads, or no memory: one lane does, too
         }
     }
     lane();
-    if (second.joinable()) second.join();
+    second.join();
     return !work.failed.load();
 }
 
-// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
-// a second does without.
-template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
+template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &before, Piece &piece) {
+    const size_t most = std::min(piece.slot->size, work.piece);
+    piece.done = work.begun.fetch_add(most);
+    if (piece.done >= work.size) return false;
+    piece.size = std::min(work.size - piece.done, most);
+    before(piece.slot->memory, piece.done, piece.size);
     const bool piped = work.size > work.piece;
-    std::deque<Piece> under_way;
-    auto next_piece = [&](Piece &piece) {
-        const size_t most = std::min(piece.slot->size, work.piece);
-        piece.done = work.begun.fetch_add(most);
-        if (piece.done >= work.size) return false;
-        piece.size = std::min(work.size - piece.done, most);
-        before(piece.slot->memory, piece.done, piece.size);
-        begin(work.way, work.record, work.offset, !piped, piece);
-        return true;
-    };
-    for (bool more = true; more || !under_way.empty();) {
-        more = more && !work.failed && work.begun < work.size;
-        if (more && under_way.size() < (piped ? pipe_depth : 1)) {
-            Piece piece;
-            Deadline until = under_way.empty() ? session().channel().deadline(Patience::graph) : Deadline(Clock::now());
-            piece.slot = session().data_slots().take(until);
-            if (piece.slot) {
-                more = next_piece(piece);
-                if (more) under_way.push_back(std::move(piece));
-                continue;
+    begin(work.way, work.record, work.offset, !piped, piece);
+    return true;
+}
+
+// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
+// a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
+template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
+    const size_t depth = work.size > work.piece ? pipe_depth : 1;
+    std::optional<Piece> under_way[pipe_depth];
+    size_t begun = 0;
+    size_t ended = 0;
+    for (bool more = true; more || begun != ended;) {
+        try {
+            more = more && !work.failed && work.begun < work.size;
+            if (more && begun - ended < depth) {
+                Piece piece;
+                Deadline until = begun == ended ? session().channel().deadline(Patience::graph) : Deadline(Clock::now());
+                piece.slot = session().data_slots().take(until);
+                if (piece.slot) {
+                    more = begin_next(work, before, piece);
+                    if (more) under_way[begun++ % pipe_depth].emplace(std::move(piece));
+                    continue;
+                }
+                if (begun == ended) {
+                    log(LogLevel::error, "%s: no data slot is free", name_of(work.way == Way::in));
+                    work.failed = true;
+                }
             }
-            if (under_way.empty()) {
-                log(LogLevel::error, "%s: no data slot is free", name_of(work.way == Way::in));
-                work.failed = true;
-            }
+            if (begun == ended) continue;
+            Piece piece = std::move(*under_way[ended % pipe_depth]);
+            under_way[ended++ % pipe_depth].reset();
+            if (!settle(work.way, piece)) work.failed = true;
+            else after(piece.slot->memory, piece.done, piece.size);
+        } catch (const std::exception &failure) {
+            log(LogLevel::error, "%s: %s", name_of(work.way == Way::in), failure.what());
+            work.failed = true;
         }
-        if (under_way.empty()) continue;
-        Piece piece = std::move(under_way.front());
-        under_way.pop_front();
-        if (!settle(work.way, piece.end(), piece)) work.failed = true;
-        else after(piece.slot->memory, piece.done, piece.size);
     }
 }
 
@@ -220,7 +243,7 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
     piece->size = size;
     bulk_copy(piece->slot->memory, data, size);
     begin(Way::out, *record, offset, false, *piece);
-    in_flight.add([piece] { return settle(Way::out, piece->end(), *piece); });
+    in_flight.add([piece] { return settle(Way::out, *piece); });
 }
 
 void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
@@ -237,7 +260,7 @@ void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offse
     piece->size = size;
     begin(Way::in, *record, offset, false, *piece);
     in_flight.add([piece, data] {
-        bool well = settle(Way::in, piece->end(), *piece);
+        bool well = settle(Way::in, *piece);
         if (well) bulk_copy(data, piece->slot->memory, piece->size);
         else std::memset(data, 0, piece->size);
         return well;

@@ -29,8 +29,15 @@ class CopiedBuffer : public RemoteBuffer {
     using Record = std::variant<TensorRecord, WideTensorRecord>;
     enum class Way { in, out };
     struct Piece {
+        Piece() = default;
+        Piece(Piece &&) = default;
+        // The host may still be at the slot of one that was not awaited.
+        ~Piece() {
+            if (end != nullptr) slot.retire();
+        }
+
         BlobPool::Lease slot;
-        std::function<CallResult()> end;
+        std::function<CallResult()> end; // until it was awaited
         size_t done = 0; // bytes before it
         size_t size = 0;
     };
@@ -43,7 +50,8 @@ class CopiedBuffer : public RemoteBuffer {
     template <typename Request, typename Reply, typename One>
     std::function<CallResult()> begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
                                          const CallTraits &traits);
-    static bool settle(Way way, const CallResult &result, Piece &piece);
+    // Awaits it.
+    static bool settle(Way way, Piece &piece);
     // What is left of a transfer, for whoever takes the next piece.
     struct Work {
         Way way;
@@ -59,6 +67,8 @@ class CopiedBuffer : public RemoteBuffer {
     template <typename Before, typename After>
     bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);
     template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
+    // False when nothing is left to be begun.
+    template <typename Before> bool begin_next(Work &work, Before &before, Piece &piece);
     BlobPool::Lease slot_beside(InFlight &in_flight);
 };
 

@@ -60,7 +60,10 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
 }
 
 bool Stream::told_of_failure() {
-    const bool writes_lost = device_.session().channel().take_lost_writes();
+    Channel &channel = device_.session().channel();
+    const uint64_t lost_writes = channel.lost_writes();
+    const bool writes_lost = lost_writes != told_lost_writes_;
+    if (writes_lost) channel.tell_lost_writes(told_lost_writes_ = lost_writes);
     if (!in_flight_->take_failure() && !writes_lost) return false;
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     device_.drop_graphs(kept_.numbers());

@@ -14,7 +14,8 @@ class Stream {
   public:
     // The device outlives it.
     explicit Stream(RemoteDevice &device)
-        : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())) {}
+        : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())),
+          told_lost_writes_(device.session().channel().told_lost_writes()) {}
     ~Stream();
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;
@@ -54,6 +55,7 @@ class Stream {
     std::mutex mutex_; // ggml uses a backend from one thread at a time; a program that does not gets one graph after the other
     GraphCache kept_;
     std::shared_ptr<InFlight> in_flight_; // also of events, which may outlive the stream
+    uint64_t told_lost_writes_; // of the channel's count
 };
 
 } // namespace apir::guest

@@ -16,7 +16,14 @@ int32_t Session::compute(ggml_cgraph *graph) {
     if (graph == nullptr) return static_cast<int32_t>(GraphStatus::ok);
     if (op_note_ != nullptr) std::snprintf(op_note_, op_note_size_, "%s", ggml_op_desc(ggml_graph_node(graph, -1)));
     library_.start_graph();
-    return static_cast<int32_t>(guarded_.compute(device().backend.get(), device().in_host_memory, graph));
+    try {
+        return static_cast<int32_t>(guarded_.compute(library_.backend(device()), device().in_host_memory, graph));
+    } catch (const InitFailure &failure) {
+        refuse("%s", failure.text.c_str());
+    } catch (const BackendThrew &) {
+        library_.abandon(device());
+        throw;
+    }
 }
 
 BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {

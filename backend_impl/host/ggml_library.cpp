@@ -79,25 +79,46 @@ GgmlLibrary::GgmlLibrary(const GgmlOptions &options)
 
 HostDevice &GgmlLibrary::device(size_t index) {
     HostDevice &found = devices_.at(index);
-    if (found.backend == nullptr) open(found, index);
+    if (found.backend == nullptr && found.abandoned == 0) open(found, index);
     return found;
+}
+
+ggml_backend_t GgmlLibrary::backend(HostDevice &device) {
+    if (device.backend == nullptr) {
+        if (device.abandoned == max_abandoned_backends)
+            throw InitFailure{InitCode::backend_init_failed, std::string("device '") + ggml_backend_dev_name(device.ggml) + "' has failed " +
+                                                                 std::to_string(device.abandoned) + " times: it computes no more"};
+        start(device);
+    }
+    return device.backend.get();
+}
+
+void GgmlLibrary::abandon(HostDevice &device) {
+    (void)device.backend.release();
+    ++device.abandoned;
+    log(Level::error, "an exception came out of device %s: a new backend is opened, and the old one kept for ever, as it is",
+        ggml_backend_dev_name(device.ggml));
 }
 
 void GgmlLibrary::open(HostDevice &device, size_t index) {
     device.ggml = ggml_backend_reg_dev_get(registry_, index);
     if (device.ggml == nullptr)
         throw InitFailure{InitCode::no_device, "the GGML library does not give its device " + std::to_string(index)};
+    int threads = start(device);
+    ggml_backend_dev_get_props(device.ggml, &device.props);
+    ggml_backend_buffer_type_t memory = ggml_backend_dev_buffer_type(device.ggml);
+    device.in_host_memory = memory != nullptr && ggml_backend_buft_is_host(memory);
+    log(Level::info, "ggml-virtgpu-backend: device %zu is %s (%s), %d threads", index, ggml_backend_dev_name(device.ggml),
+        ggml_backend_dev_description(device.ggml), threads);
+}
+
+int GgmlLibrary::start(HostDevice &device) {
     device.backend.reset(ggml_backend_dev_init(device.ggml, nullptr));
     if (device.backend == nullptr)
         throw InitFailure{InitCode::backend_init_failed,
                           std::string("device '") + ggml_backend_dev_name(device.ggml) + "' cannot be initialised"};
-    ggml_backend_dev_get_props(device.ggml, &device.props);
-    ggml_backend_buffer_type_t memory = ggml_backend_dev_buffer_type(device.ggml);
-    device.in_host_memory = memory != nullptr && ggml_backend_buft_is_host(memory);
     watch(device.backend.get());
-    int threads = set_threads(device.backend.get());
-    log(Level::info, "ggml-virtgpu-backend: device %zu is %s (%s), %d threads", index, ggml_backend_dev_name(device.ggml),
-        ggml_backend_dev_description(device.ggml), threads);
+    return set_threads(device.backend.get());
 }
 
 // ggml-cpu's own default is 4 threads, which on fewer cores makes small graphs forty times slower.

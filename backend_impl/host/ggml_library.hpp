@@ -39,7 +39,11 @@ struct HostDevice {
     std::unique_ptr<ggml_backend, FreeBackend> backend;
     bool in_host_memory = false; // its kernels run in this process's memory
     uint64_t buffer_type = 0; // handle of its default buffer type, once it was asked for
+    int abandoned = 0; // backends
 };
+
+// Backends of a device that may be left behind, each with what it holds.
+inline constexpr int max_abandoned_backends = 64;
 
 class GgmlLibrary {
   public:
@@ -49,6 +53,11 @@ class GgmlLibrary {
     size_t device_count() const { return devices_.size(); }
     // Ready to compute. Throws InitFailure; std::out_of_range for an index beyond the count.
     HostDevice &device(size_t index);
+    // To compute on a device with: a new one where the last was abandoned. Throws InitFailure.
+    ggml_backend_t backend(HostDevice &device);
+    // What a backend out of which an exception came holds may be freed memory (ggml-cpu's work buffer): it is not used again, and never
+    // freed.
+    void abandon(HostDevice &device);
     // From now on raised after each node that is computed, where the backend can tell.
     void beat(std::atomic<uint64_t> *beats) { beats_ = beats; }
 
@@ -59,6 +68,8 @@ class GgmlLibrary {
 
   private:
     void open(HostDevice &device, size_t index);
+    // The number of its threads.
+    int start(HostDevice &device);
     int set_threads(ggml_backend_t backend) const;
     void watch(ggml_backend_t backend);
     bool is_to_end();

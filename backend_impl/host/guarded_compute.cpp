@@ -79,6 +79,16 @@ uint64_t copied_bytes_of(const ggml_tensor &source, const DataUse &use) {
     return use.kind == DataUse::Kind::padded ? std::max<uint64_t>(size, static_cast<uint64_t>(use.limit) * sizeof(float)) : size;
 }
 
+ggml_status run(ggml_backend_t backend, ggml_cgraph *graph) {
+    try {
+        return ggml_backend_graph_compute(backend, graph);
+    } catch (const std::exception &failure) {
+        throw BackendThrew(failure.what());
+    } catch (...) {
+        throw BackendThrew("an exception");
+    }
+}
+
 } // namespace
 
 // The graph gets its own tensors back, however it ends.
@@ -198,23 +208,23 @@ ggml_status GuardedCompute::compute_part(ggml_backend_t backend, ggml_cgraph *gr
     if (context == nullptr) throw std::bad_alloc();
     ggml_cgraph *part = ggml_new_graph_custom(context.get(), count, false);
     for (int i = begin; i < end; ++i) ggml_graph_add_node(part, ggml_graph_node(graph, i));
-    return ggml_backend_graph_compute(backend, part);
+    return run(backend, part);
 }
 
 ggml_status GuardedCompute::compute(ggml_backend_t backend, bool in_host_memory, ggml_cgraph *graph) {
 #if defined(APIR_UNCHECKED) // to measure what the checks cost (fuzz/check_cost.cpp)
     (void)in_host_memory;
-    return ggml_backend_graph_compute(backend, graph);
+    return run(backend, graph);
 #endif
     check_work(graph);
     GiveBack give_back_at_end{*this};
     if (in_host_memory) find_guarded(graph);
-    if (guarded_.empty()) return ggml_backend_graph_compute(backend, graph);
+    if (guarded_.empty()) return run(backend, graph);
     int count = ggml_graph_n_nodes(graph);
     for (int begin = 0, end; begin < count; begin = end) {
         end = part_end(graph, begin);
         take(begin, end);
-        ggml_status status = end - begin == count ? ggml_backend_graph_compute(backend, graph) : compute_part(backend, graph, begin, end);
+        ggml_status status = end - begin == count ? run(backend, graph) : compute_part(backend, graph, begin, end);
         give_back(begin, end);
         if (status != GGML_STATUS_SUCCESS) return status;
     }

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,22 @@ struct ComputeLimits {
     double graph_work = 1e15;
 };
 
+// An exception came out of ggml's backend, which cannot be used again.
+class BackendThrew : public std::exception {
+  public:
+    explicit BackendThrew(const char *cause) noexcept { std::snprintf(text_, sizeof text_, "ggml: %s", cause); }
+    const char *what() const noexcept override { return text_; }
+
+  private:
+    char text_[120]; // of its own: there may be no memory
+};
+
 class GuardedCompute {
   public:
     explicit GuardedCompute(const ComputeLimits &limits) : limits_(limits) {}
 
-    // Throws Refusal for a graph that would take too long, and for data by which a kernel would leave its tensors; std::bad_alloc. The
-    // graph is as it was when this returns or throws.
+    // Throws Refusal for a graph that would take too long, and for data by which a kernel would leave its tensors; std::bad_alloc;
+    // BackendThrew. The graph is as it was when this returns or throws.
     ggml_status compute(ggml_backend_t backend, bool in_host_memory, ggml_cgraph *graph);
 
   private:

@@ -139,6 +139,33 @@ void failed_writes() {
     expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_SUCCESS, "that one only");
 }
 
+// Whoever may have left the writes that failed is told, whatever they went along with.
+void failed_writes_of_several_streams() {
+    Run run("all");
+    Buffer buffer = run.buffer(4096);
+    Scaled scaled(run, buffer.get());
+    auto stream = [&] { return Backend{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free}; };
+    auto computes = [&](Backend &backend) { return ggml_backend_graph_compute(backend.get(), scaled.graph) == GGML_STATUS_SUCCESS; };
+    auto lose_a_write = [&] {
+        expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{12345, 0}), "left to go along");
+        size_t free_bytes = 0;
+        size_t total_bytes = 0;
+        ggml_backend_dev_memory(run.registry->device(), &free_bytes, &total_bytes);
+    };
+    Backend other = stream();
+    expect(computes(run.backend) && computes(other), "two streams");
+    CapturedLog log;
+    for (int round = 0; round < 2; ++round) {
+        lose_a_write();
+        Backend late = stream();
+        expect(!computes(run.backend) && !computes(other), "the next graph of each is refused");
+        expect(!computes(late), "and of one that was made before anybody was told");
+        expect(computes(run.backend) && computes(other) && computes(late), "that one only");
+        Backend later = stream();
+        expect(computes(later), "one that was made when all was told");
+    }
+}
+
 void buffers_are_kept(const char *extensions, const char *path) {
     Run run(extensions, path);
     std::string what = std::string(path) + ", extensions " + extensions;
@@ -273,6 +300,7 @@ int main(int count, char **arguments) {
     writes_of_several_threads();
     writes_when_slots_are_short();
     failed_writes();
+    failed_writes_of_several_streams();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);
     for (const char *path : {"copied", "shared"}) buffers_in_use_are_not_kept(path);

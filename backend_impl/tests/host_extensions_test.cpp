@@ -340,6 +340,44 @@ void graphs_of_two_devices() {
     expect(ask<GraphRunReply>(host, 1, Call::graph_run, GraphRunRequest{number}).known, "it is still there");
 }
 
+// What ggml's backend left behind when it threw is not touched again, and its successor computes kept graphs too.
+void backends_that_throw() {
+    auto *cards = dlopen(TWO_DEVICES, RTLD_NOW | RTLD_LOCAL);
+    auto throw_next = reinterpret_cast<void (*)()>(dlsym(cards, "cards_throw_next"));
+    auto misused = reinterpret_cast<int (*)()>(dlsym(cards, "cards_misused"));
+    {
+        Loopback host(1, {{"ggml.library.path", TWO_DEVICES}, {"ggml.threads", "1"}});
+        expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+        uint64_t buffer = new_buffer(host, 4096);
+        fill_input(host, buffer);
+        uint64_t number = kept(host, graph_in(buffer)).graph;
+        BackendGraphComputeRequest compute{Loopback::data_resource, 0};
+        for (int round = 0; round < 3; ++round) {
+            put(host, graph_in(buffer), compute.size);
+            throw_next();
+            expect_equal(host.code(Call::backend_graph_compute, compute), failed, "a graph out of which ggml throws");
+            auto run = host.call<GraphRunReply>(Call::graph_run, GraphRunRequest{number});
+            expect(run.known && run.status == 0, "a kept graph after it");
+            throw_next();
+            expect_equal(host.code(Call::graph_run, GraphRunRequest{number}), failed, "a kept one out of which ggml throws");
+            put(host, graph_in(buffer), compute.size);
+            expect_equal(host.call<BackendGraphComputeReply>(Call::backend_graph_compute, compute).status, 0, "a graph after it");
+            float sixth = 0;
+            std::memcpy(&sixth, result_of(host, buffer).data() + 24, sizeof sixth);
+            expect(sixth == 42, "its result");
+        }
+        // Each leaves something behind: not for ever.
+        int thrown = 0;
+        for (uint32_t code = ok; thrown < 1000 && code == ok; ++thrown) {
+            throw_next();
+            (void)host.code(Call::graph_run, GraphRunRequest{number});
+            code = host.code(Call::graph_run, GraphRunRequest{number});
+        }
+        expect(thrown > 10 && thrown < 1000, "backends that were opened anew: " + std::to_string(thrown));
+    }
+    expect_equal(misused(), 0, "uses of a backend that threw");
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -350,6 +388,7 @@ int main(int count, char **values) {
                       {"graphs_by_number", graphs_by_number},
                       {"room_for_graphs", room_for_graphs},
                       {"patched_graphs", patched_graphs},
-                      {"graphs_of_two_devices", graphs_of_two_devices}},
+                      {"graphs_of_two_devices", graphs_of_two_devices},
+                      {"backends_that_throw", backends_that_throw}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -1,10 +1,14 @@
 // A ggml backend library with two devices, for tests: each computes with ggml's CPU backend and counts its graphs. They do not
-// take each other's memory, as two graphics cards would not. The second makes buffers from pointers, the first does not.
+// take each other's memory, as two graphics cards would not. The second makes buffers from pointers, the first does not. On demand the
+// next graph ends as ggml-cpu's do without memory: by an exception, after which its backend can be neither used nor freed.
 #include <abi/backend_interface.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <dlfcn.h>
+#include <mutex>
+#include <new>
+#include <set>
 
 namespace {
 
@@ -20,14 +24,36 @@ Card cards[2] = {{"CARD0", "CARD0 memory", false}, {"CARD1", "CARD1 memory", tru
 
 ggml_backend_dev_t cpu = nullptr;
 ggml_status (*cpu_compute)(ggml_backend_t, ggml_cgraph *) = nullptr;
+void (*cpu_free)(ggml_backend_t) = nullptr;
 ggml_backend_reg registry{};
 
 Card &card_of(ggml_backend_dev_t device) { return device == &cards[1].device ? cards[1] : cards[0]; }
 Card &card_of(ggml_backend_buffer_type_t type) { return type == &cards[1].type ? cards[1] : cards[0]; }
 
+std::atomic<bool> throws_next{false};
+std::atomic<int> misused{0};
+std::mutex broken_mutex;
+std::set<ggml_backend_t> broken; // that threw
+
+bool is_broken(ggml_backend_t backend) {
+    std::lock_guard lock(broken_mutex);
+    return broken.count(backend) != 0;
+}
+
 ggml_status compute(ggml_backend_t backend, ggml_cgraph *graph) {
+    if (is_broken(backend)) return ++misused, GGML_STATUS_FAILED;
+    if (throws_next.exchange(false)) {
+        std::lock_guard lock(broken_mutex);
+        broken.insert(backend);
+        throw std::bad_alloc();
+    }
     ++card_of(backend->device).graphs;
     return cpu_compute(backend, graph);
+}
+
+void free_backend(ggml_backend_t backend) {
+    if (is_broken(backend)) ++misused;
+    else cpu_free(backend);
 }
 
 ggml_backend_t init_backend(ggml_backend_dev_t device, const char *parameters) {
@@ -35,6 +61,8 @@ ggml_backend_t init_backend(ggml_backend_dev_t device, const char *parameters) {
     if (made == nullptr) return nullptr;
     cpu_compute = made->iface.graph_compute;
     made->iface.graph_compute = compute;
+    cpu_free = made->iface.free;
+    made->iface.free = free_backend;
     made->device = device;
     return made;
 }
@@ -91,3 +119,7 @@ extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backen
 
 // Graphs that a device has computed.
 extern "C" __attribute__((visibility("default"))) int cards_computed(int index) { return cards[index].graphs; }
+
+extern "C" __attribute__((visibility("default"))) void cards_throw_next() { throws_next = true; }
+// Uses of backends that threw.
+extern "C" __attribute__((visibility("default"))) int cards_misused() { return misused; }

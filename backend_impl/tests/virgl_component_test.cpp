@@ -275,6 +275,29 @@ void too_many_contexts() {
     expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
 }
 
+// QEMU does not hear that a context was refused: it makes fences for it, and waits.
+void fences_of_refused_contexts() {
+    environment();
+    Qemu qemu;
+    for (uint32_t context = 1; context <= 64; ++context) virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test");
+    expect(virgl_renderer_context_create_with_flags(65, venus_capset, 4, "test") != 0, "one too many");
+    expect_equal(virgl_renderer_context_create_fence(65, 0, 5, 77), 0, "create_fence");
+    expect(qemu.fences.empty(), "not within the call");
+    virgl_renderer_poll();
+    expect(qemu.fences.size() == 1 && qemu.fences[0].context == 65 && qemu.fences[0].ring == 5 && qemu.fences[0].id == 77, "told");
+    fake_passed();
+    virgl_renderer_context_destroy(65);
+    virgl_renderer_context_create_fence(65, 0, 5, 78);
+    expect_equal(fake_passed(), 2, "a number that is nobody's");
+    virgl_renderer_context_create_with_flags(66, venus_capset, 4, "test");
+    virgl_renderer_reset();
+    fake_passed();
+    virgl_renderer_context_create_fence(66, 0, 5, 79);
+    expect_equal(fake_passed(), 1, "a number of before a reset");
+    virgl_renderer_poll();
+    expect_equal(qemu.fences.size(), size_t{1}, "fences told");
+}
+
 // A context that is gone keeps its memory for as long as QEMU has a blob of it: so many and no more.
 void gone_but_for_a_blob() {
     environment();
@@ -412,6 +435,7 @@ int main(int count, char **values) {
                       {"blobs", blobs},
                       {"passed_on", passed_on},
                       {"too_many_contexts", too_many_contexts},
+                      {"fences_of_refused_contexts", fences_of_refused_contexts},
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
                       {"much_to_say", much_to_say},

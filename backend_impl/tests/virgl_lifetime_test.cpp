@@ -2,11 +2,14 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <sys/mman.h>
 
 #include "virgl_qemu.hpp"
 
 using namespace apir;
 using namespace apir::test;
+
+extern "C" int fake_passed();
 
 namespace {
 
@@ -191,6 +194,47 @@ void cleanup() {
     }
 }
 
+// QEMU forgets its resources with a reset and says nothing more of them; what it has mapped of them it may keep mapped.
+void numbers_after_a_reset() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    uint8_t *kept = mapped(30);
+    virgl_renderer_reset();
+    fake_passed();
+    auto expect_passed = [](const char *what) { expect_equal(fake_passed(), 1, what); };
+    virgl_renderer_resource_attach_iov(30, nullptr, 0);
+    expect_passed("attach_iov");
+    virgl_renderer_resource_info info{};
+    virgl_renderer_resource_get_info(30, &info);
+    expect_passed("get_info");
+    virgl_renderer_ctx_attach_resource(9, 30);
+    expect_passed("ctx_attach_resource");
+    virgl_renderer_resource_unref(30);
+    expect_passed("unref");
+    expect(no_child_left(3000), "a worker is left");
+    poll(nullptr, 0, 100);
+    void *taken = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    expect(taken < kept || taken >= kept + reply_page_size, "its address is not given again");
+    kept[0] = 1; // and still leads to memory
+    munmap(taken, 4096);
+}
+
+// As many programs as are left behind by reboots, the last one has room.
+void many_resets() {
+    environment();
+    Qemu qemu;
+    for (int round = 0; round < 140 && failures == 0; ++round) {
+        const uint32_t resource = 30 + static_cast<uint32_t>(round);
+        expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+        expect_equal(create_blob(3, resource, 4096), 0, "create_blob");
+        expect(mapped(resource) != nullptr, "map");
+        virgl_renderer_reset();
+        expect(no_child_left(3000), "a worker is left");
+    }
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -202,6 +246,8 @@ int main(int count, char **values) {
                       {"no_stall_limit", no_stall_limit},
                       {"several_pending", several_pending},
                       {"context_end", context_end},
-                      {"cleanup", cleanup}},
+                      {"cleanup", cleanup},
+                      {"numbers_after_a_reset", numbers_after_a_reset},
+                      {"many_resets", many_resets}},
                      count > 1 ? values[1] : nullptr);
 }

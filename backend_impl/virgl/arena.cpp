@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <iterator>
 #include <sys/mman.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -16,6 +17,21 @@ namespace {
 constexpr uint64_t kept_with_pages = uint64_t{256} << 10;
 // Some hundred microseconds' worth.
 constexpr uint64_t emptied_at_once = uint64_t{4} << 20;
+
+// What guests can make us hold by addresses of ended arenas.
+constexpr uint64_t left_memory = uint64_t{64} << 30;
+
+// -1: cannot be made.
+int left_memory_fd() {
+    static const int fd = [] {
+        try {
+            return make_shared_file("apir-left", left_memory);
+        } catch (const std::system_error &) {
+            return -1;
+        }
+    }();
+    return fd;
+}
 
 } // namespace
 
@@ -62,8 +78,27 @@ Arena::Arena(uint64_t size) : size_(size), fd_(make_shared_file("apir-blobs", si
 }
 
 Arena::~Arena() {
-    munmap(memory_, size_);
+    if (left_mapped_.size == 0) {
+        munmap(memory_, size_);
+        close(fd_);
+        return;
+    }
+    const uint64_t end = left_mapped_.offset + left_mapped_.size;
+    if (left_mapped_.offset != 0) munmap(memory_, left_mapped_.offset);
+    if (end != size_) munmap(memory_ + end, size_ - end);
+    // In place: there is no moment at which something else could be mapped there. If it cannot be, it stays what it is, but empty.
+    if (left_mapped_.size > left_memory || mmap(memory_ + left_mapped_.offset, left_mapped_.size, PROT_READ | PROT_WRITE,
+                                                MAP_SHARED | MAP_NORESERVE | MAP_FIXED, left_memory_fd(), 0) == MAP_FAILED)
+        empty({0, size_});
     close(fd_);
+    ++left_;
+}
+
+void Arena::leave_mapped(Range range) {
+    if (left_mapped_.size == 0) left_mapped_ = range;
+    const uint64_t end = std::max(left_mapped_.offset + left_mapped_.size, range.offset + range.size);
+    left_mapped_.offset = std::min(left_mapped_.offset, range.offset);
+    left_mapped_.size = end - left_mapped_.offset;
 }
 
 void Arena::settle(uint64_t done) {

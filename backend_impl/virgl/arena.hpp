@@ -10,6 +10,7 @@
 // again as they are.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -64,6 +65,12 @@ class Arena {
     void emptied();
     bool has_large_released() const { return large_released_ != 0; }
 
+    // The guest may be able to write there for ever, for QEMU has forgotten that it has the range mapped: nothing else may ever come to
+    // these addresses. At the arena's end they lead to memory that all such arenas share.
+    void leave_mapped(Range range);
+    // Arenas that have ended so.
+    static size_t left() { return left_; }
+
   private:
     struct Released {
         Range range;
@@ -79,6 +86,8 @@ class Arena {
     size_t large_released_ = 0; // of them
     std::vector<Range> full_; // free of the worker, still with pages
     std::optional<Range> emptying_;
+    Range left_mapped_{0, 0}; // contains all such ranges
+    static inline std::atomic<size_t> left_{0};
 };
 
 } // namespace apir::virgl

@@ -43,7 +43,6 @@ Component::~Component() {
     reset(true);
     {
         std::lock_guard lock(mutex_);
-        blobs_.clear();
         stopping_ = true;
     }
     poke();
@@ -74,6 +73,10 @@ int Component::create_context(uint32_t context, uint32_t capset) {
     if (served >= max_contexts || Context::living() >= max_living_contexts) {
         log(Level::warn, "context %" PRIu32 " is refused: there are %zu already, and %zu that are gone but for their blobs", context, served,
             Context::living() - std::min(served, Context::living()));
+        return -ENOSPC;
+    }
+    if (Arena::left() >= max_left_contexts) {
+        log(Level::warn, "context %" PRIu32 " is refused: resets have left memory of %zu behind", context, Arena::left());
         return -ENOSPC;
     }
     try {
@@ -128,12 +131,7 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     std::lock_guard lock(mutex_);
     std::shared_ptr<Context> found = find(context);
     if (found == nullptr || size == 0 || resource == 0) return -EINVAL;
-    if (auto old = blobs_.find(resource); old != blobs_.end()) {
-        // Left from before a reset: QEMU gives the number anew, so it has forgotten the old one.
-        if (find(old->second.context->id()) == old->second.context) return -EINVAL;
-        discard(std::move(old->second.context));
-        blobs_.erase(old);
-    }
+    if (blobs_.count(resource) != 0) return -EINVAL;
     if (size > default_blob_bytes * 64) return -ENOMEM;
     ensure_worker(*found);
     size = (size + page - 1) / page * page;
@@ -152,7 +150,14 @@ int Component::map_blob(uint32_t resource, void **address, uint64_t *size) {
     if (at == blobs_.end()) return -EINVAL;
     *address = at->second.context->arena().at(at->second.range.offset);
     *size = at->second.range.size;
+    at->second.mapped = true;
     return 0;
+}
+
+void Component::unmap_blob(uint32_t resource) {
+    std::lock_guard lock(mutex_);
+    auto at = blobs_.find(resource);
+    if (at != blobs_.end()) at->second.mapped = false;
 }
 
 int Component::map_blob_at(uint32_t resource, void *address) {
@@ -188,6 +193,11 @@ int Component::submit(uint32_t context, const void *command, size_t size) {
 
 void Component::reset(bool wait) {
     std::unique_lock lock(mutex_);
+    for (auto &entry : std::exchange(blobs_, {})) {
+        Blob &blob = entry.second;
+        if (blob.mapped) blob.context->arena().leave_mapped(blob.range);
+        discard(std::move(blob.context));
+    }
     for (auto &entry : std::exchange(contexts_, {})) end(std::move(entry.second));
     uint64_t limit = monotonic_ns() + short_grace_ns;
     if (wait)

@@ -24,6 +24,9 @@ namespace apir::virgl {
 inline constexpr size_t max_contexts = 64;
 // And with those that are gone but for a blob, which holds the memory of all of its context and two descriptors: as many again.
 inline constexpr size_t max_living_contexts = 2 * max_contexts;
+// And those of which QEMU forgot blobs in a reset: their addresses stay taken for ever. Reboots with programs that compute; beyond, no
+// context is served until QEMU ends.
+inline constexpr size_t max_left_contexts = 1024;
 // A context that is gone: how long its worker has to end by itself, then after SIGTERM.
 inline constexpr uint64_t grace_ns = 2'000'000'000;
 inline constexpr uint64_t term_ns = 1'000'000'000;
@@ -47,16 +50,18 @@ class Component {
     int create_blob(uint32_t context, uint32_t resource, uint64_t size);
     int map_blob(uint32_t resource, void **address, uint64_t *size);
     int map_blob_at(uint32_t resource, void *address);
+    void unmap_blob(uint32_t resource);
     void remove_blob(uint32_t resource);
     int submit(uint32_t context, const void *command, size_t size);
-    // All contexts are gone; the memory of their blobs stays for as long as QEMU may have it mapped. With `wait` it returns
-    // when the workers have ended.
+    // All contexts are gone, and so are the numbers of their blobs: QEMU may forget those without a word. What it had mapped of them
+    // leads to memory for ever. With `wait` it returns when the workers have ended.
     void reset(bool wait);
 
   private:
     struct Blob {
         std::shared_ptr<Context> context; // the memory stays while QEMU may have it mapped
         Range range;
+        bool mapped = false; // at the arena's own addresses
     };
     struct Ending {
         std::shared_ptr<Context> context;

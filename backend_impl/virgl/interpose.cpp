@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <exception>
 #include <mutex>
+#include <unordered_set>
 
 extern "C" { // the header itself does not say so
 #include <virglrenderer.h>
@@ -47,11 +48,17 @@ struct State {
     void (*write_context_fence)(void *cookie, uint32_t context, uint32_t ring, uint64_t fence) = nullptr;
     bool fences_at_once = false;
     std::deque<Fence> fences; // that QEMU is told of when it polls
+    // Contexts on capsets of ours that were refused, until they are destroyed: QEMU looks at no refusal, and makes fences for them.
+    std::unordered_set<uint32_t> refused;
     Component component;
 
+    bool has_fences_of(uint32_t context) { return component.owns_context(context) || refused.count(context) != 0; }
     bool active() const { return routed || advertised; }
     bool is_ours(uint32_t capset) const { return (routed && capset == venus_capset) || (active() && capset == apir_capset); }
 };
+
+// More than any guest has contexts; those beyond wait for their fences for ever.
+constexpr size_t max_refused = 65536;
 
 // Never destroyed: workers end with QEMU anyway, and exit handlers of others may still call in.
 State &state() {
@@ -157,23 +164,30 @@ void virgl_renderer_fill_caps(uint32_t set, uint32_t version, void *caps) {
 
 int virgl_renderer_context_create_with_flags(uint32_t context, uint32_t flags, uint32_t name_size, const char *name) {
     uint32_t capset = flags & VIRGL_RENDERER_CONTEXT_FLAG_CAPSET_ID_MASK;
-    if (!state().is_ours(capset)) return APIR_REAL(virgl_renderer_context_create_with_flags)(context, flags, name_size, name);
-    if (state().write_context_fence == nullptr) {
+    State &ours = state();
+    ours.refused.erase(context);
+    if (!ours.is_ours(capset)) return APIR_REAL(virgl_renderer_context_create_with_flags)(context, flags, name_size, name);
+    if (ours.write_context_fence == nullptr) {
         log(Level::error, "context %u is refused: this QEMU takes no fences of contexts", context);
         return EINVAL;
     }
     // This function answers with a positive errno, unlike most.
-    return -guarded([&] { return state().component.create_context(context, capset); });
+    return -guarded([&] {
+        int result = ours.component.create_context(context, capset);
+        if (result != 0 && ours.refused.size() < max_refused) ours.refused.insert(context);
+        return result;
+    });
 }
 
 void virgl_renderer_context_destroy(uint32_t context) {
+    state().refused.erase(context);
     if (!state().component.owns_context(context)) return APIR_REAL(virgl_renderer_context_destroy)(context);
     guarded([&] { return state().component.destroy_context(context), 0; });
 }
 
 int virgl_renderer_context_create_fence(uint32_t context, uint32_t flags, uint32_t ring, uint64_t fence) {
     State &ours = state();
-    if (!ours.component.owns_context(context)) return APIR_REAL(virgl_renderer_context_create_fence)(context, flags, ring, fence);
+    if (!ours.has_fences_of(context)) return APIR_REAL(virgl_renderer_context_create_fence)(context, flags, ring, fence);
     // Complete at once: a reply is told by its own word in memory, and nothing of ours uses fences for more.
     if (ours.fences_at_once)
         ours.write_context_fence(ours.cookie, context, ring, fence);
@@ -203,6 +217,7 @@ APIR_EXPORT int virgl_renderer_resource_map_fixed(uint32_t resource, void *addre
 
 int virgl_renderer_resource_unmap(uint32_t resource) {
     if (!state().component.owns_resource(resource)) return APIR_REAL(virgl_renderer_resource_unmap)(resource);
+    state().component.unmap_blob(resource);
     return 0; // the context's memory stays mapped as a whole
 }
 
@@ -271,6 +286,7 @@ int virgl_renderer_submit_cmd(void *command, int context, int words) {
 void virgl_renderer_reset(void) {
     State &ours = state();
     ours.fences.clear();
+    ours.refused.clear();
     guarded([&] { return ours.component.reset(false), 0; });
     APIR_REAL(virgl_renderer_reset)();
 }
@@ -278,6 +294,7 @@ void virgl_renderer_reset(void) {
 void virgl_renderer_cleanup(void *cookie) {
     State &ours = state();
     ours.fences.clear();
+    ours.refused.clear();
     guarded([&] { return ours.component.reset(true), 0; });
     APIR_REAL(virgl_renderer_cleanup)(cookie);
 }
