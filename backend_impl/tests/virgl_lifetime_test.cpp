@@ -102,6 +102,7 @@ void frozen() {
     poll(nullptr, 0, 300); // the component looks for the last time
     guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'3', '0', '0', 0});
     poll(nullptr, 0, 50);
+    const uint64_t start = monotonic_ns(); // the fork may be frozen before it returns
     pid_t freezer = fork();
     if (freezer == 0) {
         kill(worker, SIGSTOP);
@@ -112,7 +113,6 @@ void frozen() {
         kill(worker, SIGCONT);
         _exit(0);
     }
-    const uint64_t start = monotonic_ns();
     expect_equal(guest.wait(3000), static_cast<int64_t>(ReturnCode::ok), "the command under way");
     expect(monotonic_ns() - start > 1'400'000'000, "all stood still: " + std::to_string(monotonic_ns() - start));
     waitpid(freezer, nullptr, 0);
