@@ -24,7 +24,10 @@ BROKEN_COUNT = (
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """A case that may fail an oracle, and why. ``library`` is the registry of the host library that does it."""
+    """A case that may fail an oracle, and why. ``library`` is the registry of the host library that does it.
+
+    ``SUPPORT`` among the oracles: the remote device may refuse what the library computes, though not the reverse.
+    """
 
     case: str
     library: str
@@ -33,11 +36,12 @@ class Excuse:
 
 
 EXCUSED = "excused"
-TRANSPARENCY, GOLDEN, ERROR = "transparency", "golden", "NMSE"
+TRANSPARENCY, GOLDEN, ERROR, SUPPORT = "transparency", "golden", "NMSE", "support"
 EXCUSES = tuple(
     Excuse(case, library, oracles, BROKEN_COUNT)
     for case in ("COUNT_EQUAL()", "COUNT_EQUAL(values=1)")
-    for library, oracles in (("CPU", (TRANSPARENCY, GOLDEN, ERROR)), ("Vulkan", (ERROR,)))  # this one is only compared with it
+    # Vulkan is only compared with it; a host library may ask the same of every device.
+    for library, oracles in (("CPU", (TRANSPARENCY, GOLDEN, ERROR, SUPPORT)), ("Vulkan", (ERROR, SUPPORT)))
 )
 
 
@@ -102,7 +106,7 @@ def findings(cases: Sequence[str], evidence: Evidence) -> tuple[Finding, ...]:
         found.append(Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0]))
     lost = [line for line in truth_table(evidence.native, evidence.remote) if line.native is not None and line.remote is not None]
     for line in lost:
-        if not line.agree:
+        if not line.agree and _excused_refusal(line.case, evidence.library, native=line.native) is None:
             text = f"{line.case}: the host library {_says(line.native)} it, the remote device {_says(line.remote)} it"
             found.append(Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, line.case))
     return tuple(found)
@@ -145,6 +149,9 @@ def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
     if native is None or native.supported is None:
         return Outcome.ERROR, f"the host library itself did not get through it natively: {native.text if native else 'no row'}"
     if native.supported is not row.supported:
+        excuse = _excused_refusal(row.case, evidence.library, native=native.supported)
+        if excuse is not None:
+            return Outcome.UNSUPPORTED, f"{EXCUSED} ({SUPPORT}): {excuse.reason}"
         return Outcome.FAIL, f"the host library {_says(native.supported)} it, the remote device {_says(row.supported)} it"
     return _of_results(row, native, evidence) if row.supported else (Outcome.UNSUPPORTED, "")
 
@@ -177,9 +184,19 @@ def excused(result: CaseResult) -> bool:
     return result.outcome is Outcome.PASS and result.message.startswith(EXCUSED)
 
 
+def _excuse_of(case: str, library: str) -> Excuse | None:
+    return next((one for one in EXCUSES if one.case == case and one.library == library), None)
+
+
+def _excused_refusal(case: str, library: str, *, native: bool | None) -> Excuse | None:
+    """The excuse for a remote device that refuses what the library computes, where there is one."""
+    excuse = _excuse_of(case, library)
+    return excuse if native and excuse is not None and SUPPORT in excuse.oracles else None
+
+
 def _excused(case: str, library: str, complaints: Sequence[tuple[str, str]]) -> tuple[Outcome, str]:
     """The verdict on complaints, of which those with an excuse are only told."""
-    excuse = next((one for one in EXCUSES if one.case == case and one.library == library), None)
+    excuse = _excuse_of(case, library)
     serious = [text for oracle, text in complaints if excuse is None or oracle not in excuse.oracles]
     if serious:
         return Outcome.FAIL, "; ".join(serious)

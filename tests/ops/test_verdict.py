@@ -77,6 +77,19 @@ def test_support_claimed_or_denied_wrongly_fails(native: str, remote: str) -> No
     assert (found.kind, found.case) == (FindingKind.LOST_SUPPORT, CASE)
 
 
+def test_excused_refusal_is_no_lost_support_and_no_pass() -> None:
+    case = EXCUSES[0].case
+    given = evidence(row(case=case), row("unsupported", case=case))
+    outcome, message = verdict(given)
+    assert (outcome, EXCUSES[0].reason in message) == (Outcome.UNSUPPORTED, True)
+    assert findings((case,), given) == ()
+    claimed = evidence(row("unsupported", case=case), row(case=case))
+    assert verdict(claimed)[0] is Outcome.FAIL
+    assert [found.kind for found in findings((case,), claimed)] == [FindingKind.LOST_SUPPORT]
+    elsewhere = replace(given, library="Metal")
+    assert verdict(elsewhere)[0] is Outcome.FAIL
+
+
 def test_unsupported_on_both_sides_is_unsupported() -> None:
     assert verdict(evidence(row("unsupported"), row("unsupported"))) == (Outcome.UNSUPPORTED, "")
 
