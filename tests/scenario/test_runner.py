@@ -1,21 +1,17 @@
 from __future__ import annotations
 
 import errno
-import functools
 import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree as ET
 
 import pytest
 
-from lab.bundle import read_bundle
-from lab.bundle.schema import CallsRecord, CapabilityRecord, Status
-from lab.deadline import Deadline, poll
-from lab.errors import AbnormalShutdown, ConfigError, ConfigProblem, GuestLost, HostError, LaunchError, WaitTimeout
+from lab.bundle.schema import CapabilityRecord, Status
+from lab.deadline import Deadline
+from lab.errors import ConfigError, ConfigProblem, HostError
 from lab.ggml.registry import Device
-from lab.scenario.checks.way import ring_facts
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
@@ -31,15 +27,9 @@ from tests.scenario.fakes import (
     FakePlatform,
     FakeShell,
     Script,
-    die,
     row,
 )
-from tests.scenario.small_runs import Running, run_small, texts, variant
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Running:
-    return functools.partial(run_small, tmp_path)
+from tests.scenario.small_runs import Running, texts, variant
 
 
 def test_run_passes_and_says_what_ran(running: Running) -> None:
@@ -237,24 +227,6 @@ def test_missing_variable_is_the_configurations_fault_and_named(running: Running
     assert "APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in texts(bundle)
 
 
-def test_killed_qemu_keeps_results_and_names_the_first_case_without_one(running: Running) -> None:
-    script = Script()
-    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 137"))
-    bundle = running(script, variants=("venus",))
-    assert [(case.case, case.outcome) for case in bundle.cases] == [(TEXTS[0], "pass"), (TEXTS[1], "host crash")]
-    assert variant(bundle).cases.error == 1
-    assert bundle.run.exit == 2, "somebody killed it from outside"
-    assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
-    assert "the last call record is backend_graph_compute (number 4 of worker 9" in texts(bundle)
-
-
-def test_crashed_qemu_is_the_products_failure(running: Running) -> None:
-    script = Script()
-    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "QEMU ended with exit status 139"))
-    bundle = running(script, variants=("venus",))
-    assert bundle.run.exit == 1
-
-
 @pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
 def test_logs_are_copied_where_there_are_no_hard_links(running: Running, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
     def link(*_: object) -> None:
@@ -280,238 +252,11 @@ def test_logs_that_cannot_be_shared_end_nothing(running: Running, monkeypatch: p
     assert any("serial.log is not among the logs of apir: " in note for note in notes), notes
 
 
-def test_lost_guest_is_followed_by_a_boot_for_the_other_variants(running: Running) -> None:
-    script = Script()
-    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "kernel panic: fatal exception"))
-    bundle = running(script)
-    assert script.boots == script.torn_down == 2
-    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.FAILED]
-    assert {case.outcome for case in bundle.cases} == {"pass", "guest crash"}
-
-
-def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
-    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), "double free or corruption\n"), ops_status=134)
-    bundle = running(script, variants=("venus",))
-    assert bundle.run.exit == 1
-    assert bundle.cases[-1].outcome == "guest crash"
-    assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
-
-
-@pytest.mark.parametrize(
-    ("data_path", "first_call", "finding"),
-    [
-        ("shared", 9, ""),
-        ("copied", 14, ""),
-        ("auto", 14, ""),
-        (
-            "shared",
-            14,
-            "wrong data path [product] commands that made buffers (shared): expected device_buffer_from_ptr, seen buffer_type",
-        ),
-        (
-            "copied",
-            9,
-            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen device_buf",
-        ),
-        (
-            "copied",
-            22,
-            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen none",
-        ),
-    ],
-)
-def test_data_path_is_proved_by_the_commands_sent(running: Running, data_path: str, first_call: int, finding: str) -> None:
-    text = SCENARIO.replace("[guest]", f'[guest]\ndata_path = "{data_path}"')
-    bundle = running(Script(first_call=first_call), text, variants=("venus",))
-    assert bundle.run.exit == (1 if finding else 0)
-    assert finding in texts(bundle)
-
-
-NO_RING = "wrong command path [product] contexts with a command ring: expected 1, seen 0"
-
-
-@pytest.mark.parametrize(
-    ("guest", "host", "ring", "finding"),
-    [
-        ('GGML_VIRTGPU_RING = "auto"', "", 4, ""),
-        ('GGML_VIRTGPU_RING = "auto"', "", 5, NO_RING),
-        ('GGML_VIRTGPU_RING = "auto"', "", None, NO_RING),
-        ('GGML_VIRTGPU_RING = "auto"', 'VIRGL_APIR_RING = "0"', None, ""),
-        ('GGML_VIRTGPU_RING = "auto"', 'VIRGL_APIR_RING_APIR = "0"', None, NO_RING),
-        ('GGML_VIRTGPU_RING = "off"', "", None, ""),
-        ('GGML_VIRTGPU_RING = "off"', "", 4, "contexts that asked for a command ring: expected 0, seen 1"),
-        ('GGML_VIRTGPU_EXTENSIONS = "all"', "", None, NO_RING),
-        ('GGML_VIRTGPU_EXTENSIONS = "-batch"', "", None, NO_RING),
-        ('GGML_VIRTGPU_EXTENSIONS = "batch,liveness"', "", None, ""),
-        ('GGML_VIRTGPU_EXTENSIONS = "none"', "", 4, "contexts that asked for a command ring: expected 0, seen 1"),
-        ('GGML_VIRTGPU_EXTENSIONS = "-ring"', "", 4, "contexts that asked for a command ring: expected 0, seen 1"),
-        ("", "", None, ""),
-        ("", "", 5, ""),
-    ],
-)  # fmt: skip
-def test_command_ring_is_proved_by_the_call_that_makes_it(
-    running: Running, guest: str, host: str, ring: int | None, finding: str
-) -> None:
-    text = SCENARIO + f"\n[guest.environment]\n{guest}\n[host.environment]\n{host}\n"
-    bundle = running(Script(ring=ring), text, variants=("venus",))
-    assert bundle.run.exit == (1 if finding else 0)
-    assert finding in texts(bundle)
-
-
-@pytest.mark.parametrize("theirs", ["guest", "component"])
-def test_command_ring_is_not_asked_of_a_peer_that_may_have_none(running: Running, tmp_path: Path, theirs: str) -> None:
-    (tmp_path / "theirs.so").touch()
-    text = SCENARIO + '\n[guest.environment]\nGGML_VIRTGPU_RING = "auto"\n'
-    bundle = running(Script(), f'{text}\n[implementation]\n{theirs} = "{tmp_path}/theirs.so"\n', variants=("venus",))
-    assert (bundle.run.exit, texts(bundle)) == (0, "")
-
-
-def test_command_ring_is_not_asked_of_a_virglrenderer_that_has_the_component(tmp_path: Path) -> None:
-    text = SCENARIO + '\n[guest.environment]\nGGML_VIRTGPU_RING = "auto"\n'
-    (tmp_path / "small.toml").write_text(text)
-    (entry,) = planned([tmp_path / "small.toml"], Choice(variants=("venus",)))
-    scenario = entry.variants[0].scenario
-    assert [fact.ok for fact in ring_facts(scenario, CallsRecord(), built_in=False)] == [False]
-    assert not list(ring_facts(scenario, CallsRecord(), built_in=True))
-
-
-def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> None:
-    bundle = running(Script(capset=10))
-    assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.PASSED]
-    assert "wrong capset [product] capset of the contexts served: expected venus, seen apir" in texts(bundle)
-
-
-UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]
-
-
-def test_lost_worker_is_named_though_the_program_tells_of_a_lack_of_support(running: Running) -> None:
-    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), *UNSUPPORTED[1:]), last_status=64)
-    bundle = running(script, variants=("venus",))
-    assert bundle.run.exit == 1
-    loss = "the worker of context 0 was lost during backend_graph_compute (call 4 of guest pid 9)"
-    assert f"worker lost [product] host crash: {loss}" in texts(bundle)
-    assert f"lost support [product] 2 cases that a CPU supports are unsupported since {loss}, the first is {TEXTS[1]}" in texts(
-        bundle
-    )
-    assert [(case.case, case.outcome) for case in bundle.cases[-1:]] == [(TEXTS[1], "host crash")]
-    assert (variant(bundle).cases.ok, variant(bundle).cases.error, variant(bundle).cases.unsupported) == (1, 1, 1)
-
-
-def test_lost_worker_is_a_host_crash_though_it_took_the_program_along(running: Running) -> None:
-    script = Script(ops=(HEADER_LINE, row(TEXTS[0])), ops_status=134, last_status=64)
-    bundle = running(script, variants=("venus",))
-    assert "worker lost [product]" in texts(bundle)
-    assert (bundle.cases[-1].case, bundle.cases[-1].outcome) == (TEXTS[1], "host crash")
-
-
-def test_call_that_nobody_answered_is_named(running: Running) -> None:
-    bundle = running(Script(last_status=-1), variants=("venus",))
-    assert bundle.run.exit == 1
-    assert "worker lost [product] hang: the worker of context 0 never answered backend_graph_compute (call 4" in texts(bundle)
-
-
-def test_lack_of_support_without_a_loss_is_no_finding(running: Running) -> None:
-    bundle = running(Script(ops=(HEADER_LINE, row(TEXTS[0]), *UNSUPPORTED[1:])), variants=("venus",))
-    assert texts(bundle).count("lost support") == 0
-
-
-def test_silence_is_a_hang_and_the_program_is_killed(running: Running) -> None:
-    script = Script()
-
-    def wait_for_the_kill() -> None:
-        poll("the kill", lambda: len(script.killed) == 2, Deadline.after(5))
-
-    script.ops = (HEADER_LINE, row(TEXTS[0]), wait_for_the_kill)
-    script.ops_status = 137
-    bundle = running(script, SCENARIO.replace("case_deadline_s = 10", "case_deadline_s = 0.2"), variants=("venus",))
-    assert script.killed == ["kill -TERM 7", "kill -KILL 7"]
-    assert bundle.cases[-1].outcome == "hang"
-    assert bundle.run.exit == 1
-
-
-def test_check_past_its_deadline_is_a_hang(running: Running) -> None:
-    script = Script()
-
-    def time_is_over() -> None:
-        raise WaitTimeout("the guest command", 20.0)
-
-    script.ops = (HEADER_LINE, row(TEXTS[0]), time_is_over)
-    bundle = running(script, variants=("venus",))
-    assert bundle.cases[-1].outcome == "hang"
-    assert bundle.run.exit == 1
-
-
-def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> None:
-    script = Script()
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    script.ops = (HEADER_LINE, row(TEXTS[0]), interrupt)
-    bundle = running(script)
-    assert script.torn_down == 1
-    assert bundle.run.status is Status.INTERRUPTED
-    assert bundle.run.exit == 2
-    assert [case.case for case in bundle.cases] == [TEXTS[0]]
-    assert f"the first case without a result is {TEXTS[1]}" in texts(bundle)
-    assert [one.status for one in bundle.run.variants] == [Status.INTERRUPTED, Status.INTERRUPTED]
-
-
-@pytest.mark.parametrize("place", ["a check", "the end", "the boot"])
-def test_mistake_of_the_labs_own_passes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    def stumble(*_: object) -> None:
-        raise ValueError("a mistake of the lab's own")
-
-    script = Script(at_the_end=stumble) if place == "the end" else Script()
-    script.ops = (HEADER_LINE, *map(row, TEXTS), *((stumble,) if place == "a check" else ()))
-    if place == "the boot":
-        monkeypatch.setattr("lab.scenario.runner.ship", stumble)
-    with pytest.raises(ValueError, match="a mistake"):
-        run_small(tmp_path, script)
-    bundle = read_bundle(next((tmp_path / "runs").iterdir()))
-    assert (bundle.run.status, bundle.run.exit) == (Status.ERROR, 2)
-    assert [one.variant for one in bundle.run.variants] == ["venus", "apir"]
-    assert variant(bundle).status is Status.ERROR
-    assert variant(bundle, "apir").status in {Status.ERROR, Status.INTERRUPTED}
-    assert "[lab] ValueError: a mistake of the lab's own" in texts(bundle)
-    assert ET.fromstring((bundle.folder / "junit.xml").read_text()).attrib["errors"] != "0"  # noqa: S314 - our own file
-
-
-def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
-    bundle = running(Script(boot_error=LaunchError(("qemu",), 1, "no such device")))
-    assert bundle.run.exit == 2
-    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
-    assert "QEMU did not start" in texts(bundle)
-
-
-@pytest.mark.parametrize(
-    ("reason", "verdict", "exit_status"),
-    [
-        ("QEMU ended with exit status 139", Status.FAILED, 1),
-        ("QEMU ended with exit status 137", Status.ERROR, 2),
-        ("the serial console cannot be read on: OSError: no space", Status.ERROR, 2),
-    ],
-)
-def test_guest_that_is_lost_while_it_boots_is_blamed_by_the_reason(
-    running: Running, reason: str, verdict: Status, exit_status: int
-) -> None:
-    bundle = running(Script(boot_error=GuestLost(reason)))
-    assert bundle.run.exit == exit_status
-    assert [one.status for one in bundle.run.variants] == [verdict, verdict]
-    assert f"not started [{'product' if exit_status == 1 else 'lab'}] the guest was lost: {reason}" in texts(bundle)
-
-
 def test_wrong_configuration_is_told_before_any_boot(running: Running) -> None:
     script = Script(prepare_error=ConfigError("scenario", [ConfigProblem("host.ggml_library", "has no registration symbol")]))
     bundle = running(script)
     assert (bundle.run.exit, script.boots) == (2, 0)
     assert "has no registration symbol" in texts(bundle)
-
-
-def test_unclean_shutdown_spoils_a_pass(running: Running) -> None:
-    bundle = running(Script(exit_error=AbnormalShutdown("a worker survived")), variants=("venus",))
-    assert bundle.run.exit == 2
-    assert "a worker survived" in texts(bundle)
 
 
 def test_host_that_cannot_skips_with_the_probes_reason(running: Running) -> None:

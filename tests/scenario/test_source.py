@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from lab.bundle.reproduce import reproduce_script
-from lab.bundle.schema import FileRecord, RunRecord, ScenarioRecord, Status
-from lab.elf import sha256
 from lab.errors import ConfigError
 from lab.paths import SCENARIOS
 from lab.scenario import load
@@ -389,47 +385,8 @@ def test_kernels_extend_smoke_and_keep_its_cases() -> None:
     assert ids(SCENARIOS / "kernels.toml") == ["guest-6.1", "guest-6.12", "guest-7"]
 
 
-def test_reproduce_script_takes_the_bundles_copy_when_a_base_has_changed(tmp_path: Path) -> None:
-    sha = {name: sha256(written(tmp_path, name, name)) for name in ("own", "base")}
-    record = RunRecord(
-        run="r", name="n", status=Status.PASSED, started="now",
-        scenarios=(
-            ScenarioRecord(
-                name="own", path=str(tmp_path / "own"), sha256=sha["own"], copy_path="scenario/own.toml",
-                bases=(FileRecord(path=str(tmp_path / "base"), sha256=sha["base"]),),
-            ),
-        ),
-    )  # fmt: skip
-    chosen = reproduce_script(record).partition('cd "$project"\n')[2].partition("exec")[0] + 'echo "$scenario0"\n'
-
-    def taken() -> str:
-        return subprocess.run(["sh", "-c", f"bundle=B\n{chosen}"], capture_output=True, text=True, check=True).stdout.strip()
-
-    assert taken() == str(tmp_path / "own")
-    written(tmp_path, "changed", "base")
-    assert taken() == "B/scenario/own.toml"
-
-
 def test_problems_of_all_variants_are_told_together(tmp_path: Path) -> None:
     text = 'name = "x"\n[[checks]]\nkind = "state"\n[matrix]\nkernel = ["6.99", "6.12", "5.1"]\n'
     with pytest.raises(ConfigError) as caught:
         expand(read_source(written(tmp_path, text)))
     assert [one.message for one in caught.value.problems] == ["there is no image 'guest-6.99'", "there is no image 'guest-5.1'"]
-
-
-def test_reproduce_script_of_a_benchmark_takes_the_projects_scenario_and_says_when_it_has_changed(tmp_path: Path) -> None:
-    sha = sha256(written(tmp_path, "own", "bench"))
-    record = RunRecord(
-        run="r", name="n", status=Status.PASSED, started="now", command="bench", options=("--part", "calls"),
-        scenarios=(ScenarioRecord(name="bench", path=str(tmp_path / "bench"), sha256=sha, copy_path="scenario/bench.toml"),),
-    )  # fmt: skip
-    script = reproduce_script(record)
-    notes, _, command = script.partition('cd "$project"\n')[2].partition("exec ")
-    assert command == '"$lab" bench --part calls "$@"\n'
-
-    def noted() -> str:
-        return subprocess.run(["sh", "-eu", "-c", notes], capture_output=True, text=True, check=True).stderr.strip()
-
-    assert noted() == ""
-    written(tmp_path, "changed", "bench")
-    assert noted() == "note: bench: the scenario file has changed since the run"

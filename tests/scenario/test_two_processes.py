@@ -1,22 +1,12 @@
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
-from pathlib import Path
-
-import pytest
 
 from lab.bundle.schema import Status
 from lab.deadline import Deadline, poll
 from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, Script, row
-from tests.scenario.small_runs import Running, run_small, texts, variant
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Running:
-    return functools.partial(run_small, tmp_path)
-
+from tests.scenario.small_runs import Running, texts, variant
 
 TWO = SCENARIO.replace("min_cases = 3", "min_cases = 3\nprocesses = 2\njobs = 2")
 
