@@ -1,4 +1,4 @@
-"""Debian trees by mmdebstrap: recipe in, one tar file out, as root or as an ordinary user.
+"""Debian trees by mmdebstrap: packages in, one tar file out, as root or as an ordinary user.
 
 An ordinary user's tree is made in a user namespace with the user's subordinate ids, which need not be able to enter the
 user's home: it is made in a folder below /var/tmp, which is gone afterwards. The tar has the owners right in both cases.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError
 from lab.host.apt import debian_mirror, proxy_options
 from lab.host.progress import Progress
-from lab.host.recipe import Recipe
+from lab.host.recipe import Debian, Recipe
 from lab.host.store import remove_tree
 from lab.process import Child, spawn
 from lab.temporary import temporary_folder
@@ -37,18 +38,36 @@ APT_OPTIONS = (
 )
 
 
-def bootstrapped(
-    recipe: Recipe, tar: Path, *, log: Path, progress: Progress, deadline: Deadline, hooks: tuple[str, ...] = ()
-) -> None:
-    """Write the recipe's tree to ``tar``.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What mmdebstrap is to make: a tree of ``packages`` and what they need, from the suites of ``debian``.
+
+    Without packages the tree is empty, for a hook that fetches something by apt and installs nothing.
+    ``exclude`` are path patterns that dpkg leaves out, ``hooks`` are customize hooks, whose ``$1`` is the tree, and ``name``
+    is for messages.
+    """
+
+    name: str
+    debian: Debian
+    packages: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, recipe: Recipe, hooks: tuple[str, ...] = ()) -> Order:
+        """The recipe's packages; its kernel is not among them."""
+        return cls(recipe.name, recipe.debian, recipe.packages, recipe.exclude, hooks)
+
+
+def bootstrapped(order: Order, tar: Path, *, log: Path, progress: Progress, deadline: Deadline) -> None:
+    """Write the tree to ``tar``.
 
     Args:
-        recipe: suites, pins and packages.
+        order: what is in it.
         tar: file to write.
         log: everything mmdebstrap and apt say.
         progress: told mmdebstrap's own milestones.
         deadline: for all of it.
-        hooks: mmdebstrap customize hooks; ``$1`` is the tree.
 
     Raises:
         BuildError: with the end of the log.
@@ -57,36 +76,34 @@ def bootstrapped(
     with temporary_folder(WORK_PURPOSE, place=WORK, remove=remove_tree) as work:
         work.chmod(0o755)
         preferences = work / PREFERENCES
-        preferences.write_text(apt_preferences(recipe), encoding="utf-8")
-        argv = mmdebstrap_argv(recipe, debian_mirror(), preferences, tar, hooks=hooks, options=(*APT_OPTIONS, *proxy_options()))
+        preferences.write_text(apt_preferences(order.debian), encoding="utf-8")
+        argv = mmdebstrap_argv(order, debian_mirror(), preferences, tar, options=(*APT_OPTIONS, *proxy_options()))
         env = {**os.environ, "TMPDIR": os.fspath(work), "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
         with spawn(argv, log=log, env=env, terminate_s=CLEANUP_S) as child:
             _watched(child, progress, deadline)
             if child.exit_status() != 0:
                 shown = tuple(word.splitlines()[0] + " …" if "\n" in word else word for word in argv)
-                raise BuildError(f"mmdebstrap failed for {recipe.name}", argv=shown, output=child.log_tail())
+                raise BuildError(f"mmdebstrap failed for {order.name}", argv=shown, output=child.log_tail())
 
 
-def mmdebstrap_argv(
-    recipe: Recipe, mirror: str, preferences: Path, tar: Path, *, hooks: tuple[str, ...], options: tuple[str, ...]
-) -> tuple[str, ...]:
+def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path, *, options: tuple[str, ...]) -> tuple[str, ...]:
     """The command line; pure but for asking whether we are root."""
-    suites = (recipe.debian.suite, *recipe.debian.also)
-    components = " ".join(recipe.debian.components)
+    suites = (order.debian.suite, *order.debian.also)
+    components = " ".join(order.debian.components)
     return (
         *own_namespace(),
         "mmdebstrap",
         "--mode=root",
-        "--variant=minbase",
+        f"--variant={'minbase' if order.packages else 'custom'}",
         "--format=tar",
         "--architectures=amd64",
         f"--keyring={KEYRING}",
         *(f"--aptopt={option}" for option in options),
-        *(f"--dpkgopt=path-exclude={pattern}" for pattern in recipe.exclude),
+        *(f"--dpkgopt=path-exclude={pattern}" for pattern in order.exclude),
         f'--setup-hook=mkdir -p "$1/etc/apt/preferences.d" && cp {preferences} "$1/etc/apt/preferences.d/lab"',
-        *(f"--customize-hook={hook}" for hook in hooks),
-        f"--include={','.join(recipe.packages)}",
-        recipe.debian.suite,
+        *(f"--customize-hook={hook}" for hook in order.hooks),
+        *((f"--include={','.join(order.packages)}",) if order.packages else ()),
+        order.debian.suite,
         os.fspath(tar),
         *(f"deb {mirror} {suite} {components}" for suite in suites),
     )
@@ -102,11 +119,10 @@ def own_namespace() -> tuple[str, ...]:
     return ("unshare", *identities, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
 
-def apt_preferences(recipe: Recipe) -> str:
-    """The text of an apt preferences file for the recipe's pins."""
+def apt_preferences(debian: Debian) -> str:
+    """The text of an apt preferences file for the pins."""
     return "\n".join(
-        f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n"
-        for pin in recipe.debian.pin
+        f"Package: {' '.join(pin.packages)}\nPin: release n={pin.suite}\nPin-Priority: {pin.priority}\n" for pin in debian.pin
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lab import paths
-from lab.errors import ConfigError, ConfigProblem
+from lab.errors import BuildError, ConfigError, ConfigProblem
 
 PackageName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9+.-]+$")]
 SuiteName = Annotated[str, Field(pattern=r"^[a-z]+(-[a-z]+)*$")]
@@ -52,7 +52,8 @@ class Debian(_Table):
 class Kernel(_Table):
     """The guest's kernel: a package that is or depends on an image, its suite, and the modules in loading order.
 
-    The bus's modules are loaded first, the GPU's then beside those that the root file system and the network need.
+    The package is fetched, not installed, so its suite need not be one that the tree is made of. The bus's modules are
+    loaded first, the GPU's then beside those that the root file system and the network need.
     """
 
     suite: SuiteName
@@ -68,7 +69,7 @@ class Kernel(_Table):
 
 
 class Recipe(_Table):
-    """One recipe file. ``kernel`` is there for guests only."""
+    """One recipe file. ``kernel`` is there for guests only, ``guest_kernel()`` gives it."""
 
     name: PackageName
     kind: Literal["host-root", "guest"]
@@ -76,6 +77,12 @@ class Recipe(_Table):
     packages: Annotated[tuple[PackageName, ...], Field(min_length=1, strict=False)]
     exclude: Annotated[tuple[str, ...], Field(strict=False)] = ()
     kernel: Kernel | None = None
+
+    def guest_kernel(self) -> Kernel:
+        """The kernel; ``BuildError`` where there is none."""
+        if self.kernel is None:
+            raise BuildError(f"the recipe {self.name} has no kernel")
+        return self.kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +151,6 @@ def _contradictions(path: Path, recipe: Recipe) -> list[ConfigProblem]:
         problems.append(ConfigProblem("name", f"is {recipe.name!r}, but the file is called {path.name}"))
     if (recipe.kind == "guest") != (recipe.kernel is not None):
         problems.append(ConfigProblem("kernel", "a guest needs this table, and nothing else may have it"))
-    if recipe.kernel is not None and recipe.kernel.suite not in suites:
-        problems.append(
-            ConfigProblem("kernel.suite", f"{recipe.kernel.suite} is not among the recipe's suites", "add it to debian.also")
-        )
     for number, pin in enumerate(recipe.debian.pin):
         if pin.suite not in suites:
             key = f"debian.pin[{number}].suite"

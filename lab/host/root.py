@@ -18,7 +18,7 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.host.apt import ensure_packages
-from lab.host.debian import bootstrapped, unpacked
+from lab.host.debian import Order, bootstrapped, unpacked
 from lab.host.driver import INSIDE as DRIVER_FOLDER
 from lab.host.driver import gpu_driver
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
@@ -148,7 +148,7 @@ def _key(file: RecipeFile) -> str:
 
 def _build(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadline) -> None:
     tar, log, tree = folder / "root.tar", folder / "build.log", folder / TREE
-    bootstrapped(file.recipe, tar, log=log, progress=progress, deadline=deadline)
+    bootstrapped(Order.of(file.recipe), tar, log=log, progress=progress, deadline=deadline)
     tree.mkdir()
     with progress.step("unpacking it"):
         unpacked(tar, tree, log, deadline)

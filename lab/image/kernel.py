@@ -1,20 +1,36 @@
-"""What is taken out of Debian's kernel packages: the image, unpacked, and modules, unpacked.
+"""A guest's kernel: what is taken out of Debian's kernel packages, the image, unpacked, and modules, unpacked.
 
 A kernel that unpacks itself, and modules that the guest unpacks, cost seconds under emulation; here they cost a moment
-when the image is built. QEMU boots the unpacked ELF image through its PVH entry.
+when the kernel is fetched. QEMU boots the unpacked ELF image through its PVH entry.
 """
 
 from __future__ import annotations
 
+import json
 import lzma
+import shutil
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
+from lab import paths
 from lab.deadline import Deadline
 from lab.errors import BuildError
-from lab.host.root import Bind, HostRoot
+from lab.host.debian import Order, bootstrapped
+from lab.host.lock import Packages
+from lab.host.progress import Progress
+from lab.host.recipe import Debian, Kernel, Recipe
+from lab.host.root import Bind, HostRoot, host_root
+from lab.host.store import content_key, stored
 from lab.process import check
 
+LAYOUT = 1  # raise it when what this module makes of a recipe changes
+KERNELS = "guest-kernels"
+FETCH_S = 300.0
+FACTS = "facts.json"
+VMLINUX = "vmlinux"
+MODULES = "modules"
+ORDER = "order"
 SETUP_SECTORS_AT = 0x1F1
 MAGIC_AT = 0x202
 PAYLOAD_OFFSET_AT = 0x248
@@ -25,6 +41,88 @@ ELF = b"\x7fELF"
 XZ = b"\xfd7zXZ\x00"
 ZSTD = b"\x28\xb5\x2f\xfd"
 UNPACK_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class GuestKernel:
+    """A kernel of the cache: ``vmlinux`` and the unpacked modules, ``packages`` being those that they came from."""
+
+    path: Path
+    key: str
+    release: str
+    packages: Packages
+
+    @property
+    def vmlinux(self) -> Path:
+        """The unpacked ELF image."""
+        return self.path / VMLINUX
+
+    def module_files(self) -> tuple[Path, ...]:
+        """The modules, in the order to load them in."""
+        folder = self.path / MODULES
+        return tuple(folder / f"{name}.ko" for name in (folder / ORDER).read_text(encoding="utf-8").split())
+
+
+def guest_kernel(recipe: Recipe, progress: Progress, deadline: Deadline, *, refresh: bool) -> GuestKernel:
+    """The kernel of a guest's recipe: from the cache, else fetched.
+
+    Raises:
+        BuildError: it cannot be had, or has not the modules that the recipe wants.
+        HostError: as ``host_root``.
+    """
+    wanted = recipe.guest_kernel()
+
+    def fetch(folder: Path) -> None:
+        with progress.step(f"fetching the kernel of {recipe.name}"):
+            _fetch(recipe, wanted, folder, progress, deadline)
+
+    return _loaded(stored(paths.cache() / KERNELS, _key(recipe), fetch, progress, deadline, again=refresh))
+
+
+def cached_guest_kernel(recipe: Recipe) -> GuestKernel | None:
+    """The kernel if the cache has it; nothing is fetched."""
+    entry = paths.cache() / KERNELS / _key(recipe)
+    return _loaded(entry) if entry.is_dir() else None
+
+
+def _key(recipe: Recipe) -> str:
+    kernel = recipe.guest_kernel()
+    return content_key(LAYOUT, kernel.model_dump(mode="json"), recipe.debian.components, _fetch_hook(kernel))
+
+
+def _loaded(entry: Path) -> GuestKernel:
+    facts = json.loads((entry / FACTS).read_text(encoding="utf-8"))
+    packages = tuple((name, version) for name, version in facts["packages"])
+    return GuestKernel(entry, content_key(entry.name, packages), facts["release"], packages)
+
+
+def _fetch_hook(kernel: Kernel) -> str:
+    """The customize hook's text: it runs where the caller's files may not be readable, so it is passed as a word."""
+    names = " ".join(name.replace("-", "_") for name in kernel.modules)
+    script = (paths.IMAGES / "guest" / "fetch-kernel").read_text(encoding="utf-8")
+    return f"KERNEL={kernel.package}/{kernel.suite}\nMODULES='{names}'\n{script}"
+
+
+def _fetch(recipe: Recipe, kernel: Kernel, folder: Path, progress: Progress, deadline: Deadline) -> None:
+    files, tar = folder / "files", folder / "nothing.tar"
+    hooks = (_fetch_hook(kernel), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
+    order = Order(recipe.name, Debian(suite=kernel.suite, components=recipe.debian.components), hooks=hooks)
+    bootstrapped(order, tar, log=folder / "fetch.log", progress=progress, deadline=deadline.narrowed(FETCH_S))
+    tar.unlink()
+    images = sorted(files.rglob("vmlinuz*"))
+    if len(images) != 1:
+        raise BuildError(f"{kernel.package} of {kernel.suite} gave {len(images)} kernel images, where one is expected")
+    release = images[0].name.removeprefix("vmlinuz-") if images[0].parent.name == "boot" else images[0].parent.name
+    write_unpacked_kernel(images[0], folder / VMLINUX, progress, deadline)
+    target = folder / MODULES
+    target.mkdir()
+    loaded = modules(files, kernel.modules)
+    for name, data in loaded:
+        (target / f"{name}.ko").write_bytes(data)
+    (target / ORDER).write_text("\n".join(name for name, _ in loaded), encoding="utf-8")
+    packages = sorted(line.split() for line in (files / "packages").read_text(encoding="utf-8").splitlines())
+    (folder / FACTS).write_text(json.dumps({"packages": packages, "release": release}), encoding="utf-8")
+    shutil.rmtree(files)
 
 
 def packed_payload(image: bytes) -> bytes:
@@ -42,8 +140,8 @@ def packed_payload(image: bytes) -> bytes:
     return image[start : start + length - SIZE_BYTES]
 
 
-def write_unpacked_kernel(bzimage: Path, target: Path, root: HostRoot, deadline: Deadline) -> None:
-    """Write the ELF image that is inside a bzImage.
+def write_unpacked_kernel(bzimage: Path, target: Path, progress: Progress, deadline: Deadline) -> None:
+    """Write the ELF image that is inside a bzImage; one of zstd is unpacked in the host root.
 
     Raises:
         BuildError: no bzImage, or of a compression other than xz and zstd.
@@ -52,7 +150,7 @@ def write_unpacked_kernel(bzimage: Path, target: Path, root: HostRoot, deadline:
     if payload.startswith(XZ):
         target.write_bytes(unpacked_xz(payload))
     elif payload.startswith(ZSTD):
-        _unzstd(payload, target, root, deadline)
+        _unzstd(payload, target, host_root(progress, deadline), deadline)
     else:
         raise BuildError(f"the kernel is compressed in an unknown way: it begins with {payload[:6].hex()}")
     with open(target, "rb") as file:

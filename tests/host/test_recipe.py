@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ConfigError
-from lab.host.debian import apt_preferences, mmdebstrap_argv
-from lab.host.recipe import load_recipe, named_recipe, recipe_names
+from lab.host.debian import Order, apt_preferences, mmdebstrap_argv
+from lab.host.recipe import Debian, load_recipe, named_recipe, recipe_names
 from lab.paths import IMAGES
 
 GOOD = """\
@@ -66,7 +66,6 @@ def test_all_errors_are_told_at_once(tmp_path: Path) -> None:
         ('also = ["trixie-backports"]', "also = []", "debian.pin[0].suite"),
         ("{name}", "other", "name"),
         ('"libggml0"]', '"python3"]', "packages"),
-        ('[kernel]\nsuite = "trixie"', '[kernel]\nsuite = "bookworm"', "kernel.suite"),
         ('kind = "guest"', 'kind = "host-root"', "kernel"),
         ("packages = [", "packages = [[", ""),
     ],
@@ -88,12 +87,13 @@ def test_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
 
 def test_pins_become_apt_preferences(tmp_path: Path) -> None:
     recipe = load_recipe(written(tmp_path, GOOD)).recipe
-    assert apt_preferences(recipe) == "Package: libggml0*\nPin: release n=trixie-backports\nPin-Priority: 990\n"
+    assert apt_preferences(recipe.debian) == "Package: libggml0*\nPin: release n=trixie-backports\nPin-Priority: 990\n"
 
 
 def test_mmdebstrap_command(tmp_path: Path) -> None:
     recipe = load_recipe(written(tmp_path, GOOD)).recipe
-    argv = mmdebstrap_argv(recipe, "http://m.example/debian", Path("/w/p"), Path("/t.tar"), hooks=("echo",), options=("A=1",))
+    order = Order.of(recipe, hooks=("echo",))
+    argv = mmdebstrap_argv(order, "http://m.example/debian", Path("/w/p"), Path("/t.tar"), options=("A=1",))
     assert argv[-4:] == (
         "trixie",
         "/t.tar",
@@ -103,3 +103,11 @@ def test_mmdebstrap_command(tmp_path: Path) -> None:
     assert "--include=python3,libggml0" in argv
     assert "--customize-hook=echo" in argv
     assert "--aptopt=A=1" in argv
+    assert "--variant=minbase" in argv
+
+
+def test_mmdebstrap_without_packages_makes_an_empty_tree() -> None:
+    argv = mmdebstrap_argv(Order("kernel", Debian(suite="bookworm")), "http://m.example", Path("/p"), Path("/t"), options=())
+    assert "--variant=custom" in argv
+    assert not any(word.startswith("--include") for word in argv)
+    assert argv[-1] == "deb http://m.example bookworm main"

@@ -11,6 +11,7 @@ import pytest
 from lab.deadline import Deadline, poll
 from lab.host.progress import SilentProgress
 from lab.image import ahead
+from lab.image.system import SYSTEMS
 from lab.qemu.processes import Process, descendants
 
 IMAGE = "guest-6.12"
@@ -56,4 +57,4 @@ def test_nothing_is_left_of_what_was_not_waited_for(tmp_path: Path, monkeypatch:
         poll("the first download", lambda: any(one.name == "apt-get" for one in family()), Deadline.after(30))
         begun = [one for one in family() if one not in before]
     assert not any(one.alive() for one in begun)
-    assert [path for path in (tmp_path / "cache" / "guest-trees").iterdir() if path.suffix != ".lock"] == []
+    assert [path for path in (tmp_path / "cache" / SYSTEMS).iterdir() if path.suffix != ".lock"] == []
