@@ -1,4 +1,4 @@
-"""Debian trees by mmdebstrap: packages in, one tar file out, as root or as an ordinary user.
+"""Debian trees by mmdebstrap, as root or as an ordinary user: packages in, one tar file out, or what a hook takes from it.
 
 An ordinary user's tree is made in a user namespace with the user's subordinate ids, which need not be able to enter the
 user's home: it is made in a folder below /var/tmp, which is gone afterwards. The tar has the owners right in both cases.
@@ -7,7 +7,7 @@ user's home: it is made in a folder below /var/tmp, which is gone afterwards. Th
 from __future__ import annotations
 
 import os
-import shutil
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,15 @@ WATCH_S = 0.5
 MILESTONE = "I: "
 TOLD = frozenset(("downloading", "extracting", "installing", "cleaning", "creating", "success"))
 PREFERENCES = "lab-preferences"
+
+# a hook comes before mmdebstrap's own cleaning, so what that would remove is left out by name
+LEFT_OUT = (
+    "./dev/*", "./run/*", "./tmp/*", "./var/log/*", "./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/cache/ldconfig/aux-cache",
+    "./etc/machine-id", "./var/lib/dbus/machine-id", "./etc/apt/apt.conf.d/00mmdebstrap", "./usr/sbin/policy-rc.d",
+)  # fmt: skip
+UNPACK = """\
+tar --create --one-file-system --directory="$1" "${@:3}" . |
+    tar --extract --directory="$2" --no-same-owner --no-same-permissions"""
 
 APT_OPTIONS = (
     # a mirror's index may be past its date, and reproducing an old lock may need just that
@@ -59,12 +68,12 @@ class Order:
         return cls(recipe.name, recipe.debian, recipe.packages, recipe.exclude, hooks)
 
 
-def bootstrapped(order: Order, tar: Path, *, log: Path, progress: Progress, deadline: Deadline) -> None:
-    """Write the tree to ``tar``.
+def bootstrapped(order: Order, *, tar: Path | None = None, log: Path, progress: Progress, deadline: Deadline) -> None:
+    """Make the tree.
 
     Args:
         order: what is in it.
-        tar: file to write.
+        tar: file to write it to; None where a hook has taken from it what is wanted.
         log: everything mmdebstrap and apt say.
         progress: told mmdebstrap's own milestones.
         deadline: for all of it.
@@ -86,7 +95,7 @@ def bootstrapped(order: Order, tar: Path, *, log: Path, progress: Progress, dead
                 raise BuildError(f"mmdebstrap failed for {order.name}", argv=shown, output=child.log_tail())
 
 
-def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path, *, options: tuple[str, ...]) -> tuple[str, ...]:
+def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path | None, *, options: tuple[str, ...]) -> tuple[str, ...]:
     """The command line; pure but for asking whether we are root."""
     suites = (order.debian.suite, *order.debian.also)
     components = " ".join(order.debian.components)
@@ -95,7 +104,7 @@ def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path, *, 
         "mmdebstrap",
         "--mode=root",
         f"--variant={'minbase' if order.packages else 'custom'}",
-        "--format=tar",
+        f"--format={'null' if tar is None else 'tar'}",
         "--architectures=amd64",
         f"--keyring={KEYRING}",
         *(f"--aptopt={option}" for option in options),
@@ -104,7 +113,7 @@ def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path, *, 
         *(f"--customize-hook={hook}" for hook in order.hooks),
         *((f"--include={','.join(order.packages)}",) if order.packages else ()),
         order.debian.suite,
-        os.fspath(tar),
+        "-" if tar is None else os.fspath(tar),
         *(f"deb {mirror} {suite} {components}" for suite in suites),
     )
 
@@ -141,18 +150,12 @@ def _watched(child: Child, progress: Progress, deadline: Deadline) -> None:
         poll("mmdebstrap", ended, deadline, interval_s=WATCH_S, last_seen=child.log_tail)
 
 
-def unpacked(tar: Path, folder: Path, log: Path, deadline: Deadline, *, exclude: tuple[str, ...] = ("./dev/*",)) -> None:
-    """Unpack a tree as our own files: no owners, no devices, no set-user-id bits.
+def unpack_hook(folder: Path) -> str:
+    """A customize hook that unpacks the tree as our own files into ``folder``: no owners, no devices, no set-user-id bits."""
+    words = (os.fspath(folder), *(f"--exclude={path}" for path in LEFT_OUT))
+    return f'{shlex.join(("bash", "-o", "pipefail", "-c", UNPACK, "unpack"))} "$1" {shlex.join(words)}'
 
-    Raises:
-        BuildError: tar failed.
-    """
-    argv = (
-        shutil.which("tar") or "tar",
-        "--extract", f"--file={tar}", f"--directory={folder}",
-        "--no-same-owner", "--no-same-permissions",
-        *(f"--exclude={pattern}" for pattern in exclude),
-    )  # fmt: skip
-    with spawn(argv, log=log) as child:
-        if child.wait(deadline) != 0:
-            raise BuildError(f"unpacking {tar.name} failed", argv=argv, output=child.log_tail())
+
+def copy_out_hook(paths: tuple[str, ...], folder: Path) -> str:
+    """A customize hook that copies paths of the tree, with what is below them, into ``folder``."""
+    return shlex.join(("copy-out", *paths, os.fspath(folder)))

@@ -18,7 +18,7 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.host.apt import ensure_packages
-from lab.host.debian import Order, bootstrapped, unpacked
+from lab.host.debian import Order, bootstrapped, unpack_hook
 from lab.host.driver import INSIDE as DRIVER_FOLDER
 from lab.host.driver import gpu_driver
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
@@ -30,7 +30,7 @@ from lab.host.store import content_key, stored
 RECIPE = "host-root"
 KIND = "host-roots"
 BUILD_S = 1200.0
-LAYOUT = 1  # raise it when what this module makes of a recipe changes
+LAYOUT = 2  # raise it when what this module makes of a recipe changes
 FACTS = "facts.json"
 TREE = "root"
 LIBRARY_PATH = "LD_LIBRARY_PATH"
@@ -117,7 +117,7 @@ def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) 
     Raises:
         HostError: Debian packages are missing and may not be installed, or this user may not make or enter a root.
         ConfigError: the recipe is wrong or no mirror is known.
-        BuildError: mmdebstrap or tar failed.
+        BuildError: mmdebstrap failed.
     """
     file = named_recipe(RECIPE, "host-root")
     ensure_packages(progress, deadline)
@@ -147,12 +147,10 @@ def _key(file: RecipeFile) -> str:
 
 
 def _build(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadline) -> None:
-    tar, log, tree = folder / "root.tar", folder / "build.log", folder / TREE
-    bootstrapped(Order.of(file.recipe), tar, log=log, progress=progress, deadline=deadline)
+    tree = folder / TREE
     tree.mkdir()
-    with progress.step("unpacking it"):
-        unpacked(tar, tree, log, deadline)
-    tar.unlink()
+    order = Order.of(file.recipe, hooks=(unpack_hook(tree),))
+    bootstrapped(order, log=folder / "build.log", progress=progress, deadline=deadline)
     packages = dpkg_packages((tree / "var/lib/dpkg/status").read_text(encoding="utf-8"))
     (folder / FACTS).write_text(json.dumps({"packages": packages}), encoding="utf-8")
 

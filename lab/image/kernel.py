@@ -16,7 +16,7 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import BuildError
-from lab.host.debian import Order, bootstrapped
+from lab.host.debian import Order, bootstrapped, copy_out_hook
 from lab.host.lock import Packages
 from lab.host.progress import Progress
 from lab.host.recipe import Debian, Kernel, Recipe
@@ -104,11 +104,10 @@ def _fetch_hook(kernel: Kernel) -> str:
 
 
 def _fetch(recipe: Recipe, kernel: Kernel, folder: Path, progress: Progress, deadline: Deadline) -> None:
-    files, tar = folder / "files", folder / "nothing.tar"
-    hooks = (_fetch_hook(kernel), f"copy-out /lab/files {folder}", 'rm -rf "$1/lab"')
+    files = folder / "files"
+    hooks = (_fetch_hook(kernel), copy_out_hook(("/lab/files",), folder), 'rm -rf "$1/lab"')
     order = Order(recipe.name, Debian(suite=kernel.suite, components=recipe.debian.components), hooks=hooks)
-    bootstrapped(order, tar, log=folder / "fetch.log", progress=progress, deadline=deadline.narrowed(FETCH_S))
-    tar.unlink()
+    bootstrapped(order, log=folder / "fetch.log", progress=progress, deadline=deadline.narrowed(FETCH_S))
     images = sorted(files.rglob("vmlinuz*"))
     if len(images) != 1:
         raise BuildError(f"{kernel.package} of {kernel.suite} gave {len(images)} kernel images, where one is expected")

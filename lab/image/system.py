@@ -13,7 +13,7 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.host.apt import ensure_packages
-from lab.host.debian import Order, bootstrapped
+from lab.host.debian import Order, bootstrapped, copy_out_hook
 from lab.host.lock import Packages, dpkg_packages
 from lab.host.progress import Progress
 from lab.host.recipe import Recipe
@@ -85,8 +85,8 @@ def _loaded(entry: Path) -> GuestSystem:
 
 def _build(recipe: Recipe, folder: Path, progress: Progress, deadline: Deadline) -> None:
     tar, log, status = folder / "root.tar", folder / "build.log", folder / STATUS
-    order = Order.of(recipe, hooks=(f"copy-out /usr/bin/busybox /var/lib/dpkg/status {folder}",))
-    bootstrapped(order, tar, log=log, progress=progress, deadline=deadline.narrowed(BUILD_S))
+    order = Order.of(recipe, hooks=(copy_out_hook(("/usr/bin/busybox", "/var/lib/dpkg/status"), folder),))
+    bootstrapped(order, tar=tar, log=log, progress=progress, deadline=deadline.narrowed(BUILD_S))
     root = host_root(progress, deadline)  # not before it is needed: it may be under way beside us
     with progress.step("making its root image"):
         argv = root.enter(("mkfs.erofs", "--quiet", "--tar=f", folder / ROOT, tar), binds=(Bind(folder, writable=True),))

@@ -107,7 +107,8 @@ def test_mmdebstrap_command(tmp_path: Path) -> None:
 
 
 def test_mmdebstrap_without_packages_makes_an_empty_tree() -> None:
-    argv = mmdebstrap_argv(Order("kernel", Debian(suite="bookworm")), "http://m.example", Path("/p"), Path("/t"), options=())
+    argv = mmdebstrap_argv(Order("kernel", Debian(suite="bookworm")), "http://m.example", Path("/p"), None, options=())
     assert "--variant=custom" in argv
     assert not any(word.startswith("--include") for word in argv)
+    assert "--format=null" in argv
     assert argv[-1] == "deb http://m.example bookworm main"
