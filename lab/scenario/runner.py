@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.bundle.expected import counted
-from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.bundle.outcome import FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
@@ -242,7 +242,7 @@ class Runner:
         if not served:
             self.give_up(variants, error)
         elif served[-1].here.guest.alive() or not served[-1].findings():
-            served[-1].add(Finding(FindingKind.WRONG_STATE, Blame.LAB, finding_of(error).text))
+            served[-1].add(replace(finding_of(error), kind=FindingKind.WRONG_STATE))
             self.book.variant(served[-1].record())
 
     def refused(self, variants: Sequence[Variant], error: LaunchError) -> None:

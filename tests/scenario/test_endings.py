@@ -181,3 +181,13 @@ def test_unclean_shutdown_spoils_a_pass(running: Running) -> None:
     bundle = running(Script(exit_error=AbnormalShutdown("a worker survived")), variants=("venus",))
     assert bundle.run.exit == 2
     assert "a worker survived" in texts(bundle)
+
+
+@pytest.mark.parametrize(("status", "verdict", "exit_status"), [(139, Status.FAILED, 1), (-9, Status.ERROR, 2)])
+def test_qemu_that_ends_behind_the_last_check_is_blamed_by_the_reason(
+    running: Running, status: int, verdict: Status, exit_status: int
+) -> None:
+    bundle = running(Script(exit_error=GuestLost(f"QEMU ended with exit status {status}")), variants=("venus",))
+    assert (variant(bundle).status, bundle.run.exit) == (verdict, exit_status)
+    blame = "product" if exit_status == 1 else "lab"
+    assert f"wrong state [{blame}] the guest was lost: QEMU ended with exit status {status}" in texts(bundle)
