@@ -54,8 +54,9 @@ def bench_note(scenario: ScenarioRecord) -> str:
 
 
 def unchanged(scenario: ScenarioRecord) -> str:
-    """A shell condition: the scenario file and those that it extends are what they were."""
-    files = [(scenario.path, scenario.sha256), *((base.path, base.sha256) for base in scenario.bases)]
+    """A shell condition: the scenario file, those that it extends, its expectations and their lists are what they were."""
+    others = (*scenario.bases, *((scenario.expectations,) if scenario.expectations else ()), *scenario.lists)
+    files = [(scenario.path, scenario.sha256), *((one.path, one.sha256) for one in others)]
     return " && ".join(f'[ "$(sha256sum < {shlex.quote(path)} 2>/dev/null)" = "{sha}  -" ]' for path, sha in files)
 
 

@@ -199,7 +199,7 @@ class PackagesRecord(Record):
 
 
 class FileRecord(Record):
-    """A file that a scenario file extends."""
+    """A file that belongs to a scenario: one that it extends, its expectations, a list of supported cases."""
 
     path: str
     sha256: str
@@ -208,7 +208,8 @@ class FileRecord(Record):
 class ScenarioRecord(Record):
     """A scenario file of the run, with the options that were applied to it.
 
-    ``copy_path`` is within the bundle: the file as it is, or what came of it and those it extends (``bases``).
+    ``copy_path`` is within the bundle: what came of the file and those it extends (``bases``), with absolute paths. Beside it is
+    a copy of the ``expectations`` and of their ``lists`` of supported cases.
     """
 
     name: str
@@ -217,6 +218,7 @@ class ScenarioRecord(Record):
     sha256: str
     copy_path: str
     expectations: FileRecord | None = None
+    lists: tuple[FileRecord, ...] = ()
     bases: tuple[FileRecord, ...] = ()
 
 

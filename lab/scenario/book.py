@@ -39,10 +39,10 @@ from lab.errors import LabError
 from lab.paths import PROJECT
 from lab.process import finish
 from lab.scenario.expand import Variant
-from lab.scenario.expectations import expectations_path
+from lab.scenario.expectations import Expectations, expectations_path
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.source import whole_tables
-from lab.scenario.toml_text import toml_text
+from lab.scenario.toml_text import toml_text, toml_value
 
 GIT_S = 10.0
 EXIT_STATUS = {Status.PASSED: 0, Status.FAILED: 1, Status.ERROR: 2, Status.INTERRUPTED: 2, Status.RUNNING: 2, Status.SKIPPED: 3}
@@ -174,29 +174,41 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
 
 
 def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
-    """The scenario with its copy put into the bundle; a path within the project is kept relative to it."""
+    """The scenario with a copy in the bundle that needs none of its files; a path within the project is kept relative to it."""
     copied = f"{SCENARIOS}/{entry.scenario.name}.toml"
     bases = [layer.path for layer in entry.source.layers[:-1]]
-    if bases:
-        names = " and ".join(shown(path) for path in (entry.path, *bases))
-        write_whole(folder / copied, f"# put together from {names}\n{toml_text(whole_tables(entry.source))}")
-    else:
-        shutil.copyfile(entry.path, folder / copied)
-    expectations = expectations_path(entry.path, entry.scenario.name)
-    known = None
-    if expectations.exists():
-        known = FileRecord(path=shown(expectations), sha256=sha256(expectations))
-        (folder / SCENARIOS / expectations.parent.name).mkdir(exist_ok=True)
-        shutil.copyfile(expectations, expectations_path(folder / copied, entry.scenario.name))
+    names = " and ".join(toml_value(shown(path)) for path in (entry.path, *bases))
+    write_whole(folder / copied, f"# made from {names}\n{toml_text(whole_tables(entry.source))}")
+    known = entry.variants[0].expectations
+    there = known.path.exists()
+    if there:
+        copy_expectations(known, expectations_path(folder / copied, entry.scenario.name))
     return ScenarioRecord(
         name=entry.scenario.name,
         description=entry.scenario.description,
         path=shown(entry.path),
         sha256=entry.sha256,
         copy_path=copied,
-        expectations=known,
-        bases=tuple(FileRecord(path=shown(path), sha256=sha256(path)) for path in bases),
+        expectations=file_record(known.path) if there else None,
+        lists=tuple(file_record(Path(path)) for path in known.lists),
+        bases=tuple(map(file_record, bases)),
     )
+
+
+def copy_expectations(known: Expectations, path: Path) -> None:
+    """Write expectations to a file, with copies of their lists of supported cases beside it."""
+    path.parent.mkdir(exist_ok=True)
+    tables = known.file.model_dump(mode="json", exclude_unset=True)
+    for number, supported in enumerate(tables.get("supported", ())):
+        copied = path.with_name(f"{path.stem}-{number}.txt")
+        shutil.copyfile(supported["cases"], copied)
+        supported["cases"] = copied.name
+    write_whole(path, f"# made from {toml_value(shown(known.path))}\n{toml_text(tables)}")
+
+
+def file_record(path: Path) -> FileRecord:
+    """A file that a scenario was made from, as it is now."""
+    return FileRecord(path=shown(path), sha256=sha256(path))
 
 
 def shown(path: Path) -> str:

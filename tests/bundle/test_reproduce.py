@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from lab.bundle.reproduce import reproduce_script
 from lab.bundle.schema import FileRecord, RunRecord, ScenarioRecord, Status
 from lab.elf import sha256
@@ -16,14 +18,16 @@ def written(folder: Path, text: str, name: str) -> Path:
     return path
 
 
-def test_reproduce_script_takes_the_bundles_copy_when_a_base_has_changed(tmp_path: Path) -> None:
-    sha = {name: sha256(written(tmp_path, name, name)) for name in ("own", "base")}
+@pytest.mark.parametrize("changed", ["own", "base", "expectations", "list"])
+def test_reproduce_script_takes_the_bundles_copy_when_a_file_of_the_scenario_has_changed(tmp_path: Path, changed: str) -> None:
+    files = {name: written(tmp_path, name, name) for name in ("own", "base", "expectations", "list")}
+    records = {name: FileRecord(path=str(path), sha256=sha256(path)) for name, path in files.items()}
     record = RunRecord(
         run="r", name="n", status=Status.PASSED, started="now",
         scenarios=(
             ScenarioRecord(
-                name="own", path=str(tmp_path / "own"), sha256=sha["own"], copy_path="scenario/own.toml",
-                bases=(FileRecord(path=str(tmp_path / "base"), sha256=sha["base"]),),
+                name="own", path=records["own"].path, sha256=records["own"].sha256, copy_path="scenario/own.toml",
+                bases=(records["base"],), expectations=records["expectations"], lists=(records["list"],),
             ),
         ),
     )  # fmt: skip
@@ -33,7 +37,7 @@ def test_reproduce_script_takes_the_bundles_copy_when_a_base_has_changed(tmp_pat
         return subprocess.run(["sh", "-c", f"bundle=B\n{chosen}"], capture_output=True, text=True, check=True).stdout.strip()
 
     assert taken() == str(tmp_path / "own")
-    written(tmp_path, "changed", "base")
+    written(tmp_path, "changed", changed)
     assert taken() == "B/scenario/own.toml"
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -206,6 +208,28 @@ def test_bundle_keeps_the_expectations_where_its_copy_of_the_scenario_finds_them
     (scenario,) = bundle.run.scenarios
     assert scenario.expectations is not None
     assert load_expectations(expectations_path(bundle.folder / scenario.copy_path, "small")).file.expect[0].reason == "known"
+
+
+def test_copies_of_a_bundle_can_be_run_when_nothing_else_is_left(running: Running, tmp_path: Path) -> None:
+    library = tmp_path / "lib" / "libggml-virtgpu.so"
+    library.parent.mkdir()
+    shutil.copyfile(sys.executable, library)
+    for name, case in (("a", TEXTS[0]), ("b", TEXTS[1])):
+        listed = tmp_path / name / "cpu.txt"
+        listed.parent.mkdir()
+        listed.write_text(f"# known\nops/{case}\n")
+    supported = "".join(f'[[supported]]\ncases = "../{name}/cpu.txt"\n' for name in "ab")
+    bundle = running(Script(), SKIP + supported, text=f'{SCENARIO}\n[implementation]\nguest = "lib"\n')
+    for name in ("a", "b", "expectations"):
+        shutil.rmtree(tmp_path / name)
+    (entry,) = planned([bundle.folder / bundle.run.scenarios[0].copy_path], Choice(variants=("venus",)))
+    assert entry.scenario.implementation.guest.path == str(library)
+    known = entry.variants[0].expectations
+    assert known.file.expect[0].reason == "known"
+    assert [known.lists[one.cases] for one in known.file.supported] == [[f"ops/{TEXTS[0]}"], [f"ops/{TEXTS[1]}"]]
+    script = (bundle.folder / "reproduce.sh").read_text()
+    for path in (tmp_path / "expectations" / "small.toml", tmp_path / "a" / "cpu.txt", tmp_path / "b" / "cpu.txt"):
+        assert f"sha256sum < {path} " in script
 
 
 WRONG = """\
