@@ -20,6 +20,7 @@ from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import LOGS, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import BenchView, bench_view
+from reports.comparison import compares, comparisons
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
 from reports.support import SupportView, excused_cases, support_view
 
@@ -75,6 +76,16 @@ class VariantView:
         """How the page calls it."""
         return self.record.variant
 
+    @property
+    def count(self) -> int:
+        """Its cases, each once, however often it ran."""
+        return sum(one.total for one in self.ops.values())
+
+    @property
+    def compares(self) -> bool:
+        """Whether anything was compared with the reference that its record names."""
+        return compares(self.cases)
+
 
 @dataclass(frozen=True, slots=True)
 class Plot:
@@ -102,6 +113,7 @@ def rendered_report(folder: Path) -> Path:
         "views": views,
         "plots": tuple(plot for plot in plots if plot.commands),
         "ops": tuple(dict.fromkeys(op for view in views for op in view.ops)),
+        "comparisons": comparisons((view.record, view.cases) for view in views),
         "commands": commands_of(views),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
         "few": FEW,

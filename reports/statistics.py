@@ -14,6 +14,17 @@ from lab.bundle.rows import CallRow, CaseRow
 BINS = 96
 MIDDLE = (10.0, 90.0)
 """The mean of a part of the calls' time is taken over the calls between these percentiles of the whole duration."""
+WORST_FIRST = (
+    Outcome.HOST_CRASH,
+    Outcome.GUEST_CRASH,
+    Outcome.HANG,
+    Outcome.FAIL,
+    Outcome.ERROR,
+    Outcome.UNSUPPORTED,
+    Outcome.SKIPPED,
+    Outcome.PASS,
+)
+"""Outcomes, the one first that decides for a case that ran several times, and for an operation with many cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +46,7 @@ class OpOutcomes:
     @property
     def worst(self) -> Outcome:
         """The outcome that decides how the operation looks."""
-        order = (
-            Outcome.HOST_CRASH,
-            Outcome.GUEST_CRASH,
-            Outcome.HANG,
-            Outcome.FAIL,
-            Outcome.ERROR,
-            Outcome.UNSUPPORTED,
-            Outcome.SKIPPED,
-        )
-        return next((outcome for outcome in order if self.of(outcome)), Outcome.PASS)
+        return next((outcome for outcome in WORST_FIRST if self.of(outcome)), Outcome.PASS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,20 @@ class LogAxis:
         return tuple(10.0**exponent for exponent in range(self.low, self.high + 1))
 
 
+def kind_of(check: str) -> str:
+    """A check's name without the number of a further process, or of another check of the kind."""
+    return check.partition(" ")[0]
+
+
 def op_outcomes(cases: Iterable[CaseRow]) -> dict[str, OpOutcomes]:
-    """Outcomes by operation, in the order in which operations appeared."""
-    counters: dict[str, Counter[Outcome]] = defaultdict(Counter)
+    """Outcomes by operation, in the order in which operations appeared. A case counts once, however often it ran, by its worst."""
+    ends: dict[tuple[str, str, str], Outcome] = {}
     for case in cases:
-        counters[case.op][Outcome(case.outcome)] += 1
+        place, outcome = (case.op, kind_of(case.check), case.case), Outcome(case.outcome)
+        ends[place] = min(ends.get(place, outcome), outcome, key=WORST_FIRST.index)
+    counters: dict[str, Counter[Outcome]] = defaultdict(Counter)
+    for (op, _, _), outcome in ends.items():
+        counters[op][outcome] += 1
     return {op: OpOutcomes(op, tuple(counter.items())) for op, counter in counters.items()}
 
 

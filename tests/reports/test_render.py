@@ -187,6 +187,53 @@ def test_page_of_a_run_that_was_cut_off_says_whose_durations_it_has(tmp_path: Pa
     assert "Where the time goes" not in text
 
 
+GUESTS = "compared with the guest's own CPU backend"
+
+
+@pytest.mark.parametrize(
+    ("check", "side", "said", "compared"),
+    [
+        ("ops 2", "guest", GUESTS, True),
+        ("upstream-test 2", "guest", GUESTS, True),
+        ("upstream-test", "host", "compared with the host's CPU backend", True),
+        ("upstream-support", "guest", "asked whether it computes it", False),
+        ("upstream-perf", "guest", "compared with nothing", False),
+        ("upstream-grad", "guest", "compared with its own finite differences", False),
+        ("catalog", "host", "bit for bit what the reference computed natively on the host", True),
+        ("fault", "guest", "a fault that was brought about", False),
+        ("lie", "guest", "results that were falsified on purpose", False),
+    ],
+)
+def test_page_tells_what_cases_were_compared_with(tmp_path: Path, check: str, side: str, said: str, *, compared: bool) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    rows = (folder / "results.jsonl").read_text().replace('"check":"ops"', f'"check":"{check}"')
+    (folder / "results.jsonl").write_text(rows)
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0]["reference"]["side"] = side
+    (folder / "run.json").write_text(json.dumps(record))
+    text = rendered_report(folder).read_text().replace("&#39;", "'")
+    assert text.count(said) == 1
+    assert (GUESTS in text) is (said is GUESTS)
+    assert (f", compared with the {side}'s CPU (registry CPU)" in text) is compared
+
+
+def test_page_tells_of_the_comparisons_of_each_check(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    rows = (folder / "results.jsonl").read_text().splitlines(keepends=True)
+    apir = [row.replace('"check":"ops"', '"check":"upstream-test"') for row in rows if '"apir"' in row]
+    again = [row.replace('"check":"ops"', '"check":"ops 2"') for row in rows if '"venus"' in row]
+    (folder / "results.jsonl").write_text("".join((*(row for row in rows if '"venus"' in row), *again, *apir)))
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][1]["reference"]["side"] = "host"
+    (folder / "run.json").write_text(json.dumps(record))
+    text = rendered_report(folder).read_text().replace("&#39;", "'")
+    assert text.index(GUESTS) < text.index("compared with the host's CPU backend")
+    assert "41 of 41" in text
+    assert "82 of 82" not in text
+    assert "All cases of venus <small>368, in 736 rows</small>" in text
+    assert "All cases of apir <small>368</small>" in text
+
+
 def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, variants=("venus",))
     record = json.loads((folder / "run.json").read_text())

@@ -13,8 +13,8 @@ def call(
     return CallRow("s", "v", "both", 1, 0, command, 0, int(duration_us * 1000), encode, queue, compute, status, 10, 20)
 
 
-def case(op: str, outcome: Outcome) -> CaseRow:
-    return CaseRow("s", "v", "ops", f"{op}()", op, "", outcome, "", 0.0, 0.0)
+def case(op: str, outcome: Outcome, params: str = "", check: str = "ops") -> CaseRow:
+    return CaseRow("s", "v", check, f"{op}({params})", op, params, outcome, "", 0.0, 0.0)
 
 
 def test_axis_spans_whole_decades_around_all_values() -> None:
@@ -52,11 +52,20 @@ def test_parts_of_few_calls_and_of_unjoined_ones() -> None:
 
 
 def test_outcomes_are_counted_by_op_and_the_worst_decides() -> None:
-    cases = [case("ADD", Outcome.PASS), case("ADD", Outcome.FAIL), case("MUL", Outcome.PASS), case("ADD", Outcome.UNSUPPORTED)]
+    ends = (Outcome.PASS, Outcome.FAIL, Outcome.UNSUPPORTED)
+    cases = [*(case("ADD", end, f"n={number}") for number, end in enumerate(ends)), case("MUL", Outcome.PASS)]
     ops = op_outcomes(cases)
     assert list(ops) == ["ADD", "MUL"]
     assert (ops["ADD"].total, ops["ADD"].of(Outcome.PASS), ops["ADD"].worst) == (3, 1, Outcome.FAIL)
     assert ops["MUL"].worst is Outcome.PASS
+
+
+@pytest.mark.parametrize("ends", [(Outcome.PASS, Outcome.FAIL), (Outcome.FAIL, Outcome.PASS)])
+def test_case_that_ran_several_times_is_one_by_its_worst_end(ends: tuple[Outcome, Outcome]) -> None:
+    ops = op_outcomes(
+        [case("ADD", ends[0]), case("ADD", ends[1], check="ops 2"), case("ADD", Outcome.PASS, check="upstream-test 2")]
+    )
+    assert ops["ADD"].counts == ((Outcome.FAIL, 1), (Outcome.PASS, 1))
 
 
 @pytest.mark.parametrize(
