@@ -2,7 +2,8 @@
 
 ``/dev/kvm`` can exist, open, and make a virtual machine, and still never get a stock kernel past its first instructions.
 So KVM is believed when a guest kernel with our initramfs has reached its first program, within a short deadline. The answer
-holds for this boot of the host, this user, this QEMU and this kernel, and is kept in the cache under just these.
+holds for this boot of the host, this user, this QEMU and this kernel, and is kept in the cache under just these: for good what
+QEMU itself ended with, for a while that nothing was heard in time, which may have been the hour's.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lab import paths
@@ -30,7 +32,10 @@ from lab.temporary import temporary_folder
 KVM_DEVICE = Path("/dev/kvm")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ALIVE = "LAB-ALIVE"
+TRIAL = "trial.json"
 TRIAL_S = 15.0
+# of silence: long enough that a host whose KVM hangs does not wait for it in every run
+TRY_AGAIN_S = 900.0
 # QEMU that has no OpenGL says so and ends; this is for one that reads its libraries from a cold disk, or hangs
 GL_S = 120.0
 TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
@@ -38,10 +43,11 @@ TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a kernel came up, and what was seen."""
+    """Whether a kernel came up, and what was seen. ``final``: QEMU came to an end by itself."""
 
     alive: bool
     seen: str
+    final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +73,45 @@ def kvm(root: HostRoot, image: GuestImage) -> Capability:
         return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
     key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.kernel.parent.name, os.geteuid(), TRIAL_ARGUMENTS)
 
-    def build(folder: Path) -> None:
-        trial = trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
-        (folder / "trial.json").write_text(json.dumps({"alive": trial.alive, "seen": trial.seen}), encoding="utf-8")
-
-    entry = stored(paths.cache() / "kvm-trials", key, build, SilentProgress(), Deadline.after(TRIAL_S * 3))
-    answer = json.loads((entry / "trial.json").read_text(encoding="utf-8"))
-    if answer["alive"]:
+    trial = stored_trial(root, image, key)
+    if trial.alive:
         return Capability("kvm", True, f"booted {image.release} under KVM to its first program")
-    hint = "guests run under TCG, only slower; on a real machine, look at the host's kernel log"
+    again = "" if trial.final else f"; it is tried again after {TRY_AGAIN_S / 60:.0f} min"
+    hint = f"guests run under TCG, only slower; on a real machine, look at the host's kernel log{again}"
     return Capability(
-        "kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {answer['seen']}", hint
+        "kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {trial.seen}", hint
     )
+
+
+def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
+    """The trial of KVM in the cache, made now where none is there that still holds."""
+    folder = paths.cache() / "kvm-trials"
+
+    def build(building: Path) -> None:
+        # another process may have made it while this one waited for its turn
+        trial = kept_trial(folder / key) or trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
+        (building / TRIAL).write_text(json.dumps(asdict(trial)), encoding="utf-8")
+
+    kept = kept_trial(folder / key)
+    if kept is not None:
+        return kept
+    entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True)
+    return read_trial(entry / TRIAL)
+
+
+def kept_trial(entry: Path) -> Trial | None:
+    """The trial of an entry; None where there is none, or one that heard nothing and has had its time."""
+    try:
+        trial, age_s = read_trial(entry / TRIAL), time.time() - (entry / TRIAL).stat().st_mtime
+    except FileNotFoundError:
+        return None
+    return trial if trial.final or age_s < TRY_AGAIN_S else None
+
+
+def read_trial(path: Path) -> Trial:
+    """A trial from its file."""
+    answer = json.loads(path.read_text(encoding="utf-8"))
+    return Trial(answer["alive"], answer["seen"], answer.get("final", answer["alive"]))
 
 
 def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadline) -> Trial:
@@ -93,7 +126,7 @@ def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadli
     try:
         done = finish(inside, deadline=deadline)
     except GuestError as error:
-        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})")
+        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})", final=False)
     if ALIVE in done.output:
         return Trial(True, ALIVE)
     return Trial(False, f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}")

@@ -16,6 +16,7 @@ import pytest
 from lab.deadline import Deadline
 from lab.errors import GuestLost, WaitTimeout
 from lab.host.root import HostRoot
+from lab.image import GuestImage
 from lab.qemu import trial
 from lab.qemu.command import Display
 from lab.qemu.qmp import qmp_session
@@ -32,6 +33,7 @@ while said.get("execute") != "quit":
 """
 HANGS = "import time; time.sleep(600)"
 REFUSES = "print('SDL: no display here'); raise SystemExit(1)"
+LIVES = f"print('{trial.ALIVE}')"
 
 
 class StandIn(HostRoot):
@@ -43,7 +45,7 @@ class StandIn(HostRoot):
     def enter(self, argv: Sequence[Any], **_words: Any) -> tuple[str, ...]:  # type: ignore[override]
         """The program, told the descriptor of its end of QMP."""
         object.__setattr__(self, "started", self.started + 1)
-        channel = next(str(word) for word in argv if "id=qmp" in str(word))
+        channel = next((str(word) for word in argv if "id=qmp" in str(word)), "")
         return (sys.executable, "-c", self.program, channel.rpartition("=")[2])
 
 
@@ -58,6 +60,40 @@ def root(monkeypatch: pytest.MonkeyPatch) -> StandIn:
 
 def become(root: StandIn, program: str) -> None:
     object.__setattr__(root, "program", program)
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GuestImage:
+    """An image on a host with KVM, of which no trial is in the cache."""
+    (tmp_path / "kvm").touch()
+    monkeypatch.setattr(trial, "KVM_DEVICE", tmp_path / "kvm")
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "key" / "file"
+    return GuestImage("guest", "key", file, file, file, "6.12", (), ())
+
+
+def test_kvm_that_did_not_answer_in_time_is_tried_again_after_a_while(
+    root: StandIn, image: GuestImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "TRIAL_S", 1.0)
+    become(root, HANGS)
+    assert "nothing within " in trial.kvm(root, image).probed
+    become(root, LIVES)
+    monkeypatch.setattr(trial, "TRIAL_S", 30.0)
+    assert not trial.kvm(root, image).ok, "a host whose KVM hangs would wait for it in every run"
+    monkeypatch.setattr(trial, "TRY_AGAIN_S", 0.0)
+    assert trial.kvm(root, image).ok
+    become(root, HANGS)
+    assert trial.kvm(root, image).ok
+    assert root.started == 2
+
+
+def test_kvm_that_qemu_refused_is_tried_once(root: StandIn, image: GuestImage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "TRY_AGAIN_S", 0.0)
+    become(root, REFUSES)
+    for _ in range(2):
+        assert "QEMU ended with 1: SDL: no display here" in trial.kvm(root, image).probed
+    assert root.started == 1
 
 
 def test_late_greeting_does_not_spoil_what_comes_after(root: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
