@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from lab.bundle.schema import BENCH, BenchRecord, VariantRecord
+from reports.store import logs_folder
 
 DASH = "\N{EN DASH}"
 WAYS = {
@@ -72,7 +71,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class BenchView:
-    """Everything of a benchmark that the page shows; ``rows`` are a name, a cell per way, and one of the floor."""
+    """Everything of a benchmark that the page shows; ``rows`` are a name, a cell per way, and one of the floor.
+
+    ``nodes`` is the size of a token's graph.
+    """
 
     record: BenchRecord
     ways: tuple[str, ...]
@@ -80,6 +82,7 @@ class BenchView:
     rates: tuple[tuple[str, tuple[str, ...], str], ...]
     tokens: tuple[Token, ...]
     native_us: float | None
+    nodes: int = 0
     ratios: tuple[Ratio, ...] = ()
 
     @property
@@ -95,16 +98,21 @@ class BenchView:
 
 def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
     """The benchmark among a variant's logs; None when there is none that can be read."""
-    path = folder / variant.logs / BENCH
-    if not variant.logs or not path.is_file():
+    logs = logs_folder(folder, variant)
+    if logs is None or not (logs / BENCH).is_file():
         return None
     try:
-        record = BenchRecord.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError):
+        return view_of(BenchRecord.model_validate_json((logs / BENCH).read_text(encoding="utf-8")))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        # its answer is whatever JSON is in the file
         return None
+
+
+def view_of(record: BenchRecord) -> BenchView:
+    """A benchmark as the page shows it."""
     answer = record.answer
     ways = tuple(way for way in WAYS if way in answer)
-    native = answer.get("token_native_us")
+    native = float(answer["token_native_us"]) if answer.get("token_native_us") is not None else None
     return BenchView(
         record=record,
         ways=tuple(WAYS[way] for way in ways),
@@ -112,6 +120,7 @@ def bench_view(folder: Path, variant: VariantRecord) -> BenchView | None:
         rates=_rates(answer, ways),
         tokens=_tokens(record, native),
         native_us=native,
+        nodes=int(record.tokens[0]["nodes"]) if record.tokens else 0,
         ratios=tuple(_ratios(answer.get("ratios", {}))),
     )
 
@@ -165,10 +174,10 @@ def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
             name=one["extensions"],
             path=one["path"],
             calls=_counted(one["calls"]),
-            bytes=one["bytes"],
-            us=one["us"],
+            bytes=None if one["bytes"] is None else int(one["bytes"]),
+            us=float(one["us"]),
             rebuilt_calls=_counted(one["rebuilt_calls"]),
-            rebuilt_us=one["rebuilt_us"],
+            rebuilt_us=float(one["rebuilt_us"]),
             width=one["us"] / slowest,
             computed=min(native_us or 0.0, one["us"]) / one["us"],
         )

@@ -17,11 +17,12 @@ import jinja2
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
-from lab.bundle.schema import LOGS, PAGE, SUMMARY, Status, VariantRecord
+from lab.bundle.schema import BENCH, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import BenchView, bench_view
 from reports.comparison import compares, comparisons
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
+from reports.store import logs_folder
 from reports.support import SupportView, excused_cases, support_view
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -70,6 +71,11 @@ class VariantView:
     support: SupportView | None = None
     excused: tuple[CaseRow, ...] = ()
     host_only: bool = False
+
+    @property
+    def damaged(self) -> str:
+        """The name of the benchmark's file where that cannot be read."""
+        return BENCH if self.bench is None and any(path.name == BENCH for path in self.logs) else ""
 
     @property
     def label(self) -> str:
@@ -162,8 +168,8 @@ def _host_only(calls: Sequence[CallRow]) -> bool:
 
 def logs_of(folder: Path, record: VariantRecord) -> tuple[Path, ...]:
     """Log files of a variant, relative to the bundle."""
-    logs = folder / (record.logs or f"{LOGS}/{record.variant}")
-    return tuple(path.relative_to(folder) for path in sorted(logs.rglob("*")) if path.is_file()) if logs.is_dir() else ()
+    logs = logs_folder(folder, record)
+    return tuple(path.relative_to(folder) for path in sorted(logs.rglob("*")) if path.is_file()) if logs else ()
 
 
 def commands_of(views: Sequence[VariantView]) -> tuple[str, ...]:

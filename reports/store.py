@@ -1,10 +1,10 @@
-"""Where bundles are."""
+"""Where bundles are, and the logs in them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from lab.bundle.schema import RUN
+from lab.bundle.schema import LOGS, RUN, VariantRecord
 
 
 def bundles(folder: Path) -> tuple[Path, ...]:
@@ -16,3 +16,12 @@ def newest_bundle(folder: Path) -> Path | None:
     """The bundle made last, None when there is none."""
     found = bundles(folder)
     return found[-1] if found else None
+
+
+def logs_folder(folder: Path, record: VariantRecord) -> Path | None:
+    """The folder with a variant's logs; None where there is none, or none within the bundle."""
+    logs = folder / (record.logs or f"{LOGS}/{record.variant}")
+    try:
+        return logs if logs.resolve().is_relative_to(folder.resolve()) and logs.is_dir() else None
+    except (OSError, ValueError):
+        return None

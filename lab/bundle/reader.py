@@ -19,6 +19,9 @@ from lab.errors import ConfigError, ConfigProblem
 Row = CaseRow | PerfRow | FactRow | FindingRow | CallRow
 KINDS: Mapping[str, type[Row]] = {"case": CaseRow, "perf": PerfRow, "fact": FactRow, "finding": FindingRow}
 READERS: Mapping[type[Row], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (*KINDS.values(), CallRow)}
+NUMBERS = range(-(1 << 63), 1 << 63)
+"""Whole numbers that a row may have: nothing that is counted or timed goes beyond."""
+ESCAPED = "\\u"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ def read_bundle(folder: Path) -> Bundle:
     run = _run_record(folder)
     rows, cut_results = _rows(folder / RESULTS, KINDS)
     calls, cut_calls = _rows(folder / CALLS, {"": CallRow})
+    support, cut_support = _support(folder / SUPPORT)
     return Bundle(
         folder,
         run,
@@ -58,8 +62,8 @@ def read_bundle(folder: Path) -> Bundle:
         tuple(row for row in rows if isinstance(row, FactRow)),
         tuple(row for row in rows if isinstance(row, FindingRow)),
         tuple(row for row in calls if isinstance(row, CallRow)),
-        cut_results + cut_calls,
-        tuple(_support(folder / SUPPORT)),
+        cut_results + cut_calls + cut_support,
+        support,
         tuple(row for row in rows if isinstance(row, PerfRow)),
     )
 
@@ -83,7 +87,7 @@ def _rows(path: Path, kinds: Mapping[str, type[Row]]) -> tuple[list[Row], int]:
     cut = 0
     for line in _lines(path):
         try:
-            values = json.loads(line)
+            values = _values(line)
             if not isinstance(values, dict):
                 cut += 1
             elif (kind := kinds.get(str(values.get("kind", "")))) is not None:
@@ -99,13 +103,33 @@ def _lines(path: Path) -> Iterator[str]:
             yield from (line for line in file if line.strip())
 
 
-def _support(path: Path) -> Iterator[SupportRow]:
-    """The truth table; a last line that was being written is left out."""
+def _values(line: str) -> Any:
+    """What a line of JSON holds. Raises ``ValueError`` for what nobody wrote: half a surrogate pair, or a number beyond 64 bits."""
+    values = json.loads(line, parse_int=_number)
+    if ESCAPED in line:
+        json.dumps(values, ensure_ascii=False).encode()
+    return values
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number not in NUMBERS:
+        raise ValueError(f"a number of more than 64 bits: {text[:30]}")
+    return number
+
+
+def _support(path: Path) -> tuple[tuple[SupportRow, ...], int]:
+    """The truth table as far as it is one, and 1 where it is not to its end; a line that was being written is left out."""
     names = [field.name for field in fields(SupportRow)]
-    for line in csv.DictReader(_lines(path)):
-        if all(line.get(name) for name in names):
-            values: dict[str, Any] = {name: line[name] for name in names}
-            yield SupportRow(**{**values, "agree": line["agree"] == "yes"})
+    rows: list[SupportRow] = []
+    try:
+        for line in csv.DictReader(_lines(path)):
+            if all(line.get(name) for name in names):
+                values: dict[str, Any] = {name: line[name] for name in names}
+                rows.append(SupportRow(**{**values, "agree": line["agree"] == "yes"}))
+    except csv.Error:
+        return tuple(rows), 1
+    return tuple(rows), 0
 
 
 def _typed(kind: type[Row], values: dict[str, Any]) -> Row:

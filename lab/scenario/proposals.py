@@ -6,16 +6,17 @@ Nothing is decided for the reader: an entry that is added has neither reason nor
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from lab.bundle.expected import Expected, ExpectedEnd
 from lab.bundle.outcome import Outcome
 from lab.bundle.reader import Bundle
-from lab.bundle.schema import RunRecord, ScenarioRecord, Status, VariantRecord
+from lab.bundle.schema import RUN, Record, RunRecord, ScenarioRecord, Status, VariantRecord
+from lab.errors import ConfigError, ConfigProblem
 from lab.paths import PROJECT
 from lab.scenario.expectations import Expectations, Situation, cases_in, expectations_path, load_expectations
 from lab.scenario.lines import KeyLines
@@ -51,11 +52,32 @@ class Seen:
     ends: Ends
 
 
+class RecordedHost(Record):
+    """Of the table ``host``."""
+
+    ggml_library: str
+
+
+class RecordedGuest(Record):
+    """Of the table ``guest``."""
+
+    image: str
+    capset: str
+    data_path: str
+
+
+class RecordedSettings(Record):
+    """What a bundle has of a variant's settings, as far as conditions are about it."""
+
+    host: RecordedHost
+    guest: RecordedGuest
+
+
 def edits(bundle: Bundle, *, list_supported: bool = False) -> Iterator[Edit]:
     """The edits that a run suggests. ``list_supported`` begins a list of supported cases where there is none for a library.
 
     Raises:
-        ConfigError: the expectations there are cannot be read.
+        ConfigError: the expectations there are cannot be read, or the bundle's settings of a variant.
     """
     for record in bundle.run.scenarios:
         seen = [one for variant in bundle.run.variants if (one := seen_of(bundle, record, variant)) is not None]
@@ -189,31 +211,43 @@ def seen_of(bundle: Bundle, record: ScenarioRecord, variant: VariantRecord) -> S
     interrupted = any(
         (row.scenario, row.variant, row.finding) == (variant.name, variant.variant, "interrupted") for row in bundle.findings
     )
-    return None if interrupted or not ends else Seen(recorded_situation(bundle.run, variant), ends)
+    return None if interrupted or not ends else Seen(recorded_situation(bundle, variant), ends)
 
 
-def recorded_situation(run: RunRecord, variant: VariantRecord) -> Situation:
-    """What a variant ran with, from the bundle."""
-    settings: Mapping[str, Any] = json.loads(variant.settings)
-    host, guest = settings["host"], settings["guest"]
+def recorded_situation(bundle: Bundle, variant: VariantRecord) -> Situation:
+    """What a variant ran with, from the bundle. Raises ``ConfigError`` where its settings cannot be read."""
+    run, settings = bundle.run, recorded_settings(bundle, variant)
+    host, guest = settings.host, settings.guest
     built = {(one.role, one.name if one.role == "guest image" else ""): dict(one.packages) for one in run.built}
-    root, image = built.get(("host root", ""), {}), built.get(("guest image", guest["image"]), {})
+    root, image = built.get(("host root", ""), {}), built.get(("guest image", guest.image), {})
     versions = {name: root[package] for name, package in ROOT_PACKAGES.items() if package in root}
     if GGML in image:
         versions["ggml"] = image[GGML]
-    if variant.boot is not None and variant.boot < len(run.boots):
+    if variant.boot is not None and 0 <= variant.boot < len(run.boots):
         versions["kernel"] = run.boots[variant.boot].kernel
     return Situation(
         variant=variant.variant,
-        ggml_library=host["ggml_library"],
-        capset=guest["capset"],
-        data_path=guest["data_path"],
+        ggml_library=host.ggml_library,
+        capset=guest.capset,
+        data_path=guest.data_path,
         accel=variant.accel or "",
-        image=guest["image"],
+        image=guest.image,
         registry=variant.device.registry if variant.device else "",
         device=variant.device.name if variant.device else "",
         versions=versions,
     )
+
+
+def recorded_settings(bundle: Bundle, variant: VariantRecord) -> RecordedSettings:
+    """The settings that conditions are about. Raises ``ConfigError`` where they cannot be read."""
+    try:
+        return RecordedSettings.model_validate_json(variant.settings)
+    except ValidationError as error:
+        key = f"variants[{bundle.run.variants.index(variant)}].settings"
+        first = error.errors()[0]
+        why = ": ".join((*map(str, first["loc"]), first["msg"]))
+        problem = ConfigProblem(key, f"cannot be read: {why}", "run the scenario again")
+        raise ConfigError(bundle.folder / RUN, [problem]) from error
 
 
 def is_whole(run: RunRecord) -> bool:

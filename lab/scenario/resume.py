@@ -120,7 +120,12 @@ def result_of(row: CaseRow) -> CaseResult:
 
 def _settings(record: VariantRecord, variant: Variant) -> Iterator[str]:
     """Settings that decide what is run and on what."""
-    before, now = (dict(_flat(_compared(json.loads(text)))) for text in (record.settings, variant.scenario.model_dump_json()))
+    now = dict(_flat(_compared(json.loads(variant.scenario.model_dump_json()))))
+    try:
+        before = dict(_flat(_compared(json.loads(record.settings))))
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        yield f"its settings cannot be read: {error}"
+        return
     for key in sorted({*before, *now}):
         if before.get(key) != now.get(key):
             yield f"{key} was {before.get(key)!r}, here it is {now.get(key)!r}"

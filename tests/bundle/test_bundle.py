@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 import threading
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,7 +14,7 @@ import pytest
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
-from lab.bundle.rows import CaseRow, FactRow
+from lab.bundle.rows import CallRow, CaseRow, FactRow, SupportRow
 from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
@@ -94,8 +94,11 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         "[1]",
         "[" * 5000,
         json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A()", "A", "", "great", "", 0.0, 0.0))),
+        json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A(\ud800)", "A", "", "pass", "", 0.0, 0.0))),
+        json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, 10**400, 0, 0, 0, 4, 1, 1))),
+        json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, -(1 << 64), 0, 0, 0, 4, 1, 1))),
     ],
-    ids=["no keys", "wrong type", "no table", "nested", "a later outcome"],
+    ids=["no keys", "wrong type", "no table", "nested", "a later outcome", "half a character", "endless", "beyond 64 bits"],
 )
 def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
     folder = copied(whole, tmp_path)
@@ -106,6 +109,18 @@ def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: 
     after = read_bundle(folder)
     assert (after.cases, after.facts, after.calls) == (before.cases, before.facts, before.calls)
     assert after.cut_lines in {1, 2}, "calls of a kind are of a later lab"
+    rendered_report(folder)
+
+
+def test_truth_table_is_read_as_far_as_it_is_one(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    before = read_bundle(folder).cut_lines
+    names = ",".join(field.name for field in fields(SupportRow))
+    line = "smoke,venus,A(),A,yes,yes,yes\n"
+    (folder / "support.csv").write_text(f'{names}\n{line}smoke,venus,"{"x" * 140_000}\n{line}')
+    bundle = read_bundle(folder)
+    assert [row.case for row in bundle.support] == ["A()"]
+    assert bundle.cut_lines == before + 1
     rendered_report(folder)
 
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from lab.bundle import read_bundle
 from lab.bundle.schema import BENCH
 from reports.bench import Ratio, bench_view
 from reports.render import rendered_report
-from tests.bench.realistic import ANSWER, uncounted_token, write_bench
+from tests.bench.realistic import ANSWER, token, uncounted_token, write_bench
 from tests.reports.realistic import write_bundle
 from tests.reports.test_render import Page
 
@@ -51,11 +54,36 @@ def test_page_tells_a_token_that_was_not_counted(tmp_path: Path) -> None:
     assert "copied · \N{EN DASH} calls [\N{EN DASH}]<" in rendered_report(folder).read_text(encoding="utf-8")
 
 
+DAMAGED: dict[str, bytes] = {
+    "cut off": b'{"answer"',
+    "no text": b'{"answer":"\xff"}',
+    "a number for a way": b'{"answer":{"vm":3}}',
+    "a text for a duration": b'{"answer":{"vm":{"empty_call_us":{"p50":"x","p99":1}}}}',
+    "an endless number": b'{"answer":{"vm":{"empty_call_us":{"p50":1' + b"0" * 400 + b',"p99":1}}}}',
+    "a token without keys": b'{"answer":{},"tokens":[{}]}',
+    **{
+        f"a token whose {key} is none": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 1.0) | {key: [1]}]}).encode()
+        for key in ("nodes", "calls", "bytes", "us", "rebuilt_us")
+    },
+    "a native token that is none": json.dumps({"answer": {"token_native_us": "x"}}).encode(),
+    "tokens of no time": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 0.0)]}).encode(),
+}
+
+
+@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
+def test_page_says_that_a_damaged_benchmark_cannot_be_read(tmp_path: Path, damaged: bytes) -> None:
+    folder = write_bundle(tmp_path)
+    variant = read_bundle(folder).run.variants[0]
+    (folder / variant.logs / BENCH).write_bytes(damaged)
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert text.count("bench.json cannot be read") == 1
+    assert "What a call costs" not in text
+
+
 def test_page_without_a_benchmark_says_nothing_of_it(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     variant = read_bundle(folder).run.variants[0]
     assert bench_view(folder, variant) is None
-    (folder / variant.logs).mkdir(parents=True, exist_ok=True)
-    (folder / variant.logs / BENCH).write_text('{"answer"')
-    assert bench_view(folder, variant) is None
-    assert "What a call costs" not in rendered_report(folder).read_text(encoding="utf-8")
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert "What a call costs" not in text
+    assert "cannot be read" not in text

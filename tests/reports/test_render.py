@@ -9,6 +9,7 @@ import pytest
 
 from reports.render import area_path, bytes_text, duration_text, rendered_report
 from reports.store import bundles, newest_bundle
+from tests.bench.realistic import write_bench
 from tests.reports.realistic import write_bundle
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "path"}
@@ -232,6 +233,29 @@ def test_page_tells_of_the_comparisons_of_each_check(tmp_path: Path) -> None:
     assert "82 of 82" not in text
     assert "All cases of venus <small>368, in 736 rows</small>" in text
     assert "All cases of apir <small>368</small>" in text
+
+
+def test_calls_that_took_no_time_are_shown(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    call |= dict.fromkeys(("duration_ns", "encode_ns", "host_queue_ns", "host_compute_ns"), 0)
+    (folder / "calls.jsonl").write_text(f"{json.dumps(call)}\n")
+    assert "compute 0 µs" in rendered_report(folder).read_text()
+
+
+@pytest.mark.parametrize("logs", ["{outside}", "../outside", "..", "logs/../..", "a\0b", "a" * 300, "logs/nowhere"])
+def test_logs_outside_of_the_bundle_are_none_of_it(tmp_path: Path, logs: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "foreign.log").touch()
+    write_bench(outside)
+    folder = write_bundle(tmp_path, variants=("venus",))
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][0]["logs"] = logs.format(outside=outside)
+    (folder / "run.json").write_text(json.dumps(record))
+    text = rendered_report(folder).read_text()
+    assert "foreign.log" not in text
+    assert "What a call costs" not in text
 
 
 def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:

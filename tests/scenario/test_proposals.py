@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import shutil
 import tomllib
 from pathlib import Path
@@ -83,6 +84,16 @@ def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert '"written": false' in done.output
     assert (tmp_path / "expectations" / "small.toml").read_text() == TWO.replace("ops/MUL", "ops/NONE")
+
+
+@pytest.mark.parametrize("settings", ["", "[1]", '{"host":{}}', "[" * 5000])
+def test_bundle_whose_settings_cannot_be_read_is_refused(tmp_path: Path, settings: str) -> None:
+    folder = bundle_of(Script(), tmp_path)
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][1]["settings"] = settings
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ConfigError, match=r"run\.json: variants\[1\]\.settings: cannot be read"):
+        list(edits(read_bundle(folder)))
 
 
 def test_entries_that_fit_nothing_or_whose_cases_pass_are_removed_with_their_comments(tmp_path: Path) -> None:

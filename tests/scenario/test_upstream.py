@@ -376,6 +376,18 @@ def test_another_selection_is_not_gone_on_with_but_other_deadlines_are(running: 
     assert running(Program(), earlier=cut, text=other_way).run.status is Status.PASSED
 
 
+@pytest.mark.parametrize("settings", ["{", "[1]", '{"checks": 3}', '{"checks": [3]}'])
+def test_a_run_whose_settings_cannot_be_read_is_not_gone_on_with(running: Running, settings: str) -> None:
+    whole = running(Program())
+    path = whole.folder / "run.json"
+    record = json.loads(path.read_text())
+    record["variants"][0]["settings"] = settings
+    path.write_text(json.dumps(record))
+    refused = running(Program(), earlier=whole)
+    assert refused.run.status is Status.ERROR
+    assert "its settings cannot be read" in refused.findings[0].text
+
+
 def test_what_cannot_be_resumed_is_refused(running: Running, tmp_path: Path) -> None:
     whole = running(Program())
     (tmp_path / "state.toml").write_text('name = "state-only"\n[[checks]]\nkind = "state"\n')
