@@ -66,7 +66,7 @@ class PerfRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """Something asserted of guest or host: what it had to be and what it was."""
+    """Something asserted of guest or host: what it had to be and what it was. ``enforced``: the run is held to it."""
 
     scenario: str
     variant: str
@@ -77,6 +77,7 @@ class FactRow:
     ok: bool
     at_s: float
     kind: Literal["fact"] = "fact"
+    enforced: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,9 +204,9 @@ class CheckWriter:
         )
         self._bundle.result(row)
 
-    def fact(self, name: str, expected: str, seen: str, *, ok: bool) -> bool:
+    def fact(self, name: str, expected: str, seen: str, *, ok: bool, enforced: bool = True) -> bool:
         """Something was looked at; returns ``ok``."""
-        self._bundle.result(FactRow(*self._place, name, expected, seen, ok, self._bundle.at_s))
+        self._bundle.result(FactRow(*self._place, name, expected, seen, ok, self._bundle.at_s, enforced=enforced))
         return ok
 
     def support(self, case: str, op: str, native: Supported, remote: Supported) -> None:

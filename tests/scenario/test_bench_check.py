@@ -11,12 +11,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from lab.bench.targets import judged
+from lab.bundle import read_bundle
+from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, FindingKind
-from lab.bundle.schema import BENCH, BenchRecord
+from lab.bundle.schema import BENCH, BenchRecord, RunRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.elf import sha256
@@ -26,6 +29,7 @@ from lab.scenario.calls import CallCollector
 from lab.scenario.checks.bench import Bench, check_bench, processor_ns, read_rows, target_record, told, untravelled
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
+from reports import rendered_report
 from tests.bench.realistic import ANSWER, token
 from tests.scenario.fakes import Made, write_calls
 
@@ -54,6 +58,28 @@ def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -
     assert {kind for kind, blame, _ in missed if blame is Blame.PRODUCT} == {FindingKind.TOO_SLOW}
     assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 3.12e+05 B" in text for _, _, text in missed)
     assert not any("empty call, p50, ring" in text for _, _, text in missed)
+
+
+@pytest.mark.parametrize("enforce", [False, True])
+def test_target_that_is_missed_and_not_enforced_is_no_failure_of_junit_and_told_there_and_on_the_page(
+    tmp_path: Path, *, enforce: bool
+) -> None:
+    record = record_of()
+    missed = sum(one.met is False for one in record.targets)
+    with new_bundle(tmp_path, "bench") as bundle:
+        writer = writer_of(bundle)
+        told(Bench(None, BenchCheck(kind="bench", enforce=enforce)), record, writer)  # type: ignore[arg-type] # rows only
+        (bundle.logs("default") / BENCH).write_text(record.model_dump_json())
+        variant = VariantRecord(name="bench", variant="default", status=Status.PASSED, logs="logs/default")
+        bundle.describe(RunRecord(run=bundle.run, name="bench", status=Status.PASSED, started="now", variants=(variant,)))
+    root = ET.fromstring(junit_xml(read_bundle(bundle.folder)))  # noqa: S314 - our own text
+    told_there = [test.findtext("system-out") for test in root.iter("testcase")]
+    assert len(root.findall(".//testcase[@classname='bench.default.bench']/failure")) == (missed if enforce else 0)
+    assert sum("not held against the run: expected" in (text or "") for text in told_there) == (0 if enforce else missed)
+    if not enforce:
+        assert (root.get("failures"), root.get("errors")) == ("0", "0")
+    page = rendered_report(bundle.folder).read_text()
+    assert page.count("✗ not met") == page.count("✗ no</td>") == missed > 0
 
 
 def unmeasured_in(tmp_path: Path, answer: dict[str, Any], **check: Any) -> list[str]:

@@ -254,7 +254,7 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
     for one in record.targets:
         if one.met is not None:
             facts += 1
-            writer.fact(one.label, one.expected, one.seen_text, ok=one.met)
+            writer.fact(one.label, one.expected, one.seen_text, ok=one.met, enforced=bench.check.enforce)
             if bench.check.enforce and not one.met:
                 text = f"{one.label}: expected {one.expected}, measured {one.seen_text}"
                 writer.finding(Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text))
