@@ -22,7 +22,7 @@ from lab.scenario.environment import guest_environment
 from lab.scenario.expand import Variant
 from lab.scenario.machine import boot_spec, real_platform
 from lab.scenario.requirements import decided
-from lab.scenario.runner import SETUP_S, boot_plan, ship
+from lab.scenario.runner import SETUP_S, boot_plan, laid_out, ship
 from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
 from lab.temporary import temporary_folder
 
@@ -47,6 +47,7 @@ def guest_shell(variant: Variant, command: str) -> int:
             for lack in decision.missing:
                 raise HostError(lack.name, lack.probed, hint=lack.hint)
             plan = boot_plan([variant], ingredients, decision, logs)
+            stack.enter_context(laid_out(plan))
             with progress.step("booting the guest"):
                 guest = stack.enter_context(booted_guest(boot_spec(plan), logs, plan.deadline))
                 ship(guest, ingredients, plan.deadline)

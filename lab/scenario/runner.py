@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -185,18 +185,13 @@ class Runner:
     def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """Boot once and serve as many variants as the guest lives for. Returns those that are left."""
         logs = self.logs(variants[0])
-        for folder in (FOLDER, TRACES) if variants[0].scenario.host.trace else (FOLDER,):
-            (logs / folder).mkdir(exist_ok=True)
-        if has_host_reference(variants[0].scenario.checks):
-            (logs / REFERENCE_CALLS).mkdir(exist_ok=True)
         plan = boot_plan(variants, ingredients, decision, logs)
         number = self.book.boot(boot_record(variants, plan))
         started = time.monotonic()
         served: list[VariantRun] = []
         try:
             with contextlib.ExitStack() as stack:
-                stack.enter_context(laid(plan.switches))
-                stack.enter_context(laid_lies(plan.lies))
+                stack.enter_context(laid_out(plan))
                 with self.listener.step(f"booting a guest for {', '.join(one.id for one in variants)}"):
                     guest = stack.enter_context(self.platform.boot(plan))
                     stack.enter_context(self.guests.holding(guest))
@@ -310,6 +305,17 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         switches=switches,
         lies=lies,
     )
+
+
+@contextlib.contextmanager
+def laid_out(plan: BootPlan) -> Iterator[None]:
+    """What the machine's variables name is there: folders for records, library paths that change, the liar's file."""
+    for folder in (FOLDER, TRACES) if plan.scenario.host.trace else (FOLDER,):
+        (plan.logs / folder).mkdir(exist_ok=True)
+    if has_host_reference(plan.scenario.checks):
+        (plan.logs / REFERENCE_CALLS).mkdir(exist_ok=True)
+    with laid(plan.switches), laid_lies(plan.lies):
+        yield
 
 
 def must_not_start(variant: Variant) -> bool:

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lab.cli.shell import shell_line, told_status
+from lab.cli.shell import guest_shell, shell_line, told_status
+from lab.deadline import Deadline
 from lab.errors import GuestError
+from lab.paths import SCENARIOS
+from lab.scenario.environment import BACKEND_LIBRARY, COMPONENT_LOG, GGML_LIBRARY, HOST_CALL_LOG, HOST_LIBRARY_LOG, LIES
+from lab.scenario.plan import Choice, planned
+from lab.scenario.platform import BootPlan
+from tests.scenario.fakes import FakePlatform, FakeShell, Script
 
 
 @pytest.mark.parametrize(("command", "status"), [('test "$NAME" = "a b"', 0), ("exit 3", 3), ("kill -KILL $$", 128 + 9)])
@@ -24,3 +33,43 @@ def test_shell_that_ended_without_a_status_is_no_success() -> None:
     assert told_status(channel(0)) == 0
     with pytest.raises(GuestError, match="ended without an exit status"):
         told_status(channel(-1))
+
+
+class Shell(FakeShell):
+    """A shell in which every command succeeds."""
+
+    def succeed(self, command: str) -> str:
+        """What it said."""
+        assert command
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("smoke", {HOST_CALL_LOG}),
+        ("bench", {BACKEND_LIBRARY, GGML_LIBRARY}),
+        ("faults", {BACKEND_LIBRARY, GGML_LIBRARY}),
+        ("liar", {LIES}),
+    ],
+)
+def test_what_qemus_variables_name_is_there_when_the_guest_boots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, named: set[str]
+) -> None:
+    there: dict[str, bool] = {}
+
+    @contextlib.contextmanager
+    def boot(plan: BootPlan, logs: Path, _deadline: Deadline) -> Iterator[object]:
+        for variable, value in plan.variables:
+            path = Path(value.removeprefix("@"))
+            if path.is_relative_to(logs):
+                there[variable] = path.is_symlink() or path.exists()
+        yield SimpleNamespace(ssh=Shell(Script(), plan, tmp_path))
+
+    monkeypatch.setattr("lab.cli.shell.real_platform", lambda: FakePlatform(Script(), tmp_path).platform())
+    monkeypatch.setattr("lab.cli.shell.boot_spec", lambda plan: plan)
+    monkeypatch.setattr("lab.cli.shell.booted_guest", boot)
+    monkeypatch.setattr("lab.cli.shell._attached", lambda *_: 0)
+    assert guest_shell(planned([SCENARIOS / f"{name}.toml"], Choice())[0].variants[0], "true") == 0
+    assert named <= {variable for variable, is_there in there.items() if is_there}
+    assert {variable for variable, is_there in there.items() if not is_there} == {COMPONENT_LOG, HOST_LIBRARY_LOG}
