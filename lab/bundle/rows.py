@@ -66,7 +66,7 @@ class PerfRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """Something asserted of guest or host: what it had to be and what it was."""
+    """Something asserted of guest or host: what it had to be and what it was. ``run``: that saw it, where not the bundle's own."""
 
     scenario: str
     variant: str
@@ -76,6 +76,7 @@ class FactRow:
     seen: str
     ok: bool
     at_s: float
+    run: str = ""
     kind: Literal["fact"] = "fact"
 
 
