@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.ops.upstream_cases import ListedCase
+from lab.ops.upstream_cases import ListedCase, Mode
 
 TOLD = 3
 """So many things of a kind are told in a finding's text; the rows have all."""
@@ -59,7 +59,7 @@ class Sweep:
         self.surplus += surplus
 
 
-def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
+def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], mode: Mode, *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
     """Everything wrong, in the order of its weight."""
     missing = [one.case for one in wanted if one.case not in sweep.results]
     if sweep.stopped:
@@ -71,7 +71,7 @@ def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str
     yield from _strangers(sweep)
     results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
     yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
-    yield from _support(results, wanted)
+    yield from _support(results, wanted, mode)
     yield from bad_cases(results)
 
 
@@ -106,10 +106,14 @@ def _breadth(
             yield Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; the patterns leave none of it")
 
 
-def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase]) -> Iterator[Finding]:
-    """Cases that the remote device refuses and the host's own library does not, and the other way round."""
+def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase], mode: Mode) -> Iterator[Finding]:
+    """Cases that the remote device refuses and the host's own library does not, and the other way round.
+
+    ``grad`` has reasons of its own to pass over a case (large tensors, no parameters, a type, a refused gradient), and the list
+    is of the operation's support alone.
+    """
     native = {one.case: one.supported for one in wanted}
-    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and not one.message]
+    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and mode is not Mode.GRAD]
     if refused:
         text = f"{len(refused)} cases that the host's own library supports are unsupported: {', '.join(refused[:TOLD])}"
         yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, refused[0])

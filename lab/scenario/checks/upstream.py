@@ -179,7 +179,8 @@ class UpstreamRun:
         if self.new and not self.proven:
             text = f"none of {self.processes} processes could be looked at: nobody knows which libraries they had"
             self.writer.finding(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
-        for finding in findings_of(self.sweep, self.wanted, ops=self.check.ops, min_cases=self.check.min_cases):
+        check = self.check
+        for finding in findings_of(self.sweep, self.wanted, check.mode, ops=check.ops, min_cases=check.min_cases):
             self.writer.finding(finding)
 
 
