@@ -245,10 +245,7 @@ def judge(
 ) -> tuple[Finding, ...]:
     """Everything wrong with a run of ``test-backend-ops``, besides what its results say themselves."""
     results = stream.results
-    findings = [*_judge_ending(stream, ending, expected), *_judge_membership(results, ending, expected)]
-    if stream.foreign:
-        text = f"{len(stream.foreign)} rows are of device {stream.foreign[0]!r}, not of {stream.device!r}"
-        findings.append(Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text))
+    findings = [*judge_process(stream, ending, expected), *_judge_membership(results, ending, expected)]
     if not results and ending.cut_off is None:
         text = f"test-backend-ops ended with status {ending.exit_status} and tested nothing on {stream.device!r}"
         findings.append(Finding(FindingKind.NO_CASES, Blame.PRODUCT, text))
@@ -258,6 +255,14 @@ def judge(
         findings += _judge_breadth(results, selection, min_cases)
     findings += _judge_failures(results)
     return tuple(findings)
+
+
+def judge_process(stream: RowStream, ending: Ending, expected: Sequence[str]) -> Iterable[Finding]:
+    """What is wrong with a process whatever it was to run: how it ended, and rows that are another device's."""
+    yield from _judge_ending(stream, ending, expected)
+    if stream.foreign:
+        text = f"{len(stream.foreign)} rows are of device {stream.foreign[0]!r}, not of {stream.device!r}"
+        yield Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text)
 
 
 def first_harmed(results: Sequence[CaseResult], expected: ExpectedCases) -> CaseResult | None:

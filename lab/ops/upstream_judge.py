@@ -61,6 +61,23 @@ class Sweep:
 
 def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], mode: Mode, *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
     """Everything wrong, in the order of its weight."""
+    yield from _gaps(sweep, wanted)
+    yield from _strangers(sweep)
+    results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
+    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
+    yield from _support(results, wanted, mode)
+    yield from bad_cases(results)
+
+
+def findings_again(sweep: Sweep, wanted: Sequence[ListedCase]) -> Iterator[Finding]:
+    """Everything wrong with a further run of some cases: what is supported and how many there are was judged before."""
+    yield from _gaps(sweep, wanted)
+    yield from _strangers(sweep)
+    yield from bad_cases(sweep.results.values())
+
+
+def _gaps(sweep: Sweep, wanted: Sequence[ListedCase]) -> Iterator[Finding]:
+    """Cases without a result, and what stopped it all."""
     missing = [one.case for one in wanted if one.case not in sweep.results]
     if sweep.stopped:
         where = f"{len(missing)} of {len(wanted)} cases have no result" + (f", the first is {missing[0]}" if missing else "")
@@ -68,11 +85,6 @@ def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], mode: Mode, *, ops: 
     elif missing:
         text = f"{len(missing)} of {len(wanted)} expected cases have no result, the first is {missing[0]}"
         yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0])
-    yield from _strangers(sweep)
-    results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
-    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
-    yield from _support(results, wanted, mode)
-    yield from bad_cases(results)
 
 
 def _strangers(sweep: Sweep) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from lab.ops.upstream import (
     first_without_result,
     guest_command,
     judge,
+    judge_process,
     lost_support,
     op_of,
     program_argv,
@@ -171,11 +172,8 @@ def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[st
     }
     again = OpsRun(run.check.model_copy(update=narrowed), ExpectedCases(tuple(cases)), RowStream(run.stream.device, on_result))
     run_program(stage, again, writer, eyes, deadline)
-    for finding in again.unproven():
-        writer.add(finding)
-    if again.ending.cut_off is not None:
-        text = f"{again.ending.cut_off} while flaky cases ran again: {again.ending.why}; the first of them is {cases[0]}"
-        writer.add(Finding(FindingKind.INTERRUPTED, again.ending.blame or again.ending.cut_off.blame or Blame.LAB, text, cases[0]))
+    for finding in (*again.unproven(), *judge_process(again.stream, again.ending, again.expected)):
+        writer.add(replace(finding, text=f"while flaky cases ran again: {finding.text}"))
 
 
 def explained(finding: Finding, stage: Stage) -> Finding:

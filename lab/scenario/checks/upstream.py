@@ -21,7 +21,7 @@ from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
 from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
-from lab.ops.upstream_judge import Sweep, bad_cases, findings_of
+from lab.ops.upstream_judge import Sweep, findings_again, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
@@ -174,13 +174,13 @@ class UpstreamRun:
                 tell(fact, self.writer)
         self.proven += 1
 
-    def tell_findings(self) -> None:
-        """Write down everything wrong with it."""
+    def tell_findings(self, *, again: bool = False) -> None:
+        """Write down everything wrong with it. ``again``: its cases were run before."""
         if self.new and not self.proven:
             text = f"none of {self.processes} processes could be looked at: nobody knows which libraries they had"
             self.writer.finding(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
-        check = self.check
-        for finding in findings_of(self.sweep, self.wanted, check.mode, ops=check.ops, min_cases=check.min_cases):
+        whole = findings_of(self.sweep, self.wanted, self.check.mode, ops=self.check.ops, min_cases=self.check.min_cases)
+        for finding in findings_again(self.sweep, self.wanted) if again else whole:
             self.writer.finding(finding)
 
 
@@ -243,8 +243,8 @@ def sweep(
         extra.plan()
         run_upstream(stage, extra, onlooker, deadline)
         run.cuts += extra.cuts
-        for finding in bad_cases(extra.sweep.results.values()):
-            writer.finding(finding)
+        run.stopped = run.stopped or extra.stopped
+        extra.tell_findings(again=True)
 
     if not run.stopped:
         run_again(writer, again)
