@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.errors import LabError, indented_tail
 from lab.ggml.registry import Device
 from lab.ops.said import pid_in
 
@@ -125,11 +126,26 @@ class ExpectedCases:
     unsupported: frozenset[str] = frozenset()
 
 
-def expected_cases(lines: Iterable[str]) -> ExpectedCases:
-    """All cases in the output of a ``test`` run on a CPU device."""
+def expected_cases(lines: Sequence[str], status: int) -> ExpectedCases:
+    """All cases in the output of a ``test`` run on a CPU device that ended with the status.
+
+    Raises:
+        LabError: it may have ended before its last case.
+    """
     counter = OccurrenceCounter()
-    rows = [(counter.case_id(row.text), row.supported) for row in map(parse_row, lines) if row is not None]
-    return ExpectedCases(tuple(case for case, _ in rows), frozenset(case for case, supported in rows if not supported))
+    rows = [row for row in map(parse_row, lines) if row is not None]
+    require_whole(lines, status, 1 if any(row.outcome is Outcome.FAIL for row in rows) else 0)
+    cases = [(counter.case_id(row.text), row.supported) for row in rows]
+    return ExpectedCases(tuple(case for case, _ in cases), frozenset(case for case, supported in cases if not supported))
+
+
+def require_whole(lines: Sequence[str], status: int, wanted: int = 0) -> None:
+    """Refuse a list of cases whose program did not end as one does that came to its last case. Raises ``LabError``."""
+    if status != wanted:
+        text = f"test-backend-ops ended with status {status} while it listed its cases, so the list may have broken off"
+        raise LabError(
+            text + indented_tail("\n".join(lines)), hint="run it again, with more guest.memory_mib if it was killed (137)"
+        )
 
 
 def op_of(case: str) -> str:

@@ -150,7 +150,8 @@ def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadl
     if not same_ggml(ingredients):
         return None
     argv = ingredients.root.enter(program_argv(CPU_DEVICE, selection))
-    return expected_cases(finish(argv, deadline=deadline).output.splitlines())
+    done = finish(argv, deadline=deadline)
+    return expected_cases(done.output.splitlines(), done.exit_status)
 
 
 def native_listing(
@@ -167,7 +168,8 @@ def native_listing(
         environment[BACKEND_PATH] = library.inside
         binds.append(Bind(library.path.parent))
     argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
-    return listed_cases(listed.mode, finish(argv, deadline=deadline).output.splitlines()) or None
+    done = finish(argv, deadline=deadline)
+    return listed_cases(listed.mode, done.output.splitlines(), done.exit_status) or None
 
 
 def same_ggml(ingredients: Ingredients) -> bool:

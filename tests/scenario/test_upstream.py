@@ -383,3 +383,17 @@ def test_what_cannot_be_resumed_is_refused(running: Running, tmp_path: Path) -> 
         earlier_run(whole.folder, planned([tmp_path / "state.toml"], Choice()))
     with pytest.raises(ConfigError, match="is no run bundle"):
         earlier_run(tmp_path, planned([tmp_path / "sweep.toml"], Choice()))
+
+
+def test_a_list_that_broke_off_decides_nothing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lister(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            assert "case-lister" in command
+            on_line("supports: yes\n")
+            on_line(row("ADD(n=1)", supported="0", error="not supported"))
+            return KILLED
+
+    monkeypatch.setattr("tests.scenario.test_upstream.LISTED", None)
+    bundle = running(Lister())
+    assert (bundle.run.exit, bundle.cases) == (2, ())
+    assert "ended with status 137 while it listed its cases" in bundle.findings[0].text

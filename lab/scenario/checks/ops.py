@@ -205,8 +205,8 @@ def chosen_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> ExpectedC
     if native is not None:
         return native
     lines: list[str] = []
-    stage.guest.ssh.stream(guest_command(program_argv("CPU", check.selection), {}), lines.append, deadline)
-    return expected_cases(lines)
+    status = stage.guest.ssh.stream(guest_command(program_argv("CPU", check.selection), {}), lines.append, deadline)
+    return expected_cases(lines, status)
 
 
 def run_programs(stage: Stage, runs: Sequence[tuple[OpsRun, CheckWriter]], eyes: Eyes, deadline: Deadline) -> None:

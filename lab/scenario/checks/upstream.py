@@ -287,8 +287,8 @@ def upstream_cases(stage: Stage, mode: Mode, device: str, deadline: Deadline) ->
     stage.guest.ssh.put(stage.ingredients.case_lister, LISTER)
     lines: list[str] = []
     command = guest_command(Listed(mode, device).argv(), {**stage.guest_variables, "LD_PRELOAD": LISTER})
-    stage.guest.ssh.stream(command, lines.append, deadline.narrowed(LISTING_S))
-    return listed_cases(mode, lines)
+    status = stage.guest.ssh.stream(command, lines.append, deadline.narrowed(LISTING_S))
+    return listed_cases(mode, lines, status)
 
 
 def run_upstream(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadline) -> None:
