@@ -22,7 +22,7 @@ import re
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
@@ -34,6 +34,8 @@ PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
 REGISTRY = "ggml-virtgpu"
 NAME_PREFIX = "[virtgpu] "
 REFERENCE_REGISTRY = "CPU"
+CPU_DEVICE = "CPU"
+"""Name of ggml-cpu's one device."""
 
 HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "error_message", "backend_reg_name")
 ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
@@ -283,12 +285,12 @@ def judge_process(stream: RowStream, ending: Ending, expected: Sequence[str]) ->
 
 def first_harmed(results: Sequence[CaseResult], expected: ExpectedCases) -> CaseResult | None:
     """The first result that a lost worker can have caused: a failure, or a lack of support that the CPU does not have."""
-    return next((one for one in results if one.outcome is Outcome.FAIL or lost_support(one, expected)), None)
+    return next((one for one in results if one.outcome is Outcome.FAIL or lost_support(one, expected.unsupported)), None)
 
 
-def lost_support(result: CaseResult, expected: ExpectedCases) -> bool:
-    """Whether a case is unsupported that a CPU device supports."""
-    return result.outcome is Outcome.UNSUPPORTED and result.case not in expected.unsupported
+def lost_support(result: CaseResult, refused: Collection[str]) -> bool:
+    """Whether a case is unsupported that is none of those which another device refuses, too."""
+    return result.outcome is Outcome.UNSUPPORTED and result.case not in refused
 
 
 def first_without_result(results: Sequence[CaseResult], expected: Sequence[str]) -> str | None:
@@ -326,9 +328,10 @@ def _judge_membership(results: Sequence[CaseResult], ending: Ending, expected: S
 
 
 def _judge_breadth(results: Sequence[CaseResult], selection: Selection, min_cases: int) -> Iterable[Finding]:
-    """Fewer cases than asked for, or an operation of which none ran."""
-    if len(results) < min_cases:
-        text = f"{len(results)} cases ran, at least {min_cases} were asked for"
+    """Fewer cases than asked for, without the refused ones, or an operation of which none ran."""
+    computed = sum(result.outcome is not Outcome.UNSUPPORTED for result in results)
+    if computed < min_cases:
+        text = f"{computed} cases were computed, at least {min_cases} were asked for"
         yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, text)
     ran = {result.op for result in results}
     for op in selection.ops:

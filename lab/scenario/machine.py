@@ -22,7 +22,7 @@ from lab.host.root import Bind, HostRoot, host_root
 from lab.host.shaders import shader_binds
 from lab.image import GuestImage, guest_image
 from lab.ops.session import Library, NativeHost
-from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
+from lab.ops.upstream import CPU_DEVICE, ExpectedCases, Selection, expected_cases, program_argv
 from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
 from lab.process import finish
 from lab.qemu.boot import BootSpec
@@ -39,7 +39,6 @@ from lab.scenario.section import BUILTIN
 from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
 
 GGML_PACKAGE = "libggml0"
-CPU_DEVICE = "CPU"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
 DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")

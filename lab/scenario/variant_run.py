@@ -222,7 +222,7 @@ class VariantRun:
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
         writer = self._writer(f"{run.check.kind} {number}")
-        return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number), writer
+        return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number, refused=run.refused), writer
 
     def _observe(self, pid: int) -> Observation:
         """The processes of this moment. A worker that ends meanwhile is not among them."""
@@ -294,7 +294,7 @@ class VariantRun:
             case = run.lost_case(loss)
             if case is not None:
                 writer.case(case)
-            for finding in (*run.findings(last_call), *(run.harm(loss) if loss else ())):
+            for finding in run.findings(last_call, loss):
                 writer.finding(finding)
         for checked in self.catalog_runs:
             for finding in checked.findings(last_call):

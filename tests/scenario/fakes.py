@@ -84,6 +84,8 @@ class Script:
     listing: Sequence[str] = ("{}",)
     """What the program that lists the devices says; the answer in the place of ``{}``."""
     expected: Sequence[str] | None = TEXTS
+    refused: frozenset[str] = frozenset()
+    """Which of the expected cases a CPU does not support."""
     through: bool = False
     """Whether a process of the guest has ended by the time that it is looked at."""
     at_the_end: Callable[[], None] | None = None
@@ -378,7 +380,7 @@ class FakePlatform:
 
     def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
         assert not deadline.expired
-        return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected))
+        return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected), self.script.refused)
 
     def reference(self, wish: ReferenceWish, _ingredients: Ingredients, deadline: Deadline) -> Host:
         assert not deadline.expired
@@ -391,7 +393,7 @@ class FakePlatform:
     ) -> tuple[ListedCase, ...] | None:
         assert not deadline.expired
         assert dict(variables) == dict(self.plans[-1].variables)
-        return self.script.listed if listed.device == OURS.name.removeprefix("[virtgpu] ") else None
+        return self.script.listed if f"[virtgpu] {listed.device}" in {device.name for device in self.script.devices} else None
 
     def process(self, pid: int) -> ProcessFacts:
         plan, served = self.plans[-1], self.script.reference_worker
