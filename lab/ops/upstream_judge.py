@@ -25,7 +25,7 @@ class Sweep:
         kept: how many are of an earlier run.
         bad: how many failed or were lost.
         cuts: why processes ended before their last case.
-        unexplained: exit statuses that rows do not explain.
+        unexplained: ends of processes that rows do not explain, in a sentence each.
         stopped: why no further process was started, and ``blame`` whose fault that is.
     """
 
@@ -95,8 +95,7 @@ def _strangers(sweep: Sweep) -> Iterator[Finding]:
     if sweep.surplus:
         text = f"{len(sweep.surplus)} cases were not expected, the first is {sweep.surplus[0]}"
         yield Finding(FindingKind.SURPLUS_CASE, Blame.LAB, text, sweep.surplus[0])
-    for status in sweep.unexplained[:TOLD]:
-        text = f"test-backend-ops ended with {status}; its rows do not explain that"
+    for text in sweep.unexplained[:TOLD]:
         yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text)
 
 

@@ -113,7 +113,8 @@ class UpstreamRun:
         with self.lock:
             self.sweep.take(stream.foreign, stream.surplus)
             if status != (1 if stream.failed else 0):
-                self.sweep.unexplained.append(f"status {status}; it said: {' / '.join(stream.remarks[-2:])}")
+                said = " / ".join(stream.remarks[-2:])
+                self.sweep.unexplained.append(f"test-backend-ops ended with status {status}, which its rows do not explain: {said}")
 
     def cut(self, stream: BatchStream, cut: Cut) -> None:
         """A process ended early: the case that it was at is lost, the others go to another process."""
@@ -125,6 +126,8 @@ class UpstreamRun:
             case = stream.running()
             if cut.outcome is not None and stream.started and case is not None:
                 self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
+            elif cut.outcome is not None and stream.started:
+                self.sweep.unexplained.append(f"every case had its result, and then: {cut.why}")
             left = [one.case for one in stream.batch.cases if one.case not in self.sweep.results]
             self.queue.extendleft(reversed(batches(self.listed, left, self.check.batch)))
             if self.cuts > self.check.restarts:
