@@ -66,7 +66,10 @@ class PerfRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """Something asserted of guest or host: what it had to be and what it was. ``enforced``: the run is held to it."""
+    """Something asserted of guest or host: what it had to be and what it was.
+
+    ``enforced``: the run is held to it. ``run``: that saw it, where not the bundle's own.
+    """
 
     scenario: str
     variant: str
@@ -76,8 +79,9 @@ class FactRow:
     seen: str
     ok: bool
     at_s: float
-    kind: Literal["fact"] = "fact"
     enforced: bool = True
+    run: str = ""
+    kind: Literal["fact"] = "fact"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ import re
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.errors import LabError, indented_tail
 from lab.ggml.registry import Device
 from lab.ops.said import pid_in
 
@@ -33,6 +34,8 @@ PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
 REGISTRY = "ggml-virtgpu"
 NAME_PREFIX = "[virtgpu] "
 REFERENCE_REGISTRY = "CPU"
+CPU_DEVICE = "CPU"
+"""Name of ggml-cpu's one device."""
 
 HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "error_message", "backend_reg_name")
 ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
@@ -125,11 +128,26 @@ class ExpectedCases:
     unsupported: frozenset[str] = frozenset()
 
 
-def expected_cases(lines: Iterable[str]) -> ExpectedCases:
-    """All cases in the output of a ``test`` run on a CPU device."""
+def expected_cases(lines: Sequence[str], status: int) -> ExpectedCases:
+    """All cases in the output of a ``test`` run on a CPU device that ended with the status.
+
+    Raises:
+        LabError: it may have ended before its last case.
+    """
     counter = OccurrenceCounter()
-    rows = [(counter.case_id(row.text), row.supported) for row in map(parse_row, lines) if row is not None]
-    return ExpectedCases(tuple(case for case, _ in rows), frozenset(case for case, supported in rows if not supported))
+    rows = [row for row in map(parse_row, lines) if row is not None]
+    require_whole(lines, status, 1 if any(row.outcome is Outcome.FAIL for row in rows) else 0)
+    cases = [(counter.case_id(row.text), row.supported) for row in rows]
+    return ExpectedCases(tuple(case for case, _ in cases), frozenset(case for case, supported in cases if not supported))
+
+
+def require_whole(lines: Sequence[str], status: int, wanted: int = 0) -> None:
+    """Refuse a list of cases whose program did not end as one does that came to its last case. Raises ``LabError``."""
+    if status != wanted:
+        text = f"test-backend-ops ended with status {status} while it listed its cases, so the list may have broken off"
+        raise LabError(
+            text + indented_tail("\n".join(lines)), hint="run it again, with more guest.memory_mib if it was killed (137)"
+        )
 
 
 def op_of(case: str) -> str:
@@ -245,10 +263,7 @@ def judge(
 ) -> tuple[Finding, ...]:
     """Everything wrong with a run of ``test-backend-ops``, besides what its results say themselves."""
     results = stream.results
-    findings = [*_judge_ending(stream, ending, expected), *_judge_membership(results, ending, expected)]
-    if stream.foreign:
-        text = f"{len(stream.foreign)} rows are of device {stream.foreign[0]!r}, not of {stream.device!r}"
-        findings.append(Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text))
+    findings = [*judge_process(stream, ending, expected), *_judge_membership(results, ending, expected)]
     if not results and ending.cut_off is None:
         text = f"test-backend-ops ended with status {ending.exit_status} and tested nothing on {stream.device!r}"
         findings.append(Finding(FindingKind.NO_CASES, Blame.PRODUCT, text))
@@ -260,14 +275,22 @@ def judge(
     return tuple(findings)
 
 
+def judge_process(stream: RowStream, ending: Ending, expected: Sequence[str]) -> Iterable[Finding]:
+    """What is wrong with a process whatever it was to run: how it ended, and rows that are another device's."""
+    yield from _judge_ending(stream, ending, expected)
+    if stream.foreign:
+        text = f"{len(stream.foreign)} rows are of device {stream.foreign[0]!r}, not of {stream.device!r}"
+        yield Finding(FindingKind.NO_SUCH_DEVICE, Blame.PRODUCT, text)
+
+
 def first_harmed(results: Sequence[CaseResult], expected: ExpectedCases) -> CaseResult | None:
     """The first result that a lost worker can have caused: a failure, or a lack of support that the CPU does not have."""
-    return next((one for one in results if one.outcome is Outcome.FAIL or lost_support(one, expected)), None)
+    return next((one for one in results if one.outcome is Outcome.FAIL or lost_support(one, expected.unsupported)), None)
 
 
-def lost_support(result: CaseResult, expected: ExpectedCases) -> bool:
-    """Whether a case is unsupported that a CPU device supports."""
-    return result.outcome is Outcome.UNSUPPORTED and result.case not in expected.unsupported
+def lost_support(result: CaseResult, refused: Collection[str]) -> bool:
+    """Whether a case is unsupported that is none of those which another device refuses, too."""
+    return result.outcome is Outcome.UNSUPPORTED and result.case not in refused
 
 
 def first_without_result(results: Sequence[CaseResult], expected: Sequence[str]) -> str | None:
@@ -305,9 +328,10 @@ def _judge_membership(results: Sequence[CaseResult], ending: Ending, expected: S
 
 
 def _judge_breadth(results: Sequence[CaseResult], selection: Selection, min_cases: int) -> Iterable[Finding]:
-    """Fewer cases than asked for, or an operation of which none ran."""
-    if len(results) < min_cases:
-        text = f"{len(results)} cases ran, at least {min_cases} were asked for"
+    """Fewer cases than asked for, without the refused ones, or an operation of which none ran."""
+    computed = sum(result.outcome is not Outcome.UNSUPPORTED for result in results)
+    if computed < min_cases:
+        text = f"{computed} cases were computed, at least {min_cases} were asked for"
         yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, text)
     ran = {result.op for result in results}
     for op in selection.ops:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.ops.upstream import PROGRAM, OccurrenceCounter
+from lab.ops.upstream import PROGRAM, OccurrenceCounter, require_whole
 from lab.ops.upstream_rows import row_reader
 
 SUPPORTS = "supports: "
@@ -101,8 +101,13 @@ def mode_argv(mode: Mode, device: str, arguments: Sequence[str]) -> tuple[str, .
     return ("stdbuf", "-oL", PROGRAM, mode, "-b", device, "--output", mode.output, *arguments)
 
 
-def listed_cases(mode: Mode, lines: Iterable[str]) -> tuple[ListedCase, ...]:
-    """The cases in the output of the program with the lister preloaded."""
+def listed_cases(mode: Mode, lines: Sequence[str], status: int) -> tuple[ListedCase, ...]:
+    """The cases in the output of the program with the lister preloaded, which ended with the status.
+
+    Raises:
+        LabError: it ended before its last case; behind it, it ends with 0 in every mode.
+    """
+    require_whole(lines, status)
     read, counter = row_reader(mode), OccurrenceCounter()
     cases, supported = [], True
     for line in lines:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.ops.upstream_cases import ListedCase
+from lab.ops.upstream_cases import ListedCase, Mode
 
 TOLD = 3
 """So many things of a kind are told in a finding's text; the rows have all."""
@@ -25,7 +25,7 @@ class Sweep:
         kept: how many are of an earlier run.
         bad: how many failed or were lost.
         cuts: why processes ended before their last case.
-        unexplained: exit statuses that rows do not explain.
+        unexplained: ends of processes that rows do not explain, in a sentence each.
         stopped: why no further process was started, and ``blame`` whose fault that is.
     """
 
@@ -59,8 +59,25 @@ class Sweep:
         self.surplus += surplus
 
 
-def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
+def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], mode: Mode, *, ops: Sequence[str], min_cases: int) -> Iterator[Finding]:
     """Everything wrong, in the order of its weight."""
+    yield from _gaps(sweep, wanted)
+    yield from _strangers(sweep)
+    results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
+    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
+    yield from _support(results, wanted, mode)
+    yield from bad_cases(results)
+
+
+def findings_again(sweep: Sweep, wanted: Sequence[ListedCase]) -> Iterator[Finding]:
+    """Everything wrong with a further run of some cases: what is supported and how many there are was judged before."""
+    yield from _gaps(sweep, wanted)
+    yield from _strangers(sweep)
+    yield from bad_cases(sweep.results.values())
+
+
+def _gaps(sweep: Sweep, wanted: Sequence[ListedCase]) -> Iterator[Finding]:
+    """Cases without a result, and what stopped it all."""
     missing = [one.case for one in wanted if one.case not in sweep.results]
     if sweep.stopped:
         where = f"{len(missing)} of {len(wanted)} cases have no result" + (f", the first is {missing[0]}" if missing else "")
@@ -68,11 +85,6 @@ def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], *, ops: Sequence[str
     elif missing:
         text = f"{len(missing)} of {len(wanted)} expected cases have no result, the first is {missing[0]}"
         yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0])
-    yield from _strangers(sweep)
-    results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
-    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
-    yield from _support(results, wanted)
-    yield from bad_cases(results)
 
 
 def _strangers(sweep: Sweep) -> Iterator[Finding]:
@@ -83,8 +95,7 @@ def _strangers(sweep: Sweep) -> Iterator[Finding]:
     if sweep.surplus:
         text = f"{len(sweep.surplus)} cases were not expected, the first is {sweep.surplus[0]}"
         yield Finding(FindingKind.SURPLUS_CASE, Blame.LAB, text, sweep.surplus[0])
-    for status in sweep.unexplained[:TOLD]:
-        text = f"test-backend-ops ended with {status}; its rows do not explain that"
+    for text in sweep.unexplained[:TOLD]:
         yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text)
 
 
@@ -106,10 +117,14 @@ def _breadth(
             yield Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; the patterns leave none of it")
 
 
-def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase]) -> Iterator[Finding]:
-    """Cases that the remote device refuses and the host's own library does not, and the other way round."""
+def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase], mode: Mode) -> Iterator[Finding]:
+    """Cases that the remote device refuses and the host's own library does not, and the other way round.
+
+    ``grad`` has reasons of its own to pass over a case (large tensors, no parameters, a type, a refused gradient), and the list
+    is of the operation's support alone.
+    """
     native = {one.case: one.supported for one in wanted}
-    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and not one.message]
+    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and mode is not Mode.GRAD]
     if refused:
         text = f"{len(refused)} cases that the host's own library supports are unsupported: {', '.join(refused[:TOLD])}"
         yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, refused[0])

@@ -50,6 +50,7 @@ class CallCollector:
     host_folder: Path
     folder: Path
     _earlier: frozenset[Path] = frozenset()
+    _apart: frozenset[Path] = frozenset()
     _streamed: dict[Path, int] = field(default_factory=dict)
     _last: float = 0.0
 
@@ -74,6 +75,19 @@ class CallCollector:
         finally:
             self._earlier |= frozenset(self.host_folder.glob(SUFFIX)) - before
 
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """Files that workers make meanwhile are of contexts that something is done to: they are kept, and prove nothing."""
+        before = frozenset(self.host_folder.glob(SUFFIX))
+        try:
+            yield
+        finally:
+            self._apart |= frozenset(self.host_folder.glob(SUFFIX)) - before
+
+    def _sound(self) -> Iterator[CallLog]:
+        """The workers' files but for those that are kept apart."""
+        return (log for log in self.host_logs() if log.path not in self._apart)
+
     def stream(self) -> None:
         """Append what the workers have recorded since, at most once a second: it must survive whatever comes next."""
         now = time.monotonic()
@@ -86,11 +100,15 @@ class CallCollector:
             self._streamed[log.path] = log.recorded
         self.bundle.flush_calls()
 
-    def joined(self, guest: Guest | None, guest_folder: str) -> Joined:
-        """Fetch the guest's files (none from a lost guest), join both sides, and append all calls."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        logs, wrong = fetched_logs(guest, guest_folder, self.folder) if guest is not None else ([], [])
-        joined = join([*self.host_logs(), *logs])
+    def joined(self, guest: Guest | None, guest_folder: str, *, apart: bool = False) -> Joined:
+        """Fetch the guest's files (none from a lost guest), join both sides, and append all calls.
+
+        ``apart``: of those contexts that are kept apart, whose files on the guest's side have a folder of their own.
+        """
+        folder = self.folder.with_name(f"{self.folder.name}-apart") if apart else self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        logs, wrong = fetched_logs(guest, guest_folder, folder) if guest is not None else ([], [])
+        joined = join([*(log for log in self.host_logs() if (log.path in self._apart) is apart), *logs])
         joined = replace(joined, findings=(*wrong, *joined.findings))
         for call in joined.calls:
             self.bundle.call(joined_row(self.place, call), flush=False)
@@ -103,12 +121,12 @@ class CallCollector:
 
     def capsets(self) -> tuple[int, ...]:
         """Numbers of the capsets of the contexts that workers served, in order, each as often as there were contexts."""
-        return tuple(log.capset for log in self.host_logs())
+        return tuple(log.capset for log in self._sound())
 
     def last_call(self) -> str:
         """The last command that a worker recorded, in words."""
         last = max(
-            ((int(log.records[-1]["start_ns"]), log) for log in self.host_logs() if log.recorded),
+            ((int(log.records[-1]["start_ns"]), log) for log in self._sound() if log.recorded),
             key=lambda item: item[0],
             default=None,
         )
@@ -201,6 +219,12 @@ def calls_record(joined: Joined) -> CallsRecord:
         host_counted=joined.host_counted,
         commands=tuple(commands),
     )
+
+
+def together(one: Joined, other: Joined) -> Joined:
+    """Everything of both."""
+    calls, findings = (*one.calls, *other.calls), (*one.findings, *other.findings)
+    return Joined(calls, findings, one.guest_counted + other.guest_counted, one.host_counted + other.host_counted)
 
 
 def joined_row(place: tuple[str, str], call: JoinedCall) -> CallRow:

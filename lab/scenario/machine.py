@@ -22,7 +22,7 @@ from lab.host.root import Bind, HostRoot, host_root
 from lab.host.shaders import shader_binds
 from lab.image import GuestImage, guest_image
 from lab.ops.session import Library, NativeHost
-from lab.ops.upstream import ExpectedCases, Selection, expected_cases, program_argv
+from lab.ops.upstream import CPU_DEVICE, ExpectedCases, Selection, expected_cases, program_argv
 from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
 from lab.process import finish
 from lab.qemu.boot import BootSpec
@@ -39,7 +39,6 @@ from lab.scenario.section import BUILTIN
 from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
 
 GGML_PACKAGE = "libggml0"
-CPU_DEVICE = "CPU"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
 DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")
@@ -150,7 +149,8 @@ def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadl
     if not same_ggml(ingredients):
         return None
     argv = ingredients.root.enter(program_argv(CPU_DEVICE, selection))
-    return expected_cases(finish(argv, deadline=deadline).output.splitlines())
+    done = finish(argv, deadline=deadline)
+    return expected_cases(done.output.splitlines(), done.exit_status)
 
 
 def native_listing(
@@ -167,7 +167,8 @@ def native_listing(
         environment[BACKEND_PATH] = library.inside
         binds.append(Bind(library.path.parent))
     argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
-    return listed_cases(listed.mode, finish(argv, deadline=deadline).output.splitlines()) or None
+    done = finish(argv, deadline=deadline)
+    return listed_cases(listed.mode, done.output.splitlines(), done.exit_status) or None
 
 
 def same_ggml(ingredients: Ingredients) -> bool:

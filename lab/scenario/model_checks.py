@@ -39,7 +39,7 @@ class OpsCheck(CheckTable):
     patterns: Patterns = ()
     """Regular expressions; a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1
-    """Fewer results than these are a finding."""
+    """Fewer cases computed than these are a finding; refused ones do not count."""
     jobs: Annotated[int, Field(ge=1, le=64)] = 1
     """Threads of one process that compute cases at once, each in a context of ggml's own (``-j``)."""
     processes: Annotated[int, Field(ge=1, le=16)] = 1

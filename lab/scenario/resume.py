@@ -4,22 +4,26 @@ Rows are appended one by one, so whatever cut the run off (SIGKILL, a power loss
 written; that one is read over. Kept are the results of checks of kind ``upstream``; the other checks are short and run again.
 A case that the lab itself lost is run again, too. The new bundle gets the kept rows, each with the name of the run that measured
 it, so it is whole by itself and can be resumed in its turn; the old one stays as it is.
+
+Calls and mapped libraries are judged by the run that saw them. So what speaks against results without being in their rows, such as
+a wrong library, is a reason not to keep them, and so is a lack of proof which libraries they were computed by.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
 from lab.bundle.reader import Bundle, read_bundle
-from lab.bundle.rows import CaseRow
+from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import ResumedRecord, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.checks.state import MAPPED
 from lab.scenario.expand import Variant
 from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
 from lab.scenario.plan import PlannedScenario
@@ -30,6 +34,27 @@ CHECKS = "checks"
 NOT_KEPT = frozenset({Outcome.ERROR, Outcome.SKIPPED})
 UPSTREAM = "upstream-"
 """How the names of the checks begin whose results are kept."""
+LAB_CHECK = "lab"
+"""What findings of the machine itself are under."""
+LOST = frozenset({Outcome.GUEST_CRASH, Outcome.HOST_CRASH, Outcome.HANG})
+AGAINST_RESULTS = frozenset(
+    {
+        FindingKind.NO_SUCH_DEVICE,
+        FindingKind.WRONG_REFERENCE,
+        FindingKind.WRONG_LIBRARY,
+        FindingKind.WRONG_STATE,
+        FindingKind.WRONG_DATA_PATH,
+        FindingKind.WRONG_COMMAND_PATH,
+        FindingKind.WRONG_CAPSET,
+        FindingKind.NO_CALLS,
+        FindingKind.CALLS_DIFFER,
+        FindingKind.PROGRAM_FAILED,
+        FindingKind.SURPLUS_CASE,
+        FindingKind.WORKER_LOST,
+        FindingKind.TOO_SLOW,
+    }
+)
+"""What is wrong with results and is not in their rows: a run that kept them would find it no second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +84,8 @@ class EarlierRun:
         for measured in self.bundle.perf:
             if (measured.scenario, measured.variant) == place and (measured.check, measured.case) in kept:
                 bundle.result(replace(measured, run=measured.run or self.bundle.run.run))
+        for fact in self._proofs(place, {check for check, _ in kept}):
+            bundle.result(replace(fact, run=fact.run or self.bundle.run.run))
 
     def differences(self, variant: Variant, ingredients: Ingredients) -> tuple[str, ...]:
         """Why a run of this variant, made of these ingredients, cannot go on with it."""
@@ -66,7 +93,8 @@ class EarlierRun:
         record = next((one for one in self.bundle.run.variants if (one.name, one.variant) == place), None)
         if record is None or not record.settings:
             return ("it has no such variant",)
-        return (*_settings(record, variant), *self._payloads(record, ingredients), *self._built(ingredients))
+        other = (*_settings(record, variant), *self._payloads(record, ingredients), *self._built(ingredients))
+        return (*other, *self._against(place), *self._unproven(place))
 
     def _cases(self) -> Iterator[CaseRow]:
         """The first row of every case of a check that can be resumed, but for those that the lab lost."""
@@ -76,6 +104,23 @@ class EarlierRun:
             if row.check.startswith(UPSTREAM) and row.outcome not in NOT_KEPT and key not in seen:
                 seen.add(key)
                 yield row
+
+    def _against(self, place: tuple[str, str]) -> Iterator[str]:
+        """What the run found that is against the results themselves."""
+        lost = any((row.scenario, row.variant) == place and row.outcome in LOST for row in self.bundle.cases)
+        for row in self.bundle.findings:
+            if (row.scenario, row.variant) == place and row.finding in AGAINST_RESULTS and not _beside(row, lost=lost):
+                yield f"it found {row.finding!r}, so its results are not kept, run it without --resume: {row.text}"
+
+    def _unproven(self, place: tuple[str, str]) -> Iterator[str]:
+        """Checks of which no process was seen with the right libraries."""
+        for check in sorted({row.check for row in self._cases() if (row.scenario, row.variant) == place}):
+            if not any(fact.ok and fact.name.startswith(MAPPED) for fact in self._proofs(place, {check})):
+                yield f"nobody looked at the libraries that {check} ran with, run it without --resume"
+
+    def _proofs(self, place: tuple[str, str], checks: Collection[str]) -> Iterator[FactRow]:
+        """What was asserted while the checks of a variant ran."""
+        return (fact for fact in self.bundle.facts if (fact.scenario, fact.variant) == place and fact.check in checks)
 
     def _payloads(self, record: VariantRecord, ingredients: Ingredients) -> Iterator[str]:
         """Native files that are other ones now, by their build ids (their hashes, where a file has none)."""
@@ -116,6 +161,13 @@ def earlier_run(folder: Path, plan: Sequence[PlannedScenario]) -> EarlierRun:
 def result_of(row: CaseRow) -> CaseResult:
     """A row as the result it was."""
     return CaseResult(row.case, row.op, row.params, Outcome(row.outcome), row.message, row.since_previous_ms)
+
+
+def _beside(row: FindingRow, *, lost: bool) -> bool:
+    """Whether a finding is none against kept results: they have it themselves, or the lab's machine did not go down by itself."""
+    if row.finding == FindingKind.WORKER_LOST:
+        return lost
+    return (row.finding, row.check, row.blame) == (FindingKind.WRONG_STATE, LAB_CHECK, Blame.LAB)
 
 
 def _settings(record: VariantRecord, variant: Variant) -> Iterator[str]:

@@ -18,6 +18,7 @@ from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, HostError, LabError, LaunchError
 from lab.scenario.book import RunBook, ended_record
+from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.boots_at_once import RunningGuests, at_once
 from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
@@ -38,7 +39,7 @@ from lab.scenario.requirements import Decision, HostAbilities, decided
 from lab.scenario.resume import EarlierRun
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.switches import Switches, laid, switched
-from lab.scenario.variant_run import BootedVariant, VariantRun
+from lab.scenario.variant_run import VariantRun
 
 SETUP_S = 3600.0
 SHIP_S = 60.0

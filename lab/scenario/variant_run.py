@@ -11,72 +11,38 @@ import shlex
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from lab.bundle.expected import Expected, counted
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
 from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, Status, VariantRecord
-from lab.bundle.writer import BundleWriter, CheckWriter
+from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.errors import CommandFailed, GuestError, LabError, WaitTimeout
 from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
-from lab.scenario.boots_at_once import RunningGuests
+from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.calls import CallCollector
 from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, ops, speed, state, upstream, way
 from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
-from lab.scenario.expand import Variant
 from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
-from lab.scenario.listener import RunListener
 from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import Check, FaultCheck, LieCheck, OpsCheck, StateCheck
 from lab.scenario.model_upstream import UpstreamCheck
-from lab.scenario.platform import BootPlan, Guest, Platform
-from lab.scenario.resume import EarlierRun
-from lab.scenario.shipment import GUEST_FOLDER, GUEST_LIBRARY
+from lab.scenario.shipment import GUEST_LIBRARY
 from lab.scenario.situation import situation_of
 from lab.scenario.stage import Stage
 from lab.scenario.thresholds import Measured, check_findings, variant_findings
 
 DMESG_S = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class BootedVariant:
-    """A variant, the guest it runs in, and where what it does is written down.
-
-    ``boot_s`` and ``started`` are the boot's for the first variant of a boot; the others had none of their own.
-    """
-
-    variant: Variant
-    guest: Guest
-    plan: BootPlan
-    platform: Platform
-    bundle: BundleWriter
-    listener: RunListener
-    logs: Path
-    boot: int
-    boot_s: float
-    started: float
-    earlier: EarlierRun | None = None
-    guests: RunningGuests | None = None
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Scenario and variant."""
-        return self.variant.scenario.name, self.variant.id
-
-    @property
-    def guest_calls(self) -> str:
-        """The guest's folder for call records of this variant."""
-        return f"{GUEST_FOLDER}/calls/{self.variant.id}"
+BREAKING = (FaultCheck, LieCheck)
+"""Checks that do something to the contexts of their own programs."""
 
 
 @dataclass(slots=True)
@@ -133,12 +99,14 @@ class VariantRun:
         """The registry first, since everything else builds on it, then the checks in the file's order."""
         here = self.here
         scenario, deadline = here.variant.scenario, here.plan.deadline
-        making = f"mkdir -p {shlex.quote(here.guest_calls)}"
+        folders = (here.broken_calls, here.guest_calls) if self._breaks else (here.guest_calls,)
+        making = f"mkdir -p {shlex.join(folders)}"
         status, output = here.guest.ssh.execute(making, deadline)
         if status != 0:
             raise CommandFailed(making, status, output)
-        variables = guest_environment(scenario, GUEST_LIBRARY, here.guest_calls)
-        self.listing = self._listing(variables)
+        variables, broken = (guest_environment(scenario, GUEST_LIBRARY, folder) for folder in (here.guest_calls, here.broken_calls))
+        with collector.apart() if self._all_broken else contextlib.nullcontext():
+            self.listing = self._listing(broken if self._all_broken else variables)
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
@@ -147,7 +115,11 @@ class VariantRun:
         )  # fmt: skip
         for check in scenario.checks:
             before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))
-            self._run_check(stage, check, writer, collector)
+            if isinstance(check, BREAKING):
+                with collector.apart():
+                    self._run_check(replace(stage, guest_variables=broken), check, writer, collector)
+            else:
+                self._run_check(stage, check, writer, collector)
             sessions = collector.sessions() - before
             self.measured.append(Measured(writer, check.thresholds, time.monotonic() - begun, sessions))
 
@@ -250,7 +222,7 @@ class VariantRun:
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
         writer = self._writer(f"{run.check.kind} {number}")
-        return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number), writer
+        return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number, refused=run.refused), writer
 
     def _observe(self, pid: int) -> Observation:
         """The processes of this moment. A worker that ends meanwhile is not among them."""
@@ -270,32 +242,31 @@ class VariantRun:
         if alive:
             with contextlib.suppress(GuestError):
                 self.here.guest.collect_dmesg(self.here.logs / "dmesg.log", Deadline.after(DMESG_S))
-        joined = collector.joined(self.here.guest if alive else None, self.here.guest_calls)
-        self.calls = calls.calls_record(joined)
-        broken = any(isinstance(check, FaultCheck | LieCheck) for check in self.here.variant.scenario.checks)
-        lost = () if broken else tuple(calls.losses(joined))
-        self._judge_ops(collector.last_call(), lost)
+        guest = self.here.guest if alive else None
+        joined = everything = collector.joined(guest, self.here.guest_calls)
+        if self._breaks:
+            everything = calls.together(joined, collector.joined(guest, self.here.broken_calls, apart=True))
+        self.calls = calls.calls_record(everything)
+        self._judge_ops(collector.last_call(), tuple(calls.losses(joined)))
         for sweep in self.upstream_runs:
             sweep.tell_findings()
         stopped = any(run.cut_off for run in self.catalog_runs) or any(run.stopped for run in self.upstream_runs)
         cut_off = stopped or any(run.ending.cut_off is not None for run, _ in self.ops_runs)
         lost_processes = any(run.cuts for run in self.upstream_runs)
-        if alive and not cut_off and not lost_processes and not self.interrupted and not broken:
-            # a call that was under way when the program was ended is counted and not recorded: no finding of its own;
-            # the same holds for calls that a fault check makes fail
+        if alive and not cut_off and not lost_processes and not self.interrupted:
+            # a call that was under way when the program was ended is counted and not recorded: no finding of its own
             writer, recorded = self._writer("calls"), self.here.variant.scenario.call_records
             if recorded and self._tensors_travelled():
                 scenario, built_in = self.here.variant.scenario, self.here.plan.ingredients.shipment.built_in
-                for fact in way.way_facts(scenario, collector.capsets(), self.calls, built_in=built_in):
+                for fact in way.way_facts(scenario, collector.capsets(), calls.calls_record(joined), built_in=built_in):
                     state.tell(fact, writer)
-            kept = sum(run.sweep.kept for run in self.upstream_runs)
-            for finding in calls.findings_of(joined, len(self._results()) - kept if recorded else 0):
+            for finding in calls.findings_of(joined, self._computed() if recorded else 0):
                 writer.finding(finding)
             if not self.facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
         if alive and not cut_off and not self.interrupted:
             self._judge_expected()
-            self._judge_durations(joined)
+            self._judge_durations(everything)
 
     def _judge_durations(self, joined: Joined) -> None:
         """What is slower than the thresholds of the scenario and of its checks allow."""
@@ -323,7 +294,7 @@ class VariantRun:
             case = run.lost_case(loss)
             if case is not None:
                 writer.case(case)
-            for finding in (*run.findings(last_call), *(run.harm(loss) if loss else ())):
+            for finding in run.findings(last_call, loss):
                 writer.finding(finding)
         for checked in self.catalog_runs:
             for finding in checked.findings(last_call):
@@ -344,9 +315,25 @@ class VariantRun:
     def _results(self) -> list[CaseResult]:
         return [result for writer in self.writers for result in writer.results]
 
+    def _computed(self) -> int:
+        """How many results are of this run and of checks that break nothing: there must be calls for them."""
+        broken = {check.kind for check in self.here.variant.scenario.checks if isinstance(check, BREAKING)}
+        results = sum(len(writer.results) for writer in self.writers if writer.check not in broken)
+        return results - sum(run.sweep.kept for run in self.upstream_runs)
+
     def findings(self) -> list[Finding]:
         """Everything found wrong so far."""
         return [finding for writer in self.writers for finding in writer.findings]
+
+    @property
+    def _breaks(self) -> bool:
+        """Whether a check breaks something."""
+        return any(isinstance(check, BREAKING) for check in self.here.variant.scenario.checks)
+
+    @property
+    def _all_broken(self) -> bool:
+        """Whether every check does: then the machine itself may be what is broken."""
+        return all(isinstance(check, BREAKING) for check in self.here.variant.scenario.checks)
 
     def _tensors_travelled(self) -> bool:
         """Whether anything was computed that needs buffers."""

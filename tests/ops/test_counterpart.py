@@ -34,7 +34,8 @@ def test_the_recorded_cases_are_those_that_the_smoke_scenario_selects(root: Host
     checks = load(paths.PROJECT / "scenarios/smoke.toml").checks
     chosen = next(check for check in checks if isinstance(check, OpsCheck))
     argv = root.enter(program_argv("CPU", chosen.selection))
-    listed = expected_cases(finish(argv, deadline=Deadline.after(RUN_S)).output.splitlines()).ids
+    done = finish(argv, deadline=Deadline.after(RUN_S))
+    listed = expected_cases(done.output.splitlines(), done.exit_status).ids
     assert set(listed) == set(GRAPHS)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
 from lab.deadline import Deadline
+from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.upstream import (
     Ending,
@@ -83,9 +84,17 @@ def test_quotes_within_a_field_are_read() -> None:
 def test_repeated_rows_have_ids_of_their_own() -> None:
     counter = OccurrenceCounter()
     assert [counter.case_id(text) for text in ("A()", "B()", "A()", "A()")] == ["A()", "B()", "A()#2", "A()#3"]
-    cases = expected_cases((OK, "noise", row("0", "not supported")))
+    cases = expected_cases((OK, "noise", row("0", "not supported")), 0)
     assert cases.ids == ("ADD(type=f32,ne=[1,1])", "ADD(type=f32,ne=[1,1])#2")
     assert cases.unsupported == {"ADD(type=f32,ne=[1,1])#2"}
+
+
+def test_list_of_expected_cases_has_to_go_with_its_programs_status() -> None:
+    failed = (OK, row("1", "test failed"))
+    assert len(expected_cases(failed, 1).ids) == 2
+    for lines, status in (((OK,), 137), ((OK,), 1), (failed, 0), (failed, 134)):
+        with pytest.raises(LabError, match=f"ended with status {status} while it listed its cases"):
+            expected_cases(lines, status)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lab.errors import LabError
 from lab.ops import upstream_cases
 from lab.ops.upstream_cases import (
     PATTERN_BYTES,
@@ -113,10 +114,17 @@ def test_patterns_choose_by_the_beginning_of_the_parameters() -> None:
 def test_listing_tells_what_the_device_says_and_counts_repeated_texts() -> None:
     row = '"CPU, CPU","ADD","type=f32","test","0","not supported",""'
     lines = ["load_backend: …", "supports: yes", "supports: no", row, "supports: yes", row]
-    assert [(one.case, one.supported) for one in listed_cases(Mode.TEST, lines)] == [
+    assert [(one.case, one.supported) for one in listed_cases(Mode.TEST, lines, 0)] == [
         ("ADD(type=f32)", False),
         ("ADD(type=f32)#2", True),
     ]
+
+
+@pytest.mark.parametrize("status", [1, 137, -9])
+def test_listing_that_broke_off_is_refused(status: int) -> None:
+    row = '"CPU","ADD","type=f32","test","0","not supported",""'
+    with pytest.raises(LabError, match=rf"ended with status {status} while it listed its cases"):
+        listed_cases(Mode.TEST, ["supports: yes", row], status)
 
 
 def test_listing_of_gradients_is_read_from_the_console() -> None:
@@ -126,7 +134,7 @@ def test_listing_of_gradients_is_read_from_the_console() -> None:
         "supports: no",
         "  ABS(type=f32): not supported [ABS]",
     ]
-    assert [(one.case, one.supported) for one in listed_cases(Mode.GRAD, lines)] == [
+    assert [(one.case, one.supported) for one in listed_cases(Mode.GRAD, lines, 0)] == [
         ("ABS(type=f16)", True),
         ("ABS(type=f32)", False),
     ]

@@ -84,6 +84,8 @@ class Script:
     listing: Sequence[str] = ("{}",)
     """What the program that lists the devices says; the answer in the place of ``{}``."""
     expected: Sequence[str] | None = TEXTS
+    refused: frozenset[str] = frozenset()
+    """Which of the expected cases a CPU does not support."""
     through: bool = False
     """Whether a process of the guest has ended by the time that it is looked at."""
     at_the_end: Callable[[], None] | None = None
@@ -95,6 +97,8 @@ class Script:
     """Plays test-backend-ops in the place of ``ops``: gets the command and where lines go, returns the exit status."""
     guest_records: int = 5
     host_records: int = 5
+    listing_records: int = 0
+    """So many calls of the program that lists the devices does the guest record, and the host none of them."""
     last_status: int = 4
     first_call: int = 9
     ring: int | None = None
@@ -161,10 +165,7 @@ class FakeShell:
         assert not deadline.expired
         on_line("pid 7\n")
         if "registry.py" in command:
-            answer = json.dumps({"devices": [asdict(device) for device in self.script.devices]})
-            for line in self.script.listing:
-                on_line(f"{answer if line == '{}' else line}\n")
-            return 0
+            return self._list(command, on_line)
         if AGENT in command and "--probe" in command:
             on_line('{"ready": {}}\n')
             return 0
@@ -183,6 +184,16 @@ class FakeShell:
         if self.script.last_row is not None:
             on_line(self.script.last_row())
         return self.script.agent_status if AGENT in command else self.script.ops_status
+
+    def _list(self, command: str, on_line: Callable[[str], None]) -> int:
+        """Play the program that lists the devices."""
+        if self.script.listing_records:
+            (folder,) = re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command)
+            write_calls(self.folder / folder / "guest-6-1.calls", 0, Made(1, 4, 9), self.script.listing_records)
+        answer = json.dumps({"devices": [asdict(device) for device in self.script.devices]})
+        for line in self.script.listing:
+            on_line(f"{answer if line == '{}' else line}\n")
+        return 0
 
     def _steps(self, command: str) -> Iterable[str | Callable[[], None]]:
         if AGENT not in command:
@@ -369,7 +380,7 @@ class FakePlatform:
 
     def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
         assert not deadline.expired
-        return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected))
+        return None if self.script.expected is None else ExpectedCases(tuple(self.script.expected), self.script.refused)
 
     def reference(self, wish: ReferenceWish, _ingredients: Ingredients, deadline: Deadline) -> Host:
         assert not deadline.expired
@@ -382,7 +393,7 @@ class FakePlatform:
     ) -> tuple[ListedCase, ...] | None:
         assert not deadline.expired
         assert dict(variables) == dict(self.plans[-1].variables)
-        return self.script.listed if listed.device == OURS.name.removeprefix("[virtgpu] ") else None
+        return self.script.listed if f"[virtgpu] {listed.device}" in {device.name for device in self.script.devices} else None
 
     def process(self, pid: int) -> ProcessFacts:
         plan, served = self.plans[-1], self.script.reference_worker

@@ -11,8 +11,11 @@ from lab.bundle import read_bundle
 from lab.bundle.schema import Status
 from lab.deadline import Deadline, poll
 from lab.errors import AbnormalShutdown, GuestLost, LaunchError, WaitTimeout
+from lab.ggml.registry import Device
 from tests.scenario.fakes import (
     HEADER_LINE,
+    OURS,
+    REFERENCE,
     SCENARIO,
     TEXTS,
     Script,
@@ -57,6 +60,7 @@ def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
     assert "ended by signal 6; it said: double free or corruption" in texts(bundle)
 
 
+VULKAN = Device(1, "ggml-virtgpu", "[virtgpu] Vulkan0", "the host's GPU", "GPU")
 UNSUPPORTED = [row(text, supported="0", error="not supported") for text in TEXTS]
 
 
@@ -66,8 +70,9 @@ def test_lost_worker_is_named_though_the_program_tells_of_a_lack_of_support(runn
     assert bundle.run.exit == 1
     loss = "the worker of context 0 was lost during backend_graph_compute (call 4 of guest pid 9)"
     assert f"worker lost [product] host crash: {loss}" in texts(bundle)
-    assert f"lost support [product] 2 cases that a CPU supports are unsupported since {loss}, the first is {TEXTS[1]}" in texts(
-        bundle
+    assert (
+        f"lost support [product] 2 cases that the host's own library supports are unsupported since {loss}, the first is {TEXTS[1]}"
+        in texts(bundle)
     )
     assert [(case.case, case.outcome) for case in bundle.cases[-1:]] == [(TEXTS[1], "host crash")]
     assert (variant(bundle).cases.ok, variant(bundle).cases.error, variant(bundle).cases.unsupported) == (1, 1, 1)
@@ -86,9 +91,11 @@ def test_call_that_nobody_answered_is_named(running: Running) -> None:
     assert "worker lost [product] hang: the worker of context 0 never answered backend_graph_compute (call 4" in texts(bundle)
 
 
-def test_lack_of_support_without_a_loss_is_no_finding(running: Running) -> None:
-    bundle = running(Script(ops=(HEADER_LINE, row(TEXTS[0]), *UNSUPPORTED[1:])), variants=("venus",))
-    assert texts(bundle).count("lost support") == 0
+def test_lost_worker_is_held_against_a_cpu_where_nobody_asked_the_hosts_library(running: Running) -> None:
+    lines = (HEADER_LINE, row(TEXTS[0], device=VULKAN.name), *(line.replace(OURS.name, VULKAN.name) for line in UNSUPPORTED[1:]))
+    script = Script(ops=lines, last_status=64, devices=(REFERENCE, VULKAN))
+    bundle = running(script, variants=("venus",))
+    assert "lost support [product] 2 cases that a CPU supports are unsupported since the worker of context 0" in texts(bundle)
 
 
 def test_silence_is_a_hang_and_the_program_is_killed(running: Running) -> None:

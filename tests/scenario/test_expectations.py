@@ -55,6 +55,15 @@ def with_case(second: str, status: int = 1) -> Script:
     return Script(ops=(HEADER_LINE, row(TEXTS[0]), second, row(TEXTS[2])), ops_status=status)
 
 
+def ends(script: Script, status: int) -> Callable[[], None]:
+    """A step behind which the program ends with the status."""
+
+    def step() -> None:
+        script.ops_status = status
+
+    return step
+
+
 def counts(bundle: Bundle) -> dict[str, int]:
     return {name: number for name, number in bundle.run.variants[0].cases.model_dump().items() if number}
 
@@ -107,7 +116,7 @@ def test_run_of_a_part_has_no_unused_expectations(running: Running) -> None:
 
 def test_flaky_case_is_run_again_until_it_passes(running: Running) -> None:
     script = with_case(BAD)
-    script.later = [(HEADER_LINE, BAD), (HEADER_LINE, row(TEXTS[1]), row(TEXTS[0]))]
+    script.later = [(HEADER_LINE, BAD), (HEADER_LINE, row(TEXTS[1]), row(TEXTS[0]), ends(script, 0))]
     bundle = running(script, FLAKY.replace("0.5", "0.7"))
     assert told(bundle) == ""
     assert (bundle.run.exit, counts(bundle)) == (0, {"ok": 2, "flaky": 1})
@@ -118,7 +127,7 @@ def test_flaky_case_is_run_again_until_it_passes(running: Running) -> None:
 
 def test_flaky_rate_above_its_bound_is_a_finding(running: Running) -> None:
     script = with_case(BAD)
-    script.later = [(HEADER_LINE, BAD), (HEADER_LINE, row(TEXTS[1]))]
+    script.later = [(HEADER_LINE, BAD), (HEADER_LINE, row(TEXTS[1]), ends(script, 0))]
     bundle = running(script, FLAKY)
     assert bundle.run.exit == 1
     assert "too flaky [product] 2 of 3 runs of ops/ADD(type=f32,ne=[2* failed, at most 50% are expected to" in told(bundle)
@@ -143,13 +152,30 @@ def test_flaky_case_that_passes_is_run_until_there_is_a_rate(running: Running) -
 
 def test_program_that_dies_on_a_further_run_is_a_finding(running: Running) -> None:
     script = with_case(BAD)
-
-    def silence() -> None:
-        script.ops_status = 139
-
-    script.later = [(HEADER_LINE, silence)]
+    script.later = [(HEADER_LINE, ends(script, 139))]
     bundle = running(script, FLAKY)
-    assert "interrupted [product] guest crash while flaky cases ran again" in told(bundle)
+    assert "interrupted [product] while flaky cases ran again: guest crash: " in told(bundle)
+    assert bundle.run.exit == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "finding"),
+    [
+        ((row(TEXTS[1]),), 1, "program failed [product] while flaky cases ran again: test-backend-ops ended with status 1,"),
+        (
+            (row(TEXTS[1]), row(TEXTS[1], device="CPU")),
+            0,
+            "no such device [product] while flaky cases ran again: 1 rows are of device 'CPU'",
+        ),
+    ],
+)
+def test_a_pass_on_a_further_run_with_which_something_is_wrong_is_none(
+    running: Running, lines: tuple[str, ...], status: int, finding: str
+) -> None:
+    script = with_case(BAD)
+    script.later = [(HEADER_LINE, *lines, ends(script, status))]
+    bundle = running(script, FLAKY)
+    assert finding in told(bundle)
     assert bundle.run.exit == 1
 
 

@@ -289,3 +289,10 @@ def test_calls_are_on_disk_before_the_end(running: Running) -> None:
 def test_expected_cases_come_from_the_guest_when_its_ggml_is_another_one(running: Running) -> None:
     bundle = running(Script(expected=None), variants=("venus",))
     assert variant(bundle).expected_cases == 3
+
+
+def test_list_of_cases_that_broke_off_in_the_guest_is_the_labs_error(running: Running) -> None:
+    bundle = running(Script(expected=None, ops=(HEADER_LINE, row(TEXTS[0])), ops_status=137), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "ended with status 137 while it listed its cases" in texts(bundle)
+    assert bundle.cases == ()

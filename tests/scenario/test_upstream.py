@@ -395,3 +395,30 @@ def test_what_cannot_be_resumed_is_refused(running: Running, tmp_path: Path) -> 
         earlier_run(whole.folder, planned([tmp_path / "state.toml"], Choice()))
     with pytest.raises(ConfigError, match="is no run bundle"):
         earlier_run(tmp_path, planned([tmp_path / "sweep.toml"], Choice()))
+
+
+def test_a_list_that_broke_off_decides_nothing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lister(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            assert "case-lister" in command
+            on_line("supports: yes\n")
+            on_line(row("ADD(n=1)", supported="0", error="not supported"))
+            return KILLED
+
+    monkeypatch.setattr("tests.scenario.test_upstream.LISTED", None)
+    bundle = running(Lister())
+    assert (bundle.run.exit, bundle.cases) == (2, ())
+    assert "ended with status 137 while it listed its cases" in bundle.findings[0].text
+
+
+def test_a_process_that_crashes_behind_its_last_case_is_found(running: Running) -> None:
+    class Crashing(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            super().__call__(command, on_line)
+            return 128 + 11
+
+    bundle = running(Crashing())
+    assert counted_once(bundle)
+    assert bundle.run.exit == 1
+    assert {row.finding for row in bundle.findings} == {FindingKind.PROGRAM_FAILED}
+    assert "was ended by signal 11" in bundle.findings[0].text

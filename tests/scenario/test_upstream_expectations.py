@@ -9,6 +9,7 @@ import pytest
 
 from lab.bundle.outcome import FindingKind
 from lab.scenario.expectations import expectations_path
+from tests.scenario.fakes import HEADER_LINE, Script, row
 from tests.scenario.test_upstream import KILLED, SCENARIO, Program, Running
 
 
@@ -17,10 +18,10 @@ def running(tmp_path: Path) -> Running:
     return Running(tmp_path)
 
 
-def expectation(folder: Path, kind: str) -> None:
+def expectation(folder: Path, kind: str, min_runs: int = 3) -> None:
     known = expectations_path(folder / "sweep.toml", "sweep")
     known.parent.mkdir()
-    words = {"fail": "", "flaky": "max_rate = 0.9\nretries = 2\nmin_runs = 3\n"}[kind]
+    words = {"fail": "", "flaky": f"max_rate = 0.9\nretries = 2\nmin_runs = {min_runs}\n"}[kind]
     known.write_text(f'[[expect]]\ncase = "upstream-test/ADD(n=1)"\nkind = "{kind}"\nreason = "known"\nlink = "l"\n{words}')
 
 
@@ -49,3 +50,68 @@ def test_a_flaky_case_may_not_crash_when_it_is_run_again(running: Running) -> No
     ]
     assert bundle.run.exit == 1
     assert [(row.finding, row.case) for row in bundle.findings] == [(FindingKind.INTERRUPTED, "ADD(n=1)")]
+
+
+FAILS_FIRST = SCENARIO.replace("shards = 2", "shards = 1")
+
+
+class Again(Program):
+    """Fails the flaky case; what the next program does with it is ``second``."""
+
+    def __init__(self, second: Callable[[Callable[[str], None]], int]) -> None:
+        super().__init__()
+        self.second = second
+
+    def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+        if self.processes >= 3:
+            self.processes += 1
+            on_line("pid 7\n")
+            return self.second(on_line)
+
+        before = self.ran["ADD(n=1)"]
+        super().__call__(command, lambda line: on_line(row("ADD(n=1)", error="test failed") if line == row("ADD(n=1)") else line))
+        return self.ran["ADD(n=1)"] - before
+
+
+def passing(status: int, *further: str) -> Callable[[Callable[[str], None]], int]:
+    def second(on_line: Callable[[str], None]) -> int:
+        for line in (HEADER_LINE, row("ADD(n=1)"), *further):
+            on_line(line)
+        return status
+
+    return second
+
+
+@pytest.mark.parametrize(
+    ("second", "kind"),
+    [
+        (passing(77), FindingKind.PROGRAM_FAILED),
+        (passing(0, row("ADD(n=1)", device="CPU")), FindingKind.NO_SUCH_DEVICE),
+        (passing(0, row("MUL(n=9)")), FindingKind.SURPLUS_CASE),
+    ],
+)
+def test_a_pass_on_a_further_run_with_which_something_is_wrong_is_none(
+    running: Running, second: Callable[[Callable[[str], None]], int], kind: FindingKind
+) -> None:
+    expectation(running.folder, "flaky", min_runs=2)
+    bundle = running(Again(second), text=FAILS_FIRST)
+    assert [(row.outcome, row.attempt) for row in bundle.cases if row.expected] == [("fail", 1), ("pass", 2)]
+    assert [row.finding for row in bundle.findings] == [kind]
+
+
+def test_a_further_run_that_is_stopped_is_a_finding(running: Running) -> None:
+    expectation(running.folder, "flaky", min_runs=2)
+    bundle = running(Again(lambda _: 128 + 6), text=FAILS_FIRST)
+    assert "processes in a row ended before their first case" in bundle.findings[0].text
+
+
+def test_a_further_run_that_nobody_looked_at_proves_nothing(running: Running) -> None:
+    script = Script()
+
+    def unseen(on_line: Callable[[str], None]) -> int:
+        script.through = True
+        return passing(0)(on_line)
+
+    expectation(running.folder, "flaky", min_runs=2)
+    bundle = running(Again(unseen), text=FAILS_FIRST, script=script)
+    assert [(row.finding, row.blame) for row in bundle.findings] == [(FindingKind.WRONG_LIBRARY, "lab")]

@@ -13,7 +13,10 @@ from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
+from lab.ggml.registry import Device
 from lab.ops.upstream import (
+    CPU_DEVICE,
+    NAME_PREFIX,
     Ending,
     ExpectedCases,
     RowStream,
@@ -22,12 +25,14 @@ from lab.ops.upstream import (
     first_without_result,
     guest_command,
     judge,
+    judge_process,
     lost_support,
     op_of,
     program_argv,
     refused_devices,
     remote_device,
 )
+from lab.ops.upstream_cases import Listed, Mode
 from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
@@ -59,6 +64,8 @@ class OpsRun:
     rows_until: float | None = None
     proven: bool = False
     """Whether the libraries of the running program were looked at."""
+    refused: frozenset[str] | None = None
+    """Cases that the host's own library refuses natively; None where it was not asked."""
 
     @property
     def log(self) -> str:
@@ -75,15 +82,16 @@ class OpsRun:
         """Ids of the expected cases, in their order."""
         return self.cases.ids
 
-    def findings(self, last_call: str) -> tuple[Finding, ...]:
-        """Everything wrong with it; an interruption names the last remote call, too."""
+    def findings(self, last_call: str, loss: str = "") -> tuple[Finding, ...]:
+        """Everything wrong with it; an interruption names the last remote call, too. ``loss``: what a worker was lost by."""
         judged = judge(self.stream, self.ending, self.expected, selection=self.check.selection, min_cases=self.check.min_cases)
-        return self.unproven() + tuple(
-            Finding(finding.kind, finding.blame, f"{finding.text}; the last call record is {last_call}", finding.case)
+        told = (
+            replace(finding, text=f"{finding.text}; the last call record is {last_call}")
             if finding.kind is FindingKind.INTERRUPTED
             else finding
             for finding in judged
         )
+        return (*self.unproven(), *self.lost_support(loss), *told)
 
     def unproven(self) -> tuple[Finding, ...]:
         """That it has results, and nobody knows of which libraries."""
@@ -94,11 +102,18 @@ class OpsRun:
         )
         return (Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text),)
 
-    def harm(self, loss: str) -> Iterator[Finding]:
-        """What the loss of a worker did to the cases behind it, which a program may well tell as a mere lack of support."""
-        lost = [one.case for one in self.stream.results if lost_support(one, self.cases)]
+    def lost_support(self, loss: str) -> Iterator[Finding]:
+        """Cases that the remote device refuses and the host's own library does not.
+
+        Behind the loss of a worker a program may well tell failures as a mere lack of support: where the library was not asked,
+        what a CPU supports is held against it then.
+        """
+        refused = self.cases.unsupported if self.refused is None and loss else self.refused
+        results = self.stream.results
+        lost = [] if refused is None else [one.case for one in results if lost_support(one, refused)]
         if lost:
-            text = f"{len(lost)} cases that a CPU supports are unsupported since {loss}, the first is {lost[0]}"
+            whose, since = "a CPU" if self.refused is None else "the host's own library", f" since {loss}" if loss else ""
+            text = f"{len(lost)} cases that {whose} supports are unsupported{since}, the first is {lost[0]}"
             yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, lost[0])
 
     def lost_case(self, loss: str = "") -> CaseResult | None:
@@ -123,12 +138,14 @@ def prepared(stage: Stage, check: OpsCheck, writer: CheckWriter, deadline: Deadl
         writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
-    check, expected = without_skipped(check, chosen_cases(stage, check, deadline), writer)
+    native = stage.platform.native_cases(check.selection, stage.ingredients, deadline)
+    refused = native_refusals(stage, device, native, deadline)
+    check, expected = without_skipped(check, native or guest_cases(stage, check, deadline), writer)
     if not expected.ids:
         text = f"the patterns leave no case of {', '.join(check.ops)}"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return None
-    return OpsRun(check, expected, RowStream(device.name, writer.case))
+    return OpsRun(check, expected, RowStream(device.name, writer.case), refused=refused)
 
 
 def without_skipped(check: OpsCheck, cases: ExpectedCases, writer: CheckWriter) -> tuple[OpsCheck, ExpectedCases]:
@@ -171,11 +188,8 @@ def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[st
     }
     again = OpsRun(run.check.model_copy(update=narrowed), ExpectedCases(tuple(cases)), RowStream(run.stream.device, on_result))
     run_program(stage, again, writer, eyes, deadline)
-    for finding in again.unproven():
-        writer.add(finding)
-    if again.ending.cut_off is not None:
-        text = f"{again.ending.cut_off} while flaky cases ran again: {again.ending.why}; the first of them is {cases[0]}"
-        writer.add(Finding(FindingKind.INTERRUPTED, again.ending.blame or again.ending.cut_off.blame or Blame.LAB, text, cases[0]))
+    for finding in (*again.unproven(), *judge_process(again.stream, again.ending, again.expected)):
+        writer.add(replace(finding, text=f"while flaky cases ran again: {finding.text}"))
 
 
 def explained(finding: Finding, stage: Stage) -> Finding:
@@ -198,17 +212,28 @@ class Eyes:
     on_row: Callable[[], None]
 
 
-def chosen_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> ExpectedCases:
-    """The cases that the selection stands for, from a ``test`` run of the same program on a CPU device.
+def guest_cases(stage: Stage, check: OpsCheck, deadline: Deadline) -> ExpectedCases:
+    """The cases that the selection stands for, from a ``test`` run of the program on the guest's CPU device (some 20 s).
 
-    Natively in the host root when it has the same ggml as the guest (a second), else in the guest (more like 20 s).
+    A second natively, in the host root, where that has the same ggml as the guest.
     """
-    native = stage.platform.native_cases(check.selection, stage.ingredients, deadline)
-    if native is not None:
-        return native
     lines: list[str] = []
-    stage.guest.ssh.stream(guest_command(program_argv("CPU", check.selection), {}), lines.append, deadline)
-    return expected_cases(lines)
+    status = stage.guest.ssh.stream(guest_command(program_argv(CPU_DEVICE, check.selection), {}), lines.append, deadline)
+    return expected_cases(lines, status)
+
+
+def native_refusals(stage: Stage, device: Device, native: ExpectedCases | None, deadline: Deadline) -> frozenset[str] | None:
+    """Cases that the library behind the device refuses by itself; None where it cannot be asked.
+
+    ggml-cpu's builds of the host root refuse alike, and ``native`` has their answer. A CPU library from elsewhere is not asked: the
+    program would list the host root's own beside it, under the same name.
+    """
+    shipped, name = stage.ingredients.shipment, device.name.removeprefix(NAME_PREFIX)
+    if name == CPU_DEVICE:
+        computing = shipped.wrapped_library or shipped.ggml_library
+        return native.unsupported if native is not None and str(computing.path) != computing.inside else None
+    listed = stage.platform.native_listing(Listed(Mode.TEST, name), stage.host_variables, stage.ingredients, deadline)
+    return None if listed is None else frozenset(one.case for one in listed if not one.supported)
 
 
 def run_programs(stage: Stage, runs: Sequence[tuple[OpsRun, CheckWriter]], eyes: Eyes, deadline: Deadline) -> None:

@@ -23,6 +23,8 @@ from lab.scenario.shipment import Payload, Shipment
 from lab.scenario.stage import Stage
 
 RENDER_NODES = "/dev/dri"
+MAPPED = "build id of the "
+"""How the names of the facts begin that tell which libraries a process has mapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:
 
 def mapped_fact(process: str, facts: tuple[ProcessFacts, ...], payload: Payload) -> Fact:
     """Whether one of the processes has the payload mapped, with its build id."""
-    name = f"build id of the {payload.role} mapped in {process}"
+    name = f"{MAPPED}{payload.role} mapped in {process}"
     expected = payload.build_id or "none: the file has no build id"
     seen = [file for one in facts for file in one.mapped if same_file(file.path, payload.inside)]
     found = (seen[0].build_id or f"none, of {seen[0].path}") if seen else "not mapped"

@@ -21,7 +21,7 @@ from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
 from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
-from lab.ops.upstream_judge import Sweep, bad_cases, findings_of
+from lab.ops.upstream_judge import Sweep, findings_again, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
@@ -113,7 +113,8 @@ class UpstreamRun:
         with self.lock:
             self.sweep.take(stream.foreign, stream.surplus)
             if status != (1 if stream.failed else 0):
-                self.sweep.unexplained.append(f"status {status}; it said: {' / '.join(stream.remarks[-2:])}")
+                said = " / ".join(stream.remarks[-2:])
+                self.sweep.unexplained.append(f"test-backend-ops ended with status {status}, which its rows do not explain: {said}")
 
     def cut(self, stream: BatchStream, cut: Cut) -> None:
         """A process ended early: the case that it was at is lost, the others go to another process."""
@@ -125,6 +126,8 @@ class UpstreamRun:
             case = stream.running()
             if cut.outcome is not None and stream.started and case is not None:
                 self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
+            elif cut.outcome is not None and stream.started:
+                self.sweep.unexplained.append(f"every case had its result, and then: {cut.why}")
             left = [one.case for one in stream.batch.cases if one.case not in self.sweep.results]
             self.queue.extendleft(reversed(batches(self.listed, left, self.check.batch)))
             if self.cuts > self.check.restarts:
@@ -174,12 +177,13 @@ class UpstreamRun:
                 tell(fact, self.writer)
         self.proven += 1
 
-    def tell_findings(self) -> None:
-        """Write down everything wrong with it."""
+    def tell_findings(self, *, again: bool = False) -> None:
+        """Write down everything wrong with it. ``again``: its cases were run before."""
         if self.new and not self.proven:
             text = f"none of {self.processes} processes could be looked at: nobody knows which libraries they had"
             self.writer.finding(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
-        for finding in findings_of(self.sweep, self.wanted, ops=self.check.ops, min_cases=self.check.min_cases):
+        whole = findings_of(self.sweep, self.wanted, self.check.mode, ops=self.check.ops, min_cases=self.check.min_cases)
+        for finding in findings_again(self.sweep, self.wanted) if again else whole:
             self.writer.finding(finding)
 
 
@@ -242,8 +246,8 @@ def sweep(
         extra.plan()
         run_upstream(stage, extra, onlooker, deadline)
         run.cuts += extra.cuts
-        for finding in bad_cases(extra.sweep.results.values()):
-            writer.finding(finding)
+        run.stopped = run.stopped or extra.stopped
+        extra.tell_findings(again=True)
 
     if not run.stopped:
         run_again(writer, again)
@@ -286,8 +290,8 @@ def upstream_cases(stage: Stage, mode: Mode, device: str, deadline: Deadline) ->
     stage.guest.ssh.put(stage.ingredients.case_lister, LISTER)
     lines: list[str] = []
     command = guest_command(Listed(mode, device).argv(), {**stage.guest_variables, "LD_PRELOAD": LISTER})
-    stage.guest.ssh.stream(command, lines.append, deadline.narrowed(LISTING_S))
-    return listed_cases(mode, lines)
+    status = stage.guest.ssh.stream(command, lines.append, deadline.narrowed(LISTING_S))
+    return listed_cases(mode, lines, status)
 
 
 def run_upstream(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadline) -> None:

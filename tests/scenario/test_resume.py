@@ -1,0 +1,89 @@
+"""What a run may not be gone on with: results that were computed by something else, or of which nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.apir.protocol_gen import ReturnCode
+from lab.bundle import read_bundle
+from lab.bundle.outcome import FindingKind
+from lab.bundle.schema import Status
+from lab.errors import AbnormalShutdown
+from tests.scenario.fakes import Script
+from tests.scenario.test_upstream import KILLED, SCENARIO, Program, Running, counted_once, killed_lab
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    return Running(tmp_path)
+
+
+class Failing(Program):
+    def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+        super().__call__(command, on_line)
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "text", "kind"),
+    [
+        (Program, Script(mapped_ids={"host library": "another"}), SCENARIO, FindingKind.WRONG_LIBRARY),
+        (Program, Script(guest_records=0, host_records=0), SCENARIO, FindingKind.NO_CALLS),
+        (Program, Script(guest_records=4), SCENARIO, FindingKind.CALLS_DIFFER),
+        (Program, Script(capset=10), SCENARIO, FindingKind.WRONG_CAPSET),
+        (Failing, Script(), SCENARIO, FindingKind.PROGRAM_FAILED),
+        (Program, Script(), SCENARIO + "thresholds = { cases_per_s = 1e9 }\n", FindingKind.TOO_SLOW),
+    ],
+)
+def test_results_that_a_finding_is_against_are_not_kept(
+    running: Running, program: type[Program], script: Script, text: str, kind: FindingKind
+) -> None:
+    first = running(program(), script=script, text=text)
+    assert kind in {row.finding for row in first.findings}
+    again = Program()
+    second = running(again, earlier=first, text=text)
+    assert second.run.status is Status.ERROR, "a run that failed must not pass without having run anything"
+    assert f"it found '{kind}', so its results are not kept" in second.findings[0].text
+    assert "run it without --resume" in second.findings[0].text
+    assert (again.processes, second.cases) == (0, ())
+
+
+def test_a_worker_that_was_lost_between_cases_is_a_finding_that_no_row_has(running: Running) -> None:
+    first = running(Program(), script=Script(last_status=ReturnCode.WORKER_LOST))
+    assert {row.finding for row in first.findings} == {FindingKind.WORKER_LOST}
+    assert "found 'worker lost'" in running(Program(), earlier=first).findings[0].text
+
+
+def test_a_worker_that_was_lost_with_a_case_is_in_that_cases_row(running: Running) -> None:
+    cut = running(Program({"ADD(n=2)": lambda: KILLED}), script=Script(last_status=ReturnCode.WORKER_LOST))
+    assert FindingKind.WORKER_LOST in {row.finding for row in cut.findings}
+    whole = running(Program(), earlier=cut)
+    assert (whole.run.status, [row.case for row in whole.findings]) == (Status.FAILED, ["ADD(n=2)"])
+    assert counted_once(whole)
+
+
+def test_results_of_processes_that_nobody_looked_at_are_not_kept(running: Running) -> None:
+    cut = killed_lab(running(Program()), 5)
+    lines = (cut.folder / "results.jsonl").read_text().splitlines(keepends=True)
+    (cut.folder / "results.jsonl").write_text("".join(line for line in lines if '"kind":"fact"' not in line))
+    refused = running(Program(), earlier=read_bundle(cut.folder))
+    assert refused.run.status is Status.ERROR
+    assert "nobody looked at the libraries that upstream-test ran with" in refused.findings[0].text
+
+
+def test_what_proves_kept_results_is_kept_with_them(running: Running) -> None:
+    first = running(Program())
+    second = running(Program(), earlier=first)
+    third = running(Program(), earlier=second)
+    assert third.run.status is Status.PASSED, [row.text for row in third.findings]
+    assert {fact.run for fact in third.facts} == {first.run.run}
+    assert [fact.name for fact in third.facts] == [fact.name for fact in first.facts if fact.check == "upstream-test"]
+
+
+def test_a_machine_that_did_not_go_down_says_nothing_of_results(running: Running) -> None:
+    first = running(Program(), script=Script(exit_error=AbnormalShutdown("QEMU had to be killed")))
+    assert [row.finding for row in first.findings] == [FindingKind.WRONG_STATE]
+    assert running(Program(), earlier=first).run.status is Status.PASSED
