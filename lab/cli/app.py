@@ -25,6 +25,7 @@ from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, 
 from lab.cli.cases import answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
+from lab.cli.output import kept_output
 from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
@@ -237,7 +238,8 @@ def options(
 
 def main() -> None:
     """The program ``lab``."""
-    app()
+    with kept_output():
+        app()
 
 
 def _answer_run(outcome: RunOutcome, page: Path, *, as_json: bool) -> None:
