@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +16,11 @@ from lab.scenario.matrix import axis_path, flat_matrix, flattened, matrix_proble
 from lab.scenario.model import Defaults, Scenario, ScenarioFile
 from lab.scenario.model_checks import CHECK_KINDS
 from lab.scenario.problem import meant, problems_of, value_problem
+from lab.scenario.section import is_utf8
 from lab.scenario.setting import Tables
 from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, VARIANTS, Source, read_source
 
 MATRIX = "matrix"
-SURROGATE = re.compile("[\ud800-\udfff]")
-"""What Python makes of a byte of the command line that is no UTF-8."""
 READER_KEYS = (EXTENDS, DEFAULTS, ADD_CHECKS)
 """Keys that say how the file is to be read, and are no part of the scenario."""
 
@@ -146,7 +144,7 @@ def _unusable_texts(value: Any, words: tuple[str | int, ...] = ()) -> Iterator[C
             yield from _unusable_texts(inner, (*words, number))
     elif isinstance(value, str) and "\0" in value:
         yield ConfigProblem(key_path(words), "has the character NUL")
-    elif isinstance(value, str) and SURROGATE.search(value):
+    elif isinstance(value, str) and not is_utf8(value):
         yield ConfigProblem(key_path(words), "has bytes that are no text in UTF-8")
 
 

@@ -18,7 +18,7 @@ from lab.paths import SCENARIOS
 from lab.scenario.lines import KeyLines, parent
 from lab.scenario.matrix import axis_path
 from lab.scenario.model_catalog import OWN
-from lab.scenario.section import LIBRARY_WORDS
+from lab.scenario.section import LIBRARY_WORDS, is_utf8
 from lab.scenario.setting import Setting, Tables, apply, settings_of
 from lab.scenario.toml_text import toml_tables
 
@@ -182,6 +182,8 @@ def _of_base(problem: ConfigProblem, base: Path, above: Layer, file: str) -> Con
 
 
 def _layer(path: Path) -> Layer:
+    if not is_utf8(str(path)):
+        raise ConfigError(path, [ConfigProblem("", "the name is no text in UTF-8", "rename the file or its folder")])
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

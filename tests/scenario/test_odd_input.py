@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from lab.errors import ConfigError
 from lab.scenario.expectations import When, expectations_path
 from lab.scenario.plan import Choice, planned
+from tests.scenario.fakes import Script
+from tests.scenario.small_runs import Running
 
 STATE = 'name = "x"\n{}\n[[checks]]\nkind = "state"\n'
 DEEP = "[" * 3000 + "]" * 3000
@@ -160,3 +163,14 @@ def test_time_that_nobody_can_wait_for_is_refused(tmp_path: Path, line: str, sec
 
 def test_longest_time_is_taken(tmp_path: Path) -> None:
     assert told(tmp_path, STATE.format("timeout_s = 1e7"), Choice()) == ""
+
+
+def test_file_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x\udcff.toml").write_text(STATE.format(""))
+    with pytest.raises(ConfigError, match="the name is no text in UTF-8"):
+        planned([tmp_path], Choice())
+
+
+def test_command_line_that_is_no_text_is_kept_as_far_as_it_is(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pytest", "x\udcff.toml"])
+    assert running(Script()).run.argv == ("pytest", "x?.toml")
