@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +27,7 @@ from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, 
 from lab.cli.cases import answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
+from lab.cli.output import kept_output
 from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
@@ -37,6 +40,7 @@ from lab.scenario.model import Guest
 from lab.scenario.plan import Choice, planned
 from lab.scenario.resume import earlier_run
 from lab.scenario.runner import RunOutcome, run
+from lab.scenario.section import is_utf8
 from reports import newest_bundle, rendered_report
 
 DEFAULT_IMAGE = str(Guest.model_fields["image"].default)
@@ -230,14 +234,26 @@ def options(
     version: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False,
 ) -> None:
     """Options that stand before a command."""
+    with answering(as_json="--json" in sys.argv):
+        refuse_what_is_no_text(sys.argv[1:])
     if version:
         typer.echo(f"virtgpu-lab {__version__}")
         raise typer.Exit
 
 
+def refuse_what_is_no_text(words: Sequence[str]) -> None:
+    """What a run was asked for is written into its bundle. Raises ``ConfigError`` for an argument that cannot be."""
+    problems = [
+        ConfigProblem(repr(word), "is no text in UTF-8", "rename it, or write it otherwise") for word in words if not is_utf8(word)
+    ]
+    if problems:
+        raise ConfigError("lab", problems)
+
+
 def main() -> None:
     """The program ``lab``."""
-    app()
+    with kept_output():
+        app()
 
 
 def _answer_run(outcome: RunOutcome, page: Path, *, as_json: bool) -> None:

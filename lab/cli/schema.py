@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from lab.bundle.writer import write_whole
+from lab.cli.answer import answering, print_json
 from lab.paths import SCENARIOS
 from lab.scenario.json_schema import expectations_schema, scenario_schema
 from lab.scenario.reference import reference, with_reference
@@ -23,14 +25,25 @@ def schema(
     expectations: Annotated[bool, typer.Option("--expectations", help="That of expectations, not of scenarios.")] = False,
     keys: Annotated[bool, typer.Option("--reference", help="Tables of all keys for readers, not the schema.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the files in scenarios/ anew.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One line of JSON, with the schema in it.")] = False,
 ) -> None:
     """The JSON Schema of scenario files: what keys there are, their values, defaults and meaning."""
-    if write:
-        for path, text in made().items():
-            write_whole(path, text)
-            typer.echo(path)
-        return
-    sys.stdout.write(f"{reference()}\n" if keys else expectations_schema() if expectations else scenario_schema())
+    with answering(as_json=as_json):
+        answer: dict[str, Any]
+        if write:
+            texts = made()
+            for path, text in texts.items():
+                write_whole(path, text)
+            answer, shown = {"written": [str(path) for path in texts]}, "".join(f"{path}\n" for path in texts)
+        elif keys:
+            answer, shown = {"reference": reference()}, f"{reference()}\n"
+        else:
+            text = expectations_schema() if expectations else scenario_schema()
+            answer, shown = {"schema": json.loads(text)}, text
+        if as_json:
+            print_json({**answer, "exit": 0})
+        else:
+            sys.stdout.write(shown)
 
 
 def made() -> dict[Path, str]:

@@ -6,7 +6,6 @@ differs in what is judged: return codes, the status of graphs, the data that ten
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import native_payloads
 from lab.host.root import Bind, host_root
+from lab.ops.said import event_in, fits
 from lab.process import finish
 from lab.scenario.calls import TRACES
 from lab.scenario.machine import real_platform
@@ -34,6 +34,8 @@ SETUP_S = 3600.0
 REPLAY_S = 600.0
 TRACING = "host.trace=true"
 DIFFERENT_EXIT = 1
+ANSWER = {"index": int, "name": str, "differences": list, "remarks": list, "duration_ns": int}
+"""The player's row for a command, by key and type."""
 
 File = Annotated[Path, typer.Argument(help="A recorded conversation (JSON lines).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
@@ -144,11 +146,15 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
         entered = root.enter(argv, binds=tuple(map(Bind, sorted(folders))), env={"HOME": "/tmp"}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))
-    rows = [json.loads(line) for line in done.output.splitlines() if line.startswith("{")]
-    answers = tuple(row for row in rows if "differences" in row)
+    answers = answers_in(done.output)
     if done.exit_status not in {0, DIFFERENT_EXIT} or not answers:
         raise BuildError(f"{file} could not be played (status {done.exit_status})", output=done.output)
     return Replayed(answers, done.exit_status)
+
+
+def answers_in(output: str) -> tuple[dict[str, Any], ...]:
+    """The rows of the commands that were played, among whatever the libraries said."""
+    return tuple(row for row in map(event_in, output.splitlines()) if fits(row, ANSWER))
 
 
 def counted(rows: tuple[Row, ...]) -> dict[str, Any]:

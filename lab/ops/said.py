@@ -9,6 +9,9 @@ from types import UnionType
 from typing import Any
 
 PID = re.compile(r"pid (\d{1,9})\s*")
+LONGEST_LINE = 1 << 16
+"""Longer lines, in characters, are no rows of test-backend-ops, whatever they look like."""
+LONGEST_REMARK = 1000
 Kinds = Mapping[str, type | UnionType]
 """Keys that an event has, and of which type their values are."""
 
@@ -34,3 +37,8 @@ def pid_in(line: str) -> int | None:
     """The process id in the line that ``guest_command`` makes a shell say; None in any other."""
     found = PID.fullmatch(line)
     return int(found[1]) if found else None
+
+
+def remark(line: str) -> str:
+    """What is kept of a line that is quoted in findings: without its end, and not more than anyone reads."""
+    return line[:LONGEST_REMARK].strip()

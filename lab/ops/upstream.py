@@ -17,7 +17,6 @@ What has to be known of it (each seen with libggml 0.27):
 
 from __future__ import annotations
 
-import csv
 import re
 import shlex
 import time
@@ -28,7 +27,8 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.errors import LabError, indented_tail
 from lab.ggml.registry import Device
-from lab.ops.said import pid_in
+from lab.ops.said import LONGEST_LINE, pid_in, remark
+from lab.ops.upstream_rows import csv_fields
 
 PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
 REGISTRY = "ggml-virtgpu"
@@ -38,8 +38,6 @@ CPU_DEVICE = "CPU"
 """Name of ggml-cpu's one device."""
 
 HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "error_message", "backend_reg_name")
-ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
-
 
 OP_TAG = re.compile(r"\[(?P<op>[A-Z0-9_]+)\] ")
 """What opens an error number: the operation it is of."""
@@ -99,13 +97,13 @@ class Row:
 
 def parse_row(line: str) -> Row | None:
     """The row in a line of output; None for the header and anything else."""
-    match = ROW.match(line)
-    if match is None:
+    found = csv_fields(line)
+    if found is None:
         return None
-    backend, op, params, mode, supported, error, _registry = next(csv.reader([match["row"]]))
+    before, (backend, op, params, mode, supported, error, _registry) = found
     if mode != "test":
         return None
-    return Row(backend, op, params, supported == "1", error, match["before"].strip())
+    return Row(backend, op, params, supported == "1", error, before)
 
 
 @dataclass(slots=True)
@@ -179,7 +177,7 @@ class RowStream:
         """Take one line of the program's output."""
         now = self.clock()
         since = 0.0 if self._last is None else now - self._last
-        row = parse_row(line)
+        row = parse_row(line) if len(line) <= LONGEST_LINE else None
         if row is None:
             self._note(line)
             self._last = now if self._last is None else self._last
@@ -201,7 +199,7 @@ class RowStream:
         if self.pid is None and (pid := pid_in(line)) is not None:
             self.pid = pid
         elif line.strip() and not line.startswith('"backend_name"'):
-            self.remarks.append(line.rstrip())
+            self.remarks.append(remark(line))
 
 
 def names_only(backend: str, device: str) -> bool:

@@ -7,7 +7,6 @@ sum over the output is what gradients are taken of). A failed one has a third, a
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +14,15 @@ from dataclasses import dataclass
 from lab.bundle.outcome import Outcome
 from lab.bundle.writer import Measure
 
-CSV_ROW = re.compile(r'^(?P<before>.*?)(?P<row>"(?:[^"]|"")*"(?:,"(?:[^"]|"")*"){6})\s*$')
-SQL_ROW = re.compile(
-    r"^(?P<before>.*?)INSERT INTO test_backend_ops \((?P<names>[^)]*)\) "
-    r"VALUES \((?P<values>'(?:[^']|'')*'(?:, '(?:[^']|'')*')*)\);\s*$"
-)
+CSV_FIELD = r'"(?:[^"]|"")*+"'
+CSV_ROW_REVERSED = re.compile(rf'\s*(?P<row>(?:{CSV_FIELD},){{6}}"(?:[^"]|"")*")')
+"""A row from its end, where it is known to stop; a field in quotes is one in either direction."""
+INSERT = "INSERT INTO test_backend_ops "
+SQL_ROW = re.compile(r"\((?P<names>[^)]*)\) VALUES \((?P<values>'(?:[^']|'')*+'(?:, '(?:[^']|'')*+')*)\);\s*")
 SQL_VALUE = re.compile(r"'((?:[^']|'')*)'")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-CONSOLE_ROW = re.compile(
-    r"^  (?P<op>[A-Z0-9_]+)\((?P<params>.*?)\): (?P<said>.*?)\b(?P<status>OK|FAIL|not supported|skipping large tensors for speed)"
-    r"(?P<why>(?: \[.*\])?)\s*$"
-)
+CONSOLE_CASE = re.compile(r"  (?P<op>[A-Z0-9_]+)\(")
+CONSOLE_STATUS = re.compile(r"\b(?:OK|FAIL|not supported|skipping large tensors for speed)(?P<why> \[)?")
 BACKEND = re.compile(r"^Backend \d+/\d+: (?P<name>.*)$")
 UNSUPPORTED = {"not supported", "no"}
 SUPPORTED = {"", "yes"}
@@ -52,6 +49,16 @@ class ModeRow:
 RowReader = Callable[[str], ModeRow | None]
 
 
+@dataclass(frozen=True, slots=True)
+class ConsoleLine:
+    """A line of the console about a case: what it says, and the status in it."""
+
+    op: str
+    params: str
+    said: str
+    status: str
+
+
 def row_reader(mode: str) -> RowReader:
     """What reads the lines of one process in a mode; it gives None for any line that ends no case."""
     if mode == "grad":
@@ -66,22 +73,32 @@ def outcome_of(*, supported: bool, passed: bool, error: str) -> Outcome:
     return Outcome.UNSUPPORTED if not supported and error in UNSUPPORTED else Outcome.FAIL
 
 
-def csv_row(line: str) -> ModeRow | None:
-    """A row of ``--output csv``."""
-    match = CSV_ROW.match(line)
+def csv_fields(line: str) -> tuple[str, list[str]] | None:
+    """What stands before a row of ``--output csv`` in a line, and its seven fields. Takes time in proportion to the length."""
+    match = CSV_ROW_REVERSED.match(line[::-1])
     if match is None:
         return None
-    backend, op, params, mode, supported, error, _registry = next(csv.reader([match["row"]]))
+    fields = [field[1:-1].replace('""', '"') for field in re.findall(CSV_FIELD, match["row"][::-1])]
+    return line[: len(line) - match.end()].strip(), fields
+
+
+def csv_row(line: str) -> ModeRow | None:
+    """A row of ``--output csv``."""
+    found = csv_fields(line)
+    if found is None:
+        return None
+    before, (backend, op, params, mode, supported, error, _registry) = found
     if mode not in {"test", "support"}:
         return None
     outcome = outcome_of(supported=supported == "1", passed=True, error=error)
     said = "" if outcome is not Outcome.FAIL else error
-    return ModeRow(op, params, outcome, said, backend, match["before"].strip())
+    return ModeRow(op, params, outcome, said, backend, before)
 
 
 def sql_row(line: str) -> ModeRow | None:
     """A row of ``--output sql``, with what was measured where it passed."""
-    match = SQL_ROW.match(line)
+    before, _, statement = line.partition(INSERT)
+    match = SQL_ROW.fullmatch(statement)
     if match is None:
         return None
     values = [value.replace("''", "'") for value in SQL_VALUE.findall(match["values"])]
@@ -94,7 +111,7 @@ def sql_row(line: str) -> ModeRow | None:
         outcome = outcome_of(supported=supported, passed=passed or not supported, error=cell["error_message"])
         measure = measured(cell) if outcome is Outcome.PASS and cell["test_mode"] == "perf" else None
         said = cell["error_message"] if outcome is Outcome.FAIL else ""
-        return ModeRow(cell["op_name"], cell["op_params"], outcome, said, cell["backend_name"], match["before"].strip(), measure)
+        return ModeRow(cell["op_name"], cell["op_params"], outcome, said, cell["backend_name"], before.strip(), measure)
     except (KeyError, ValueError):
         return None
 
@@ -122,15 +139,26 @@ class ConsoleReader:
         plain = COLOUR.sub("", line).rstrip()
         if (device := BACKEND.match(plain)) is not None:
             self.backend = device["name"]
-        match = CONSOLE_ROW.match(plain)
-        if match is None:
+        told = console_line(plain)
+        if told is None:
             return None
         begun, self._begun = self._begun, None
-        if begun is None and match["status"] == "OK":
-            self._begun = match["op"], match["params"]
-        if begun is None and match["status"] in {"OK", "FAIL"}:
+        if begun is None and told.status == "OK":
+            self._begun = told.op, told.params
+        if begun is None and told.status in {"OK", "FAIL"}:
             return None
-        op = begun[0] if begun is not None else match["op"]
-        outcome = {"OK": Outcome.PASS, "FAIL": Outcome.FAIL}.get(match["status"], Outcome.UNSUPPORTED)
-        said = "" if outcome is Outcome.PASS else f"{match['said']}{match['status']}{match['why']}"
-        return ModeRow(op, match["params"], outcome, said, self.backend)
+        op = begun[0] if begun is not None else told.op
+        outcome = {"OK": Outcome.PASS, "FAIL": Outcome.FAIL}.get(told.status, Outcome.UNSUPPORTED)
+        return ModeRow(op, told.params, outcome, "" if outcome is Outcome.PASS else told.said, self.backend)
+
+
+def console_line(line: str) -> ConsoleLine | None:
+    """What a line without colours says of a case: ``OP(params): …STATUS`` with ``[why]`` behind it, or without."""
+    case = CONSOLE_CASE.match(line)
+    if case is None:
+        return None
+    params, colon, said = line[case.end() :].partition("): ")
+    for status in CONSOLE_STATUS.finditer(said) if colon else ():
+        if said.endswith("]") if status["why"] else status.end() == len(said):
+            return ConsoleLine(case["op"], params, said, status[0].removesuffix(" ["))
+    return None

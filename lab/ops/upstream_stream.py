@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.writer import Measure
-from lab.ops.said import pid_in
+from lab.ops.said import LONGEST_LINE, pid_in, remark
 from lab.ops.upstream import OP_TAG, OccurrenceCounter, names_only
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import ModeRow, RowReader, row_reader
@@ -59,7 +59,7 @@ class BatchStream:
 
     def feed(self, line: str) -> None:
         """Take one line. Once the device is lost no row says anything about its case any more."""
-        row = self._read(line)
+        row = self._read(line) if len(line) <= LONGEST_LINE else None
         if row is None:
             self._note(line)
         elif not self.lost:
@@ -100,6 +100,6 @@ class BatchStream:
         elif line.startswith(HEADERS):
             self.started, self._last = True, self.clock()
         elif DEVICE_LOST in line and not self.lost:
-            self.lost = line.partition(DEVICE_LOST)[2].strip()
+            self.lost = remark(line.partition(DEVICE_LOST)[2])
         if line.strip() and len(self.remarks) < KEPT_REMARKS:
-            self.remarks.append(line.rstrip())
+            self.remarks.append(remark(line))

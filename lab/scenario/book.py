@@ -161,7 +161,7 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
         lab_version=lab.__version__,
         commit=commit(),
         python=host_platform.python_version(),
-        argv=("lab", *sys.argv[1:]) if Path(sys.argv[0]).name == "lab" else tuple(sys.argv),
+        argv=command_line(),
         command=choice.command,
         options=choice.words,
         host=host_record(),
@@ -171,6 +171,13 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
     write_whole(script, reproduce_script(record))
     script.chmod(0o755)
     return record
+
+
+def command_line() -> tuple[str, ...]:
+    """The words that the program was started with; bytes in them that are no text are replaced."""
+    program, *words = sys.argv
+    given = ("lab" if Path(program).name == "lab" else program, *words)
+    return tuple(word.encode(errors="replace").decode() for word in given)
 
 
 def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:

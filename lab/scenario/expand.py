@@ -20,6 +20,7 @@ NOTHING_EXPECTED = Expectations()
 ONLY_VARIANT = "default"
 NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._-]+")
 """Ids name folders, of the bundle and of the guest, and stand in commands."""
+LONGEST_ID = 200
 CHOSEN_PER_PROGRAM = frozenset({"capset", "data_path", "environment"})
 """Settings of ``[guest]`` that a guest program's environment decides: variants that differ only in these share a boot."""
 
@@ -59,6 +60,7 @@ def expand(source: Source) -> tuple[Variant, ...]:
             problems |= dict.fromkeys(error.problems)
     if problems:
         raise ConfigError(source.path, tuple(problems))
+    _refuse_long_ids(variants, source.path)
     _refuse_equal_ids(variants, source.path)
     return tuple(variants)
 
@@ -101,6 +103,13 @@ def _word(axis: str, value: AxisValue) -> str:
         return f"{leaf}-{str(value).lower()}"
     said = NOT_IN_IDS.sub("-", Path(value).stem.removeprefix("lib") if "/" in value else value)
     return f"{leaf}-{said}" if said in {".", ".."} else said
+
+
+def _refuse_long_ids(variants: Sequence[Variant], path: Path) -> None:
+    longest = max((variant.id for variant in variants), key=len)
+    if len(longest) > LONGEST_ID:
+        text = f"a variant's id, which names folders, would have more than {LONGEST_ID} characters: {longest[:LONGEST_ID]}…"
+        raise ConfigError(path, [ConfigProblem("matrix", text, "use [[variants]] with names and settings")])
 
 
 def _refuse_equal_ids(variants: Sequence[Variant], path: Path) -> None:

@@ -11,10 +11,12 @@ from pydantic import ValidationError
 
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.recipe import recipe_names
+from lab.scenario.lines import key_path
 from lab.scenario.matrix import axis_path, flat_matrix, flattened, matrix_problems
 from lab.scenario.model import Defaults, Scenario, ScenarioFile
 from lab.scenario.model_checks import CHECK_KINDS
 from lab.scenario.problem import meant, problems_of, value_problem
+from lab.scenario.section import is_utf8
 from lab.scenario.setting import Tables
 from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, VARIANTS, Source, read_source
 
@@ -35,7 +37,11 @@ def load(path: Path, settings: Sequence[str] = ()) -> Scenario:
 def validated(source: Source) -> Scenario:
     """The checked scenario, its matrix values and defaults included. Raises ``ConfigError`` with all problems."""
     context = {"folder": source.folder, "images": image_names()}
-    problems = [*_default_problems(source.tables.get(DEFAULTS), context), *_overridden_settings(source)]
+    problems = [
+        *_default_problems(source.tables.get(DEFAULTS), context),
+        *_overridden_settings(source),
+        *_unusable_texts(source.tables),
+    ]
     if ADD_CHECKS in source.tables:
         problems.append(ConfigProblem(ADD_CHECKS, "input should be a list of tables", "[[add_checks]], once for each check"))
     tables = complete_tables(source.tables) if not problems else without_reader_keys(source.tables)
@@ -126,6 +132,20 @@ def _default_problems(defaults: Any, context: Mapping[str, Any]) -> Iterator[Con
             problem = value_problem(model, key, value, context)
             if problem is not None:
                 yield replace(problem, key=f"{place}.{problem.key}")
+
+
+def _unusable_texts(value: Any, words: tuple[str | int, ...] = ()) -> Iterator[ConfigProblem]:
+    """Texts that can be no part of a path, a command or a variable, wherever they stand."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _unusable_texts(inner, (*words, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _unusable_texts(inner, (*words, number))
+    elif isinstance(value, str) and "\0" in value:
+        yield ConfigProblem(key_path(words), "has the character NUL")
+    elif isinstance(value, str) and not is_utf8(value):
+        yield ConfigProblem(key_path(words), "has bytes that are no text in UTF-8")
 
 
 def _overridden_settings(source: Source) -> Iterator[ConfigProblem]:

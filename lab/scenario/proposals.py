@@ -251,7 +251,9 @@ def recorded_settings(bundle: Bundle, variant: VariantRecord) -> RecordedSetting
 
 
 def is_whole(run: RunRecord) -> bool:
-    """Whether the run checked all that its files ask for."""
+    """Whether the run checked all that its files ask for, which are neither chosen cases nor others by a setting."""
+    if "--case" in run.options:
+        return False
     options = [value for word, value in zip(run.options, run.options[1:], strict=False) if word == "--set"]
     settings, _ = settings_of(options)
     return not any(setting.words[0] in CHECKING for setting in settings)

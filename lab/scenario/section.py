@@ -23,7 +23,19 @@ PATH_HINT = 'a path, relative to the scenario file; "builtin" is ours'
 LIBRARY_HINT = f"{', '.join(HOST_LIBRARIES)} or the path of a ggml backend library"
 VIRGLRENDERER_NAME = "libvirglrenderer.so"
 VIRGLRENDERER_HINT = f"{', '.join(VIRGLRENDERER_WORDS)} or the path of a libvirglrenderer.so.1, or of a folder with one"
-NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LONGEST_S = 1e7
+"""The system's clocks wait for no longer than some 9e9 s, and nobody for a hundredth of that."""
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written; a name or argument that the system gave may have bytes that are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Section(BaseModel):
@@ -32,10 +44,21 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-def existing_file(value: str, info: ValidationInfo, hint: str) -> str:
-    """``value`` as an absolute path, which must name a file; relative ones start at the scenario file's folder."""
+def absolute_path(value: str, info: ValidationInfo, hint: str) -> Path:
+    """``value`` as an absolute path, at which there need be nothing; relative ones start at the scenario file's folder."""
     folder = info.context.get("folder", Path()) if info.context else Path()
-    path = (folder / Path(value).expanduser()).resolve()
+    try:
+        path = (folder / Path(value).expanduser()).resolve()
+        path.exists()  # looks at the file system, which refuses some paths
+    except (OSError, RuntimeError, ValueError) as error:
+        context = {"path": repr(value), "why": str(error), "hint": hint}
+        raise PydanticCustomError("no_path", "{path} is no path: {why}", context) from error
+    return path
+
+
+def existing_file(value: str, info: ValidationInfo, hint: str) -> str:
+    """``value`` as an absolute path, which must name a file."""
+    path = absolute_path(value, info, hint)
     if not path.is_file():
         raise PydanticCustomError("no_file", "there is no file {path}", {"path": str(path), "hint": hint})
     return str(path)
@@ -73,8 +96,7 @@ def known_capability(value: str) -> str:
 
 def found_library(value: str, name: str, info: ValidationInfo, hint: str) -> str:
     """The library that a path stands for: the file itself, or the one in a folder that has its well-known name."""
-    folder = info.context.get("folder", Path()) if info.context else Path()
-    path = (folder / Path(value).expanduser()).resolve()
+    path = absolute_path(value, info, hint)
     if not path.is_dir():
         return existing_file(value, info, hint)
     versioned = re.compile(rf"{re.escape(name)}(\.\d+)*")
@@ -109,7 +131,8 @@ def known_host_library(value: str, info: ValidationInfo) -> str:
 def word(name: str) -> str:
     """A name that can be part of a path, an id and a command line."""
     if not NAME.fullmatch(name):
-        raise PydanticCustomError("no_name", "{name} is no name: lower-case letters, digits and - only", {"name": repr(name)})
+        text = "{name} is no name: lower-case letters, digits and - only, 64 of them at most"
+        raise PydanticCustomError("no_name", text, {"name": repr(name)})
     return name
 
 
@@ -120,24 +143,34 @@ def variable_value(value: object) -> str | Literal[False]:
     raise PydanticCustomError("no_variable", "input should be text, or false to take the variable away", {})
 
 
+def known_variables(environment: dict[str, str | Literal[False]]) -> dict[str, str | Literal[False]]:
+    """Variables, each of which must have a name that a shell takes too."""
+    for name in environment:
+        if not VARIABLE.fullmatch(name):
+            hint = "letters, digits and _, no digit first"
+            raise PydanticCustomError("no_variable_name", "{name} is no name of a variable", {"name": repr(name), "hint": hint})
+    return environment
+
+
 def regular_expressions(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Patterns, each of which must be a regular expression."""
     for pattern in patterns:
         try:
             re.compile(pattern)
-        except re.error as error:
+        except (re.error, RecursionError, OverflowError) as error:
             raise PydanticCustomError(
                 "no_regex", "{pattern} is no regular expression: {why}", {"pattern": repr(pattern), "why": str(error)}
             ) from error
     return patterns
 
 
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, le=LONGEST_S)]
 Words = Annotated[tuple[str, ...], Field(strict=False)]
 Patterns = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(regular_expressions)]
 Requirements = Annotated[tuple[Annotated[str, AfterValidator(known_capability)], ...], Field(strict=False)]
-Environment = dict[
-    str, Annotated[str | Literal[False], PlainValidator(variable_value, json_schema_input_type=str | Literal[False])]
+Environment = Annotated[
+    dict[str, Annotated[str | Literal[False], PlainValidator(variable_value, json_schema_input_type=str | Literal[False])]],
+    AfterValidator(known_variables),
 ]
 
 

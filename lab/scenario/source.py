@@ -18,7 +18,7 @@ from lab.paths import SCENARIOS
 from lab.scenario.lines import KeyLines, parent
 from lab.scenario.matrix import axis_path
 from lab.scenario.model_catalog import OWN
-from lab.scenario.section import LIBRARY_WORDS
+from lab.scenario.section import LIBRARY_WORDS, is_utf8
 from lab.scenario.setting import Setting, Tables, apply, settings_of
 from lab.scenario.toml_text import toml_tables
 
@@ -120,7 +120,11 @@ def read_source(path: Path, options: Sequence[str] = ()) -> Source:
         if ADD_CHECKS in here:
             _add_checks(tables, here[ADD_CHECKS], number, places)
     settings, problems = settings_of(options)
-    problems += [problem for setting in settings if (problem := apply(tables, setting)) is not None]
+    for setting in settings:
+        if setting.words[0] == EXTENDS:
+            problems.append(ConfigProblem(f"--set {setting.key}", "files are put together before settings", "name the other file"))
+        elif (problem := apply(tables, setting)) is not None:
+            problems.append(problem)
     if problems:
         raise ConfigError(path, problems)
     return Source(path, tables, layers, tuple(settings), places)
@@ -153,8 +157,13 @@ def _chain(path: Path) -> tuple[Layer, ...]:
         if not isinstance(base, str) or not base:
             text = "input should be the path of a scenario file, relative to this one"
             raise ConfigError(path, [ConfigProblem(EXTENDS, text, line=line, file=file)])
-        found = above.path.parent / Path(base).expanduser()
-        if found.resolve() in {layer.path.resolve() for layer in layers}:
+        try:
+            found = above.path.parent / Path(base).expanduser()
+            circular = found.resolve() in {layer.path.resolve() for layer in layers}
+        except (OSError, RuntimeError, ValueError) as error:
+            problem = ConfigProblem(EXTENDS, f"{base!r} is no path: {error}", line=line, file=file)
+            raise ConfigError(path, [problem]) from error
+        if circular:
             names = " → ".join(str(one) for one in (*(layer.path for layer in reversed(layers)), found))
             problem = ConfigProblem(EXTENDS, f"the files extend each other in a circle: {names}", line=line, file=file)
             raise ConfigError(path, [problem])
@@ -173,6 +182,8 @@ def _of_base(problem: ConfigProblem, base: Path, above: Layer, file: str) -> Con
 
 
 def _layer(path: Path) -> Layer:
+    if not is_utf8(str(path)):
+        raise ConfigError(path, [ConfigProblem("", "the name is no text in UTF-8", "rename the file or its folder")])
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -233,9 +244,16 @@ def _rooted(tables: Tables, path: Path) -> Tables:
         if isinstance(value, list):
             return [visit(inner, words) for inner in value]
         is_path = isinstance(value, str) and _setting(words) in PATHS and value not in PATH_WORDS
-        return str(folder / Path(value).expanduser()) if is_path else value
+        return _rooted_path(value, folder) if is_path else value
 
     return {key: visit(value, (key,)) for key, value in tables.items()}
+
+
+def _rooted_path(value: str, folder: Path) -> str:
+    try:
+        return str(folder / Path(value).expanduser())
+    except RuntimeError:  # of a user that there is none of: the validation tells it
+        return value
 
 
 def _setting(words: tuple[str, ...]) -> str | None:

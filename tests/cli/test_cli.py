@@ -49,6 +49,21 @@ def test_missing_scenario_is_told_without_a_traceback(tmp_path: Path) -> None:
     assert (answer["exit"], answer["run"], answer["scenarios"]) == (2, None, [])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("run", "x\udcff.toml", "--json"), ("run", "-k", "\udcff", "x.toml", "--json"), ("report", "--json", "\udcff")],
+    ids=["file", "option", "report"],
+)
+def test_argument_that_is_no_text_is_told_before_anything_is_made(tmp_path: Path, words: tuple[str, ...]) -> None:
+    status, output = lab(*words, cwd=tmp_path)
+    assert status == 2
+    assert "is no text in UTF-8" in output
+    assert "\\udcff" in output
+    assert "Traceback" not in output
+    assert json.loads(output.splitlines()[-1])["exit"] == 2
+    assert not list(tmp_path.iterdir())
+
+
 def test_wrong_scenario_tells_all_problems(tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text('name = "wrong"\ntimeout_s = "x"\nfoo = 1\n[[checks]]\nkind = "state"\n')
     status, output = lab("run", str(tmp_path / "wrong.toml"))
@@ -163,3 +178,17 @@ def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: sig
         child.wait(Deadline.after(10))
     assert "interrupted" in child.log_tail()
     assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "begins"),
+    [((), "schema", '{\n "$schema"'), (("--expectations",), "schema", '{\n "$schema"'), (("--reference",), "reference", "")],
+    ids=["scenarios", "expectations", "reference"],
+)
+def test_schema_ends_with_one_line_of_json_when_asked_to(words: tuple[str, ...], key: str, begins: str) -> None:
+    plain, line = lab("schema", *words), lab("schema", *words, "--json")
+    assert (plain[0], line[0]) == (0, 0)
+    assert plain[1].startswith(begins)
+    answer = json.loads(line[1].splitlines()[-1])
+    assert set(answer) == {key, "exit"}
+    assert answer[key] == (json.loads(plain[1]) if key == "schema" else plain[1].rstrip("\n"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lab.cli.trace import answers_in
 from lab.deadline import Deadline
 from lab.paths import PROJECT
 from lab.process import finish
@@ -97,6 +98,12 @@ def test_replay_tells_another_answer_and_ends_with_1(tmp_path: Path, key: str, v
     assert "buffer_get_tensor: " in output
     assert "1 with another answer" in output
     assert answer_of(lab_trace("replay", path, "--json")[1])["different"] == 1
+
+
+def test_replay_reads_its_answers_among_whatever_a_library_says() -> None:
+    answer = {"index": 3, "name": "handshake", "differences": [], "remarks": [], "duration_ns": 7}
+    output = ["{x", "[{", '{"differences": 1}', json.dumps(answer), '{"played": 1, "different": 0}', "ggml: done"]
+    assert answers_in("\n".join(output)) == (answer,)
 
 
 @pytest.mark.protocol

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.writer import Measure
+from lab.ops.upstream import RowStream
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import csv_row, row_reader, sql_row
 from lab.ops.upstream_stream import BatchStream
@@ -69,6 +73,11 @@ def test_sql_row_without_a_pass_has_no_times(line: str, outcome: Outcome) -> Non
 )
 def test_anything_else_of_sql_is_no_row(line: str) -> None:
     assert sql_row(line) is None
+
+
+@pytest.mark.parametrize("line", ["  ADD(a=1): not supported [", "  ADD(a=1): not supported at all", "  ADD(a=1) not supported"])
+def test_anything_else_of_the_console_is_no_row(line: str) -> None:
+    assert row_reader("grad")(line) is None
 
 
 def test_console_of_gradients_tells_a_case_in_several_lines() -> None:
@@ -142,3 +151,56 @@ def test_rows_after_the_device_was_lost_say_nothing() -> None:
 def test_rows_of_another_device_and_unknown_cases_are_kept_apart() -> None:
     one = fed(stream(), csv_line("ADD(a=1)", device="CPU"), csv_line("ADD(b=1)"))
     assert (one.foreign, one.surplus, one.results) == (["CPU"], ["ADD(b=1)"], {})
+
+
+QUICK_S = 1.0
+"""Nothing that a guest says in one line may hold up the lab: while an expression is matched, no deadline acts."""
+HOSTILE = {
+    "quotes": '"' * 60_000,
+    "quotes and commas": '"",' * 20_000,
+    "fields without an end": '","' * 20_000 + "x",
+    "a case that begins again and again": "  ADD(" + "): OK [" * 9_000,
+    "statements without an end": "INSERT INTO test_backend_ops () VALUES ('" * 1_500,
+    "columns without an end": "INSERT INTO test_backend_ops (" * 2_000,
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("mode", [Mode.TEST, Mode.GRAD, Mode.PERF])
+def test_no_line_stands_the_reader_still(mode: Mode, line: str) -> None:
+    one = BatchStream(mode, DEVICE, Batch(("ADD",), (), CASES), (), lambda _result, _measure: None)
+    begun = time.monotonic()
+    one.feed(line + "\n")
+    assert time.monotonic() - begun < QUICK_S
+    assert len(one.remarks) == 1
+
+
+LONG = csv_line(f"ADD({'a' * 200_000})")
+
+
+def rows_and_remarks(feed: Callable[[str], None], results: Callable[[], int], remarks: list[str]) -> tuple[int, int, int]:
+    feed(LONG)
+    feed(csv_line("ADD(a=1)"))
+    return results(), len(remarks), len(remarks[0])
+
+
+def test_a_line_that_is_too_long_is_a_remark_and_the_next_row_is_read() -> None:
+    batch, rows = stream(), RowStream(DEVICE, lambda _result: None)
+    assert rows_and_remarks(batch.feed, lambda: len(batch.results), batch.remarks) == (1, 1, 1000)
+    assert rows_and_remarks(rows.feed, lambda: len(rows.results), rows.remarks) == (1, 1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("before", "backend", "said"),
+    [
+        ("", DEVICE, ""),
+        ('ggml said "no", then ', DEVICE, 'ggml said "no", then'),
+        ('"a","b",', DEVICE, '"a","b",'),
+        ('"', DEVICE, '"'),
+        ('"before"', f'before"{DEVICE}', ""),
+    ],
+)
+def test_a_row_is_found_behind_whatever_stands_before_it(before: str, backend: str, said: str) -> None:
+    row = csv_row(csv_line('ADD(a=""1"",b="","")', before=before))
+    assert row is not None
+    assert (row.backend, row.params, row.before) == (backend, 'a="1",b=","', said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from lab.errors import ConfigError
 from lab.scenario.expectations import When, expectations_path
 from lab.scenario.plan import Choice, planned
+from tests.scenario.fakes import Script
+from tests.scenario.small_runs import Running
 
 STATE = 'name = "x"\n{}\n[[checks]]\nkind = "state"\n'
 DEEP = "[" * 3000 + "]" * 3000
@@ -92,3 +95,82 @@ def test_longest_expression_is_understood(tmp_path: Path) -> None:
 def test_version_without_end_is_no_condition() -> None:
     with pytest.raises(ValueError, match="is no condition on a version"):
         When.model_validate({"kernel": f">=1.{LONG}"})
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('host = { ggml_library = "~nosuchuser/lib.so" }', "line 2: host.ggml_library: '~nosuchuser/lib.so' is no path"),
+        (f'implementation = {{ guest = "{"a" * 300}" }}', "is no path"),
+        (f'host = {{ virglrenderer = "{"a" * 5000}" }}', "is no path"),
+        ('extends = "~nosuchuser/base.toml"', "line 2: extends: '~nosuchuser/base.toml' is no path"),
+        (f'extends = "{"a" * 5000}"', "line 2: extends: "),
+        ('extends = "a\\u0000b"', "line 2: extends: 'a\\x00b' is no path"),
+        ('description = "a\\u0000b"', "line 2: description: has the character NUL"),
+        ('host = { environment = { X = "a\\u0000b" } }', "line 2: host.environment.X: has the character NUL"),
+        ('matrix = { "host.ggml_registration" = ["a\\u0000b"] }', "has the character NUL"),
+        ('host = { environment = { "A=B" = "x" } }', "line 2: host.environment: 'A=B' is no name of a variable"),
+        ('guest = { environment = { "" = "x" } }', "line 2: guest.environment: '' is no name of a variable"),
+    ],
+    ids=short,
+)
+def test_value_that_the_system_would_refuse_later_is_refused(tmp_path: Path, line: str, why: str) -> None:
+    assert why in told(tmp_path, STATE.format(line), Choice())
+
+
+def test_path_of_a_base_that_can_be_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bases").mkdir()
+    (tmp_path / "bases" / "base.toml").write_text(STATE.format('host = { ggml_library = "~nosuchuser/lib.so" }'))
+    assert "is no path" in told(tmp_path, 'name = "x"\nextends = "bases/base.toml"\n', Choice())
+
+
+@pytest.mark.parametrize("pattern", ["(" * 5000, "a{1,99999999999}"], ids=short)
+def test_pattern_without_end_is_refused(tmp_path: Path, pattern: str) -> None:
+    text = f'name = "x"\n[[checks]]\nkind = "ops"\nops = ["ADD"]\npatterns = ["{pattern}"]\n'
+    assert "line 5: checks[0].patterns: " in (why := told(tmp_path, text, Choice()))
+    assert "is no regular expression" in why
+
+
+@pytest.mark.parametrize("name", ["a" * 65, "b" * 300], ids=short)
+def test_name_that_could_be_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+    text = f'name = "{name}"\n[[checks]]\nkind = "state"\n'
+    assert "is no name" in told(tmp_path, text, Choice())
+    assert told(tmp_path, text.replace(name, name[:64]), Choice()) == ""
+    assert "is no name" in told(tmp_path, STATE.format(f'variants = [{{ name = "{name}" }}]'), Choice())
+
+
+def test_variant_whose_id_could_be_no_folder_is_refused(tmp_path: Path) -> None:
+    why = told(tmp_path, STATE.format(f'matrix = {{ "host.ggml_registration" = ["{"a" * 300}"] }}'), Choice())
+    assert "more than 200 characters" in why
+
+
+def test_setting_of_what_is_read_before_is_refused(tmp_path: Path) -> None:
+    assert "--set extends: " in told(tmp_path, STATE.format(""), Choice(("extends=other.toml",)))
+
+
+@pytest.mark.parametrize("setting", ['guest.environment.X="a\\u0000b"', "description=\udcff"], ids=short)
+def test_setting_that_is_no_text_is_refused(tmp_path: Path, setting: str) -> None:
+    assert f"--set {setting.partition('=')[0]}: has " in told(tmp_path, STATE.format(""), Choice((setting,)))
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e12", "-inf", "0"])
+@pytest.mark.parametrize(
+    "line", ["timeout_s = {}", "guest = {{ boot_deadline_s = {} }}", "thresholds = {{ wall_s = {} }}"], ids=short
+)
+def test_time_that_nobody_can_wait_for_is_refused(tmp_path: Path, line: str, seconds: str) -> None:
+    assert "input should be" in told(tmp_path, STATE.format(line.format(seconds)), Choice())
+
+
+def test_longest_time_is_taken(tmp_path: Path) -> None:
+    assert told(tmp_path, STATE.format("timeout_s = 1e7"), Choice()) == ""
+
+
+def test_file_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x\udcff.toml").write_text(STATE.format(""))
+    with pytest.raises(ConfigError, match="the name is no text in UTF-8"):
+        planned([tmp_path], Choice())
+
+
+def test_command_line_that_is_no_text_is_kept_as_far_as_it_is(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["pytest", "x\udcff.toml"])
+    assert running(Script()).run.argv == ("pytest", "x?.toml")

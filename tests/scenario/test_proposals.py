@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from lab.bundle import read_bundle
 from lab.bundle.outcome import Outcome
+from lab.bundle.schema import Status
 from lab.cli.app import app
 from lab.errors import ConfigError
 from lab.scenario.expectations import Situation, expectations_path, load_expectations
@@ -18,6 +19,7 @@ from lab.scenario.plan import Choice, planned
 from lab.scenario.proposals import Seen, edits, scenario_edits, without_entries
 from lab.scenario.runner import run
 from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, FakePlatform, Script, row
+from tests.scenario.small_runs import run_small
 
 TWO = """\
 # stays
@@ -123,6 +125,21 @@ def test_run_of_a_part_removes_only_what_it_has_shown_to_pass(tmp_path: Path) ->
     part = [Seen(situation("venus"), {("ops", TEXTS[0]): {Outcome.PASS}})]
     (edit,) = scenario_edits(load_expectations(path), part, whole=False)
     assert edit.after == TWO[TWO.index("# goes") :]
+
+
+def test_run_of_one_case_removes_nothing_that_it_did_not_run(tmp_path: Path) -> None:
+    folder = tmp_path / "expectations"
+    folder.mkdir()
+    listed = "".join(f"ops/{text}\n" for text in TEXTS)
+    (folder / "small-cpu.txt").write_text(listed)
+    known = (
+        f'[[expect]]\ncase = "ops/{TEXTS[2]}"\nkind = "fail"\nreason = "r"\nlink = "l"\n\n[[supported]]\ncases = "small-cpu.txt"\n'
+    )
+    (folder / "small.toml").write_text(known)
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0])), expected=TEXTS[:1])
+    bundle = run_small(tmp_path, script, variants=("venus",), cases=(TEXTS[0],))
+    assert bundle.run.status is Status.PASSED
+    assert not [edit.diff for edit in edits(bundle) if edit.diff]
 
 
 def test_list_of_supported_cases_is_begun_and_kept_up_to_date(tmp_path: Path) -> None:

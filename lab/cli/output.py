@@ -1,0 +1,54 @@
+"""Standard output: an answer that nobody gets changes no verdict, and no write of it ends a command half-way."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from lab.cli.answer import SURROUNDINGS, tell_error
+from lab.errors import LabError
+
+
+class KeptOutput(io.FileIO):
+    """A file that takes whatever is written: ``error`` is the first that the system had, unless its reader went away."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        """Write what the system takes; what it refuses is lost."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.error = self.error or error
+            return memoryview(data).nbytes
+
+
+@contextlib.contextmanager
+def kept_output() -> Iterator[None]:
+    """Standard output for the program's whole life.
+
+    A reader that goes away (``| head``) is no error, nor is an output that was closed (``>&-``). Where the answer cannot be
+    written for another reason, the command still runs to its end; then that is told, and the status is the lab's. Characters
+    that the output's encoding lacks become ``?``.
+
+    Raises:
+        SystemExit: with that status.
+    """
+    given = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    raw = KeptOutput(given.fileno(), "w", closefd=False)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), given.encoding, "replace", line_buffering=bool(given.line_buffering))
+    try:
+        yield
+    except SystemExit:
+        sys.stdout.flush()
+        if raw.error is None:
+            raise
+        with contextlib.suppress(OSError):
+            hint = SURROUNDINGS.get(raw.error.errno or 0)
+            tell_error(LabError(f"standard output: {raw.error.strerror}", hint=hint))
+        sys.exit(LabError.exit_status)

@@ -1,0 +1,102 @@
+"""What the program's exit status says when its answer does not reach anybody."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.paths import PROJECT
+from tests.scenario.fakes import SCENARIO
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import lab.cli.app as app
+from tests.scenario.fakes import HEADER_LINE, TEXTS, FakePlatform, Script, row
+folder, error = Path(sys.argv.pop(1)), sys.argv.pop(1)
+script = Script(ops=(HEADER_LINE, *(row(text, error=error) for text in TEXTS)))
+app.real_platform = lambda: FakePlatform(script, folder).platform()
+app.main()
+"""
+LIMIT_S = 120
+
+
+def lab(folder: Path, *words: str, stdout: int, variables: dict[str, str] | None = None, error: str = "") -> tuple[int, str]:
+    """Status and standard error of a command on a platform without a machine, where all cases end with ``error``."""
+    (folder / "small.toml").write_text(SCENARIO)
+    argv = (sys.executable, "-c", PROGRAM, str(folder), error, *words)
+    env = {**os.environ, "PYTHONPATH": str(PROJECT), **(variables or {})}
+    done = subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, env=env, cwd=folder, timeout=LIMIT_S, check=False)
+    return done.returncode, done.stderr.decode()
+
+
+COMMANDS = {
+    "run": ("run", "small.toml", "--out", "runs"),
+    "run --json": ("run", "small.toml", "--out", "runs", "--json"),
+    "run --dry-run": ("run", "small.toml", "--dry-run"),
+    "ops --json": ("ops", "--json"),
+    "schema": ("schema",),
+    "help": ("--help",),
+}
+every_command = pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS.keys())
+
+
+@every_command
+def test_an_answer_that_cannot_be_written_is_the_labs_error_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        status, errors = lab(tmp_path, *words, stdout=full.fileno())
+    assert status == 2, errors
+    assert "error: standard output: No space left on device" in errors
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
+
+
+@contextlib.contextmanager
+def pipe_that_nobody_reads() -> Iterator[int]:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+
+
+@every_command
+def test_a_reader_that_goes_away_leaves_the_status_as_it_is(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with pipe_that_nobody_reads() as writer:
+        status, errors = lab(tmp_path, *words, stdout=writer)
+    assert status == 0, errors
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
+
+
+@pytest.mark.parametrize(("file", "error", "exit_status"), [("small.toml", "test failed", 1), ("none.toml", "", 2)])
+def test_a_failure_outlasts_its_reader(tmp_path: Path, file: str, error: str, exit_status: int) -> None:
+    with pipe_that_nobody_reads() as writer:
+        status, errors = lab(tmp_path, "run", file, "--json", stdout=writer, error=error)
+    assert status == exit_status, errors
+    assert "Traceback" not in errors
+
+
+def test_a_closed_output_is_one_that_nobody_reads(tmp_path: Path) -> None:
+    closed = ("sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", PROGRAM, str(tmp_path), "", "ops", "--json")
+    done = subprocess.run(
+        closed, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(PROJECT)}, timeout=LIMIT_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_a_terminal_cannot_show_is_replaced(tmp_path: Path) -> None:
+    answer = tmp_path / "answer"
+    with open(answer, "wb") as file:
+        words = ("run", "small.toml", "--out", "läufe", "--json")
+        status, errors = lab(tmp_path, *words, stdout=file.fileno(), variables={"PYTHONIOENCODING": "ascii"})
+    assert status == 0, errors
+    assert "l?ufe" in json.loads(answer.read_bytes().splitlines()[-1])["dir"]
