@@ -186,7 +186,7 @@ void Session::negotiate() {
     if (has(Extension::ring)) open_ring();
 }
 
-// Without a ring, for whatever reason, commands go on by EXECBUFFER.
+// Without a ring, for whatever reason, commands go on by EXECBUFFER, and nobody sees the extension.
 void Session::open_ring() {
     std::string error;
     ring_ = RingTransport::lay_out(*device_, capset_ == venus_capset ? venus_command_offset : 0, error);
@@ -197,6 +197,7 @@ void Session::open_ring() {
         error = result.text();
     }
     if (result.ok()) return channel_.use(*ring_);
+    extensions_ &= ~static_cast<uint64_t>(Extension::ring);
     log(LogLevel::warn, "no command ring: %s", error.c_str());
     // After a call without a reply the host may have it yet: then its memory stays.
     if (!result.timed_out()) ring_.reset();

@@ -157,6 +157,7 @@ void test_fallbacks() {
         expect(way == 2 ? log.has("no command ring: the host refused it with code 5") : log.text().empty(), "what is said: " + log.text());
         if (way == 1) expect((host.offered & static_cast<uint64_t>(Extension::ring)) == 0, "what is switched off is not offered");
         if (way == 2) expect(host.open_blobs() == 2, "the refused ring's blob is closed");
+        expect(!registry->session->has(Extension::ring), "what is not used is not there");
     }
 }
 
