@@ -57,6 +57,12 @@ Deadline Channel::deadline(Patience patience) const {
     return Deadline(patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
 }
 
+bool Channel::may_call() {
+    if (!lost()) return true;
+    if (in_forked_child()) lose("this process was forked, and only its parent may call");
+    return false;
+}
+
 bool Channel::defer_item(const uint8_t *bytes, size_t size) {
     if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
@@ -128,14 +134,13 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
 }
 
 bool Channel::Exchange::may_call() {
-    if (!channel_.lost()) return true;
-    if (in_forked_child()) channel_.lose("this process was forked, and only its parent may call");
+    if (channel_.may_call()) return true;
     result_.outcome = Outcome::lost;
     return false;
 }
 
-bool Channel::Exchange::take_slot() {
-    slot_ = channel_.reply_slots_.take(until_);
+bool Channel::Exchange::take_slot(Slot slot) {
+    slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(until_);
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
     return true;
@@ -180,7 +185,7 @@ void Channel::Exchange::record_loss() {
 }
 
 CallResult Channel::Exchange::run_deferred() {
-    if (!may_call() || !take_slot()) return result_;
+    if (!may_call() || !take_slot(Slot::awaited)) return result_;
     write_header(static_cast<uint32_t>(Call::batch));
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
