@@ -221,10 +221,10 @@ void Channel::Exchange::send() {
 
 // A full ring may be one whose worker computes.
 Status Channel::Exchange::hand_over() {
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_, other_);
     Clock::time_point until;
     while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
-        status = channel_.transport_->submit(command_, writer_.size(), until);
+        status = channel_.transport_->submit(command_, writer_.size(), until, other_);
     }
     return status;
 }
@@ -260,9 +260,10 @@ uint32_t Channel::Exchange::await_reply() {
     bool shortened = false;
     for (;;) {
         Clock::time_point now = Clock::now();
-        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace);
+        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace, other_);
         if (notify != 0) return notify;
-        if (channel_.look_for_its_end()) return 0;
+        // The last reply may have come between two looks, at it and at the other side.
+        if (channel_.look_for_its_end()) return notify_of(*slot_).load(std::memory_order_acquire);
         if (channel_.lost() && !shortened) {
             shortened = true;
             until = std::min(until, Clock::now() + lost_grace);

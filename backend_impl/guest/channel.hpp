@@ -232,6 +232,7 @@ class Channel {
         BlobPool::Lease slot_;
         CallRecord record_;
         CallResult result_;
+        OtherSide other_ = OtherSide::awake; // when the command was handed over
         bool sent_ = false;
         bool ended_ = false;
         bool carries_deferred_ = false;
