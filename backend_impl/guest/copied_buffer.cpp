@@ -129,7 +129,8 @@ std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record,
         return pending->end(reply);
     };
     *pending = channel.begin<Reply>(call, request, traits);
-    return pending->sent() ? end : call_now();
+    if (!pending->sent()) return call_now();
+    return end; // moved: a copy takes memory
 }
 
 void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece) {
