@@ -6,6 +6,15 @@
 
 namespace apir::guest {
 
+namespace {
+
+using namespace std::chrono_literals;
+
+// An attempt to make a blob is an exit of the virtual machine. While there is a blob to wait for, a full window is not asked more often.
+constexpr Clock::duration full_for = 100ms;
+
+} // namespace
+
 BlobPool::BlobPool(Device &device, size_t size, size_t least, size_t limit)
     : device_(device), size_(size), least_(least), limit_(limit) {}
 
@@ -24,13 +33,14 @@ Blob *BlobPool::make(size_t size) {
 }
 
 Blob *BlobPool::grow() {
-    if (usable_ >= limit_) return nullptr;
+    if (usable_ >= limit_ || (usable_ != 0 && Clock::now() < full_until_)) return nullptr;
     Blob *blob = make(size_);
     while (blob == nullptr && usable_ == 0 && size_ / 2 >= least_) {
         size_ /= 2;
         blob = make(size_);
     }
     if (blob != nullptr) ++usable_;
+    else full_until_ = Clock::now() + full_for;
     return blob;
 }
 
@@ -45,7 +55,18 @@ BlobPool::Lease BlobPool::take(const Deadline &until) {
             return {*this, blob};
         }
         if (Blob *blob = grow()) return {*this, blob};
-        if (usable_ == 0 || returned_.wait_until(lock, until.moment()) == std::cv_status::timeout) return {};
+        // Nobody waits whose time is up: one that is given back would be told to him, and not to those who have time.
+        if (usable_ == 0 || Clock::now() >= until.moment()) return {};
+        returned_.wait_until(lock, until.moment());
+    }
+}
+
+void BlobPool::prepare(size_t count) {
+    std::lock_guard lock(mutex_);
+    while (usable_ < count) {
+        Blob *made = grow();
+        if (made == nullptr) return;
+        free_.push_back(made);
     }
 }
 

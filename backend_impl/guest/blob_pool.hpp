@@ -55,6 +55,8 @@ class BlobPool {
     Lease take(const Deadline &until);
     // One that leaves another free for those who wait: for whoever keeps it longer than a call takes. Empty when there is none.
     Lease take_beside();
+    // Makes blobs ahead of their use, until there are `count` of them or the window is full.
+    void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
     Lease take_sized(size_t size, const Deadline &until);
 
@@ -72,6 +74,7 @@ class BlobPool {
     std::vector<std::unique_ptr<Blob>> blobs_; // all that exist
     std::vector<Blob *> free_; // with room for all: to give one back takes no memory
     size_t usable_ = 0; // made, not retired, of the pool's own size
+    Clock::time_point full_until_ = Clock::time_point::min(); // the window, as far as is worth asking
 };
 
 } // namespace apir::guest

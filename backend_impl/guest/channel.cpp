@@ -57,6 +57,12 @@ Deadline Channel::deadline(Patience patience) const {
     return Deadline(patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
 }
 
+bool Channel::may_call() {
+    if (!lost()) return true;
+    if (in_forked_child()) lose("this process was forked, and only its parent may call");
+    return false;
+}
+
 bool Channel::defer_item(const uint8_t *bytes, size_t size) {
     if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
@@ -128,14 +134,13 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
 }
 
 bool Channel::Exchange::may_call() {
-    if (!channel_.lost()) return true;
-    if (in_forked_child()) channel_.lose("this process was forked, and only its parent may call");
+    if (channel_.may_call()) return true;
     result_.outcome = Outcome::lost;
     return false;
 }
 
-bool Channel::Exchange::take_slot() {
-    slot_ = channel_.reply_slots_.take(until_);
+bool Channel::Exchange::take_slot(Slot slot) {
+    slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(until_);
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
     return true;
@@ -180,7 +185,7 @@ void Channel::Exchange::record_loss() {
 }
 
 CallResult Channel::Exchange::run_deferred() {
-    if (!may_call() || !take_slot()) return result_;
+    if (!may_call() || !take_slot(Slot::awaited)) return result_;
     write_header(static_cast<uint32_t>(Call::batch));
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
@@ -216,10 +221,10 @@ void Channel::Exchange::send() {
 
 // A full ring may be one whose worker computes.
 Status Channel::Exchange::hand_over() {
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_);
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_, other_);
     Clock::time_point until;
     while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
-        status = channel_.transport_->submit(command_, writer_.size(), until);
+        status = channel_.transport_->submit(command_, writer_.size(), until, other_);
     }
     return status;
 }
@@ -255,9 +260,10 @@ uint32_t Channel::Exchange::await_reply() {
     bool shortened = false;
     for (;;) {
         Clock::time_point now = Clock::now();
-        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace);
+        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace, other_);
         if (notify != 0) return notify;
-        if (channel_.look_for_its_end()) return 0;
+        // The last reply may have come between two looks, at it and at the other side.
+        if (channel_.look_for_its_end()) return notify_of(*slot_).load(std::memory_order_acquire);
         if (channel_.lost() && !shortened) {
             shortened = true;
             until = std::min(until, Clock::now() + lost_grace);

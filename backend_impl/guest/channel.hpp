@@ -64,6 +64,8 @@ class Channel {
         Pending() = default;
         explicit Pending(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
 
+        // False when it was not handed over: the device is lost, or no reply slot can be kept without awaiting another call first.
+        bool sent() const { return exchange_ != nullptr && exchange_->sent(); }
         // Whether end() would return at once.
         bool answered() const { return exchange_ == nullptr || exchange_->answered(); }
         // Waits for the reply; to be called once.
@@ -90,11 +92,11 @@ class Channel {
     }
 
     // Sends a call and does not wait. The host carries calls out in the order in which they were sent; what their requests
-    // name (data resources) has to stay until the reply. A call that could not be sent says so at its end.
+    // name (data resources) has to stay until the reply. A call that could not be sent says so; whoever needs it makes it by `call`.
     template <typename Reply, typename Request>
     Pending<Reply> begin(Call number, const Request &request, const CallTraits &traits = {}) {
         auto exchange = std::make_unique<Exchange>(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
-        exchange->begin(request);
+        exchange->begin(request, Slot::ahead);
         return Pending<Reply>(std::move(exchange));
     }
 
@@ -135,8 +137,14 @@ class Channel {
 
     // When a call begun now has to have its reply.
     Deadline deadline(Patience patience) const;
+    // Not on a lost device, nor in a process that was forked, which is told so.
+    bool may_call();
 
   private:
+    // How a call gets its reply slot. One whose reply nobody waits for yet never takes the last one, nor waits for one: those who
+    // keep slots could wait for each other.
+    enum class Slot { awaited, ahead };
+
     // One call on its way: owns the reply slot and the record.
     class Exchange {
       public:
@@ -147,22 +155,23 @@ class Channel {
         Exchange &operator=(const Exchange &) = delete;
 
         template <typename Request, typename Reply> CallResult run(const Request &request, Reply &reply) {
-            begin(request);
+            begin(request, Slot::awaited);
             return end(reply);
         }
 
         // Sends the request, or leaves in the result why not.
-        template <typename Request> void begin(const Request &request) {
+        template <typename Request> void begin(const Request &request, Slot slot) {
             if (!may_call()) return;
             // While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Before the slot: whoever
             // holds the order may have to wait for one, so nobody may wait for the order with one in hand.
             std::unique_lock<std::mutex> order;
             if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
-            if (!take_slot()) return;
+            if (!take_slot(slot)) return;
             if (order && channel_.deferred_count_ != 0) {
                 if (write_with_deferred(request)) return send_with_deferred();
-                // This one may be about what they were to write: it does not go without them.
-                if (!channel_.send_deferred()) return;
+                // This one may be about what they were to write: it does not go without them. They need a slot, and there may be one only.
+                slot_ = {};
+                if (!channel_.send_deferred() || !take_slot(slot)) return;
             }
             write_header();
             write(writer_, request);
@@ -186,10 +195,10 @@ class Channel {
         }
 
       private:
-        // Not on a lost device. False with the cause in the result.
+        // False with the cause in the result.
         bool may_call();
         // False when there is none to be had.
-        bool take_slot();
+        bool take_slot(Slot slot);
         void write_header();
         void write_header(uint32_t call);
         // False when they do not fit into one command: then nothing is written.
@@ -223,6 +232,7 @@ class Channel {
         BlobPool::Lease slot_;
         CallRecord record_;
         CallResult result_;
+        OtherSide other_ = OtherSide::awake; // when the command was handed over
         bool sent_ = false;
         bool ended_ = false;
         bool carries_deferred_ = false;

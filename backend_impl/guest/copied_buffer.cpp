@@ -116,11 +116,12 @@ std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record,
                                                    const CallTraits &traits) {
     Request request{handle(), record, piece.slot->resource, offset + piece.done, piece.size};
     Channel &channel = session().channel();
-    if (wait) {
+    auto call_now = [&]() -> std::function<CallResult()> {
         Reply reply;
         CallResult result = channel.call(call, request, reply, traits);
         return [result] { return result; };
-    }
+    };
+    if (wait) return call_now();
     // All that takes memory before it is sent.
     auto pending = std::make_shared<Channel::Pending<Reply>>();
     std::function<CallResult()> end = [pending] {
@@ -128,7 +129,8 @@ std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record,
         return pending->end(reply);
     };
     *pending = channel.begin<Reply>(call, request, traits);
-    return end;
+    if (!pending->sent()) return call_now();
+    return end; // moved: a copy takes memory
 }
 
 void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece) {

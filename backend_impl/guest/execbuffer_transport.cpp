@@ -11,11 +11,14 @@ constexpr Clock::duration sleeps_after = 4ms;
 
 } // namespace
 
-Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const Deadline &) { return device_.submit(command, size); }
-
-uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
+Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const Deadline &, OtherSide &other) {
     const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_reply_.load(std::memory_order_relaxed));
-    uint32_t value = await_word(notify, until, pace, [] { return false; }, since > sleeps_after ? OtherSide::asleep : OtherSide::carried);
+    other = since > sleeps_after ? OtherSide::asleep : OtherSide::carried;
+    return device_.submit(command, size);
+}
+
+uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) {
+    uint32_t value = await_word(notify, until, pace, [] { return false; }, other);
     last_reply_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     return value;
 }

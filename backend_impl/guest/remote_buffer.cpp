@@ -49,7 +49,7 @@ class SharedBuffer : public RemoteBuffer {
     void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
         in_flight.await_all();
         // What lies there after a failure is not what was to be read.
-        if (!in_flight.failed() && !session().channel().lost() && get(tensor, data, offset, size)) return;
+        if (!in_flight.failed() && get(tensor, data, offset, size)) return;
         std::memset(data, 0, size);
         in_flight.fail();
     }
@@ -61,7 +61,9 @@ class SharedBuffer : public RemoteBuffer {
     }
 
   private:
+    // On a lost device nothing has computed what stands there, and a forked process shares it with its parent.
     uint8_t *place(const ggml_tensor *tensor, size_t offset, size_t size) const {
+        if (!session().channel().may_call()) return nullptr;
         size_t at = 0;
         return find_range(tensor, offset, size, at) ? blob_.memory + at : nullptr;
     }

@@ -40,7 +40,7 @@ void RingTransport::ring_doorbell() {
     log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
 }
 
-Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until) {
+Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) {
     Push pushed = producer_.push(command, size);
     if (pushed == Push::full) {
         static const std::atomic<uint32_t> nothing{0};
@@ -56,16 +56,14 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
     case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
     default: return Status::failure("the host has written nonsense into the command ring");
     }
-    if (producer_.owes_doorbell()) {
-        was_asleep_.store(true, std::memory_order_relaxed);
-        ring_doorbell();
-    }
+    const bool asleep = producer_.owes_doorbell();
+    if (asleep) ring_doorbell();
+    other = asleep ? OtherSide::asleep : OtherSide::awake;
     return {};
 }
 
-uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
-    const bool asleep = was_asleep_.load(std::memory_order_relaxed) && was_asleep_.exchange(false);
-    return await_word(notify, until, pace, [this] { return gone() != nullptr; }, asleep ? OtherSide::asleep : OtherSide::awake);
+uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) {
+    return await_word(notify, until, pace, [this] { return gone() != nullptr; }, other);
 }
 
 const char *RingTransport::gone() const {

@@ -22,8 +22,8 @@ class RingTransport : public Transport {
     // What the host has to be asked before the first command.
     RingCreateRequest offer() const;
 
-    Status submit(const uint8_t *command, size_t size, const Deadline &until) override;
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) override;
+    Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) override;
     const char *gone() const override;
 
   private:
@@ -35,7 +35,6 @@ class RingTransport : public Transport {
     const uint32_t type_offset_;
     RingProducer producer_;
     Pace room_; // how long it takes until a full ring has room
-    std::atomic<bool> was_asleep_{false}; // the worker, when a command was last submitted
 };
 
 } // namespace apir::guest

@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t reply_slot_limit = 64;
+// So many there are before buffers fill the host-visible window: graphs go ahead with all but one.
+constexpr size_t least_reply_slots = 4;
 constexpr size_t data_slot_limit = 4;
 constexpr size_t least_data_slot = size_t{64} << 10;
 constexpr uint64_t known_extensions = component_extensions | host_library_extensions;
@@ -113,8 +115,9 @@ Status Session::bring_up() {
     if (!status.ok()) return status;
     negotiate();
     // The first data slot is made before any buffer can fill the host-visible window.
-    if (data_slots_.take(Clock::now())) return {};
-    return Status::failure("the host-visible window has no room for a data resource");
+    if (!data_slots_.take(Clock::now())) return Status::failure("the host-visible window has no room for a data resource");
+    if (has(Extension::asynchronous)) reply_slots_.prepare(least_reply_slots);
+    return {};
 }
 
 Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t capset)
@@ -186,7 +189,7 @@ void Session::negotiate() {
     if (has(Extension::ring)) open_ring();
 }
 
-// Without a ring, for whatever reason, commands go on by EXECBUFFER.
+// Without a ring, for whatever reason, commands go on by EXECBUFFER, and nobody sees the extension.
 void Session::open_ring() {
     std::string error;
     ring_ = RingTransport::lay_out(*device_, capset_ == venus_capset ? venus_command_offset : 0, error);
@@ -197,6 +200,7 @@ void Session::open_ring() {
         error = result.text();
     }
     if (result.ok()) return channel_.use(*ring_);
+    extensions_ &= ~static_cast<uint64_t>(Extension::ring);
     log(LogLevel::warn, "no command ring: %s", error.c_str());
     // After a call without a reply the host may have it yet: then its memory stays.
     if (!result.timed_out()) ring_.reset();

@@ -50,8 +50,9 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     if (told_of_failure()) return GGML_STATUS_FAILED;
     KeptGraph *kept = kept_.same(graph);
     if (kept != nullptr && ahead) {
-        begin_kept(*kept);
-        return GGML_STATUS_SUCCESS;
+        if (begin_kept(*kept)) return GGML_STATUS_SUCCESS;
+        // One that is awaited needs a reply slot, too.
+        in_flight_->await_all();
     }
     const ggml_status status = compute_now(graph, kept);
     // Replies to all that was sent before it are there by now.
@@ -125,9 +126,10 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
     return Run::done;
 }
 
-void Stream::begin_kept(const KeptGraph &kept) {
+bool Stream::begin_kept(const KeptGraph &kept) {
     auto call = std::make_shared<Channel::Pending<GraphRunReply>>(
         device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits()));
+    if (!call->sent()) return false;
     in_flight_->add([call] {
         GraphRunReply reply;
         CallResult result = call->end(reply);
@@ -135,6 +137,7 @@ void Stream::begin_kept(const KeptGraph &kept) {
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
         return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
     });
+    return true;
 }
 
 void Stream::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {

@@ -45,7 +45,8 @@ class Stream {
     bool encode(ggml_cgraph *graph, EncodedGraph &encoded);
     // A graph that the host has, as it is or with changes; `unknown` when it has it no more.
     Run run_kept(const KeptGraph &kept, ggml_status &status);
-    void begin_kept(const KeptGraph &kept);
+    // The same without waiting; false when it could not be sent so.
+    bool begin_kept(const KeptGraph &kept);
     Run run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions, ggml_status &status);
     ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
     template <typename Request, typename Reply>

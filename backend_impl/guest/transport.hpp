@@ -16,11 +16,12 @@ class Transport {
 
     // Hands a complete command over, in order with the others of the same thread, and behind all that were handed over before
     // this was called. Waits for room until `until` at most, and says when there was none. What was not handed over, the host will not see.
-    virtual Status submit(const uint8_t *command, size_t size, const Deadline &until) = 0;
+    // What has to happen before its reply can come is in `other` then.
+    virtual Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) = 0;
 
     // The reply's first word once it is not 0; 0 when `until` passed before, or when nothing will come because the other
-    // side is gone. What the host wrote before it is visible to the caller then.
-    virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) = 0;
+    // side is gone. What the host wrote before it is visible to the caller then. `other` is what submit() said of that command.
+    virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) = 0;
 
     // Why no command will ever be answered again; nullptr while nothing is known against it.
     virtual const char *gone() const { return nullptr; }

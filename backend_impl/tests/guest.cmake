@@ -2,7 +2,7 @@
 add_library(apir-guest-fake STATIC guest_fake.cpp guest_scripted_host.cpp)
 target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 
-foreach(name startup golden calls failures threads pending ring copy turns waiting)
+foreach(name startup golden calls failures threads pending ring copy turns waiting transport)
   add_executable(test-guest-${name} guest_${name}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)
   add_test(NAME guest-${name} COMMAND test-guest-${name})
@@ -28,7 +28,7 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
 
   # Extensions, over the same path: what is sent with each and without, and that results are the same.
-  foreach(name graph-ids asynchronous fewer-calls memory)
+  foreach(name graph-ids asynchronous fewer-calls memory short-window)
     string(REPLACE "-" "_" source ${name})
     add_executable(test-guest-${name} guest_${source}_test.cpp guest_loopback.cpp)
     target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})

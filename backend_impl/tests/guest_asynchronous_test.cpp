@@ -336,8 +336,13 @@ void reads_behind_a_failure() {
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
     run.channel().lose("the test says so");
-    ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
-    expect(numbers == std::vector<float>(count, 0.0F), "nor what a lost device has left");
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "a kept graph on a lost device");
+    for (bool waits : {false, true}) {
+        numbers.assign(count, 1.0F);
+        if (waits) ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
+        else ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
+        expect(numbers == std::vector<float>(count, 0.0F), "nor what a lost device has left");
+    }
 }
 
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.

@@ -157,6 +157,7 @@ void test_fallbacks() {
         expect(way == 2 ? log.has("no command ring: the host refused it with code 5") : log.text().empty(), "what is said: " + log.text());
         if (way == 1) expect((host.offered & static_cast<uint64_t>(Extension::ring)) == 0, "what is switched off is not offered");
         if (way == 2) expect(host.open_blobs() == 2, "the refused ring's blob is closed");
+        expect(!registry->session->has(Extension::ring), "what is not used is not there");
     }
 }
 
@@ -316,27 +317,37 @@ void test_reply_before_death() {
     expect(!ask(*registry), "nothing after it");
 }
 
-// What a forked process does in the ring that it shares with its parent: nothing.
+// What a forked process does in the memory that it shares with its parent, the ring's and a buffer's: nothing.
 void test_fork() {
     RingHost host;
+    host.takes_pointers = true;
     std::unique_ptr<Registry> registry = set_up(host);
+    Context memory = context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 4);
     ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(registry->device());
     ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 4096);
     ggml_backend_t backend = ggml_backend_dev_init(registry->device(), nullptr);
+    ggml_backend_tensor_alloc(buffer, tensor, ggml_backend_buffer_get_base(buffer));
+    const std::vector<uint8_t> bytes{1, 2, 3, 4};
+    ggml_backend_tensor_set(tensor, bytes.data(), 0, 4);
     int taken = host.taken;
     pid_t child = fork();
     if (child == 0) {
         CapturedLog log;
+        ggml_backend_tensor_memset(tensor, 9, 0, 2);
+        ggml_backend_tensor_set(tensor, "9", 2, 1);
+        const bool told = log.has("this process was forked");
         const bool asked = ask(*registry);
         const bool made = ggml_backend_buft_alloc_buffer(type, 4096) != nullptr;
         ggml_backend_buffer_free(buffer);
         ggml_backend_free(backend);
-        _exit(asked || made || !log.has("this process was forked") ? 1 : 0);
+        _exit(asked || made || !told ? 1 : 0);
     }
     int status = -1;
     expect(waitpid(child, &status, 0) == child, "the forked process ends");
     expect(status == 0, "a forked process has no device: " + std::to_string(status));
     expect(host.taken == taken, "it sends nothing");
+    expect(host.held(1, 0, 4) == bytes, "and writes nothing");
     expect(ask(*registry), "its parent goes on");
     ggml_backend_buffer_free(buffer);
     ggml_backend_free(backend);

@@ -60,6 +60,30 @@ void test_one_data_slot() {
     run_threads(*registry);
 }
 
+// A blob comes back when the time of one who waits for it is just up: the other one, who has time, gets it.
+void test_a_blob_that_comes_back_late() {
+    ScriptedHost host;
+    FakeDevice device(DevicePlan{}, host);
+    BlobPool pool(device, reply_page_size, reply_page_size, 1);
+    Clock::duration longest{};
+    for (int round = 0; round < 100 && longest < 500ms; ++round) {
+        BlobPool::Lease held = pool.take(Deadline(Clock::now()));
+        const Clock::time_point due = Clock::now() + 3ms;
+        std::thread hasty([&] { pool.take(Deadline(due)); });
+        std::this_thread::sleep_for(1ms);
+        std::thread patient([&] {
+            const Clock::time_point start = Clock::now();
+            expect(static_cast<bool>(pool.take(Deadline(start + 2s))), "a blob that came back");
+            longest = std::max(longest, Clock::now() - start);
+        });
+        while (Clock::now() < due - (round % 10) * 5us) std::this_thread::yield();
+        held = {};
+        hasty.join();
+        patient.join();
+    }
+    expect(longest < 500ms, "who has time waits although there is one");
+}
+
 // A call that the host does not answer must not hold up another thread's.
 void test_no_lock_over_a_call() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1500");
@@ -119,6 +143,7 @@ int main() {
     test_data(false);
     test_data(true);
     test_one_data_slot();
+    test_a_blob_that_comes_back_late();
     test_no_lock_over_a_call();
     test_call_records();
     return failures();

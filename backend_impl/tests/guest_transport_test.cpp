@@ -1,0 +1,103 @@
+// What a channel makes of its transport's answers, and what the ring says of the worker.
+#include "guest_fake.hpp"
+#include "guest/ring_transport.hpp"
+#include "wire/ring.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+// Blobs only: nobody is behind it.
+class NoHost : public FakeHost {
+  public:
+    void on_command(const std::vector<uint8_t> &) override {}
+    void on_blob(uint32_t, const Blob &blob) override { last = blob; }
+
+    Blob last;
+};
+
+// Answers whatever is awaited, with an empty reply.
+class AnsweringTransport : public Transport {
+  public:
+    Status submit(const uint8_t *, size_t, const Deadline &, OtherSide &other) override {
+        other = submitted++ == 0 ? OtherSide::asleep : OtherSide::awake;
+        return {};
+    }
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &, Pace &, OtherSide other) override {
+        awaited.push_back(other);
+        answer(notify);
+        return ends ? 0 : notify.load();
+    }
+    const char *gone() const override { return ends && !awaited.empty() ? "the worker has ended" : nullptr; }
+
+    bool ends = false; // behind its first reply, before anybody has seen that
+    int submitted = 0;
+    std::vector<OtherSide> awaited;
+
+  private:
+    static void answer(const std::atomic<uint32_t> &notify) {
+        const_cast<std::atomic<uint32_t> &>(notify).store(1 + static_cast<uint32_t>(ReturnCode::ok), std::memory_order_release);
+    }
+};
+
+// A channel by itself.
+struct Line {
+    Channel::Pending<DeviceGetMemoryReply> begin() {
+        return channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
+    }
+
+    NoHost host;
+    FakeDevice device{DevicePlan{}, host};
+    BlobPool reply_slots{device, reply_page_size, reply_page_size, 4};
+    CallLog call_log;
+    AnsweringTransport transport;
+    Channel channel{transport, reply_slots, call_log, {std::chrono::seconds(1), std::chrono::seconds(1)}, false};
+    DeviceGetMemoryReply reply;
+};
+
+// Whoever awaits its reply first.
+void each_call_knows_whether_the_worker_slept() {
+    Line line;
+    auto first = line.begin();
+    auto second = line.begin();
+    expect(second.end(line.reply).ok() && first.end(line.reply).ok(), "two calls");
+    expect(line.transport.awaited == std::vector<OtherSide>{OtherSide::awake, OtherSide::asleep}, "the first one woke the worker");
+}
+
+void the_ring_tells_whether_the_worker_slept() {
+    NoHost host;
+    FakeDevice device(DevicePlan{}, host);
+    std::string error;
+    std::unique_ptr<RingTransport> ring = RingTransport::lay_out(device, 0, error);
+    expect(ring != nullptr, error);
+    RingConsumer consumer(host.last.memory, {ring->offer().slots, ring->offer().slot_size});
+    const uint8_t command[12] = {};
+    const Deadline until(Clock::now() + std::chrono::seconds(1));
+    consumer.say(RingState::open);
+    consumer.announce_sleep();
+    for (OtherSide expected : {OtherSide::asleep, OtherSide::awake}) {
+        OtherSide other = OtherSide::carried;
+        expect(ring->submit(command, sizeof command, until, other).ok() && other == expected, "the first one wakes it");
+        consumer.awake();
+    }
+}
+
+void the_last_reply_counts() {
+    Line line;
+    line.transport.ends = true;
+    CapturedLog log;
+    auto call = line.begin();
+    expect(call.end(line.reply).ok(), "a reply that came before the end: " + log.text());
+    expect(line.channel.lost() && !line.begin().sent(), "and nothing after it");
+}
+
+} // namespace
+
+int main() {
+    each_call_knows_whether_the_worker_slept();
+    the_ring_tells_whether_the_worker_slept();
+    the_last_reply_counts();
+    return failures();
+}
