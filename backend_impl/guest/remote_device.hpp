@@ -1,6 +1,7 @@
 // A device of the host as the guest knows it: what is asked once at start, and what is asked anew.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -95,6 +96,11 @@ class RemoteDevice {
         return session_.channel().begin<Reply>(number, request, traits);
     }
 
+    // Streams that there are, which share the room that the host has for graphs.
+    size_t streams() const { return streams_.load(std::memory_order_relaxed); }
+    void add_stream() { ++streams_; }
+    void remove_stream() { --streams_; }
+
     // Kept graphs that no stream has a use for any more: the host is told with the next graph that it is to keep.
     void drop_graphs(const std::vector<uint64_t> &numbers);
     std::vector<uint64_t> take_dropped_graphs();
@@ -126,6 +132,7 @@ class RemoteDevice {
     BufferReserve reserve_;
     AnswerCache<bool> supported_;
     AnswerCache<uint64_t> alloc_sizes_;
+    std::atomic<size_t> streams_{0};
     std::mutex dropped_mutex_;
     std::vector<uint64_t> dropped_graphs_;
 };

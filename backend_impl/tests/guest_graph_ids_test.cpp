@@ -113,7 +113,7 @@ void many_graphs() {
     Run run("all");
     Buffer buffer = run.buffer(1 << 16);
     std::vector<std::unique_ptr<Scaled>> graphs;
-    for (size_t i = 0; i < 9; ++i) graphs.push_back(std::make_unique<Scaled>(run, buffer.get(), 256 * (i + 1)));
+    for (size_t i = 0; i < 40; ++i) graphs.push_back(std::make_unique<Scaled>(run, buffer.get(), 256 * (i + 1)));
     for (int round = 0; round < 3; ++round)
         for (auto &graph : graphs) expect(graph->computed() == 32, "one of many graphs");
     for (int i = 0; i < 200; ++i) {
@@ -125,6 +125,62 @@ void many_graphs() {
     graphs[1]->computed();
     graphs[1]->computed();
     expect_calls(run, {{Call::graph_run, 1}}, "streams that ended have left no graph behind");
+}
+
+// A stream of its own, and graphs that were computed in it: in a buffer for each, so that none is similar to another.
+struct ManyGraphs {
+    explicit ManyGraphs(Run &run) : run(run), backend(ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free) {}
+
+    void add(size_t count) {
+        for (size_t i = 0; i < count; ++i) {
+            buffers.push_back(run.buffer(4096));
+            graphs.push_back(std::make_unique<Scaled>(run, buffers.back().get()));
+            graphs.back()->backend = backend.get();
+            expect(graphs.back()->computed() == 32, "a graph");
+        }
+    }
+
+    void compute() {
+        for (auto &graph : graphs) expect(graph->computed() == 32, "a graph once more");
+    }
+
+    Run &run;
+    Backend backend;
+    std::vector<Buffer> buffers;
+    std::vector<std::unique_ptr<Scaled>> graphs;
+};
+
+void graphs_in_turns() {
+    Run run("all");
+    ManyGraphs many(run);
+    many.add(20);
+    run.records.fresh();
+    many.compute();
+    expect_calls(run, {{Call::graph_run, 20}, {Call::graph_keep, 0}, {Call::graph_patch, 0}}, "20 graphs in turns, the second time");
+}
+
+// The host keeps 64 graphs for all streams together.
+void streams_leave_room_for_others() {
+    Run run("all");
+    std::vector<std::unique_ptr<ManyGraphs>> streams;
+    for (int i = 0; i < 5; ++i) {
+        streams.push_back(std::make_unique<ManyGraphs>(run));
+        streams.back()->add(32);
+    }
+    run.records.fresh();
+    streams.back()->graphs.back()->computed();
+    expect_calls(run, {{Call::graph_run, 1}}, "a graph of the fifth stream with many graphs");
+}
+
+void stream_makes_room_of_its_own() {
+    Run run("all");
+    std::vector<std::unique_ptr<ManyGraphs>> streams;
+    for (int i = 0; i < 16; ++i) streams.push_back(std::make_unique<ManyGraphs>(run));
+    for (auto &stream : streams) stream->add(4);
+    run.records.fresh();
+    streams[0]->add(1);
+    for (int i = 0; i < 2; ++i) streams[0]->graphs.back()->computed();
+    expect_calls(run, {{Call::graph_keep, 2}, {Call::graph_run, 1}}, "one more graph than the host has room for, three times");
 }
 
 // A graph of one node, computed before or fed by nodes of other graphs, as a scheduler's parts are.
@@ -201,6 +257,9 @@ int main(int count, char **arguments) {
         freed_buffers(path);
     }
     many_graphs();
+    graphs_in_turns();
+    streams_leave_room_for_others();
+    stream_makes_room_of_its_own();
     parts_without_ancestors();
     parts_of_wide_shapes();
     return failures();
