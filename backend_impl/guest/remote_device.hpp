@@ -8,6 +8,7 @@
 
 #include "abi/backend_interface.hpp"
 #include "buffer_reserve.hpp"
+#include "op_signature.hpp"
 
 namespace apir::guest {
 
@@ -15,7 +16,7 @@ namespace apir::guest {
 // until as many others were asked for since.
 template <typename Answer> class AnswerCache {
   public:
-    bool find(const std::string &signature, Answer &answer) {
+    bool find(const OpSignature &signature, Answer &answer) {
         std::lock_guard lock(mutex_);
         if (look_up(recent_, signature, answer)) return true;
         if (!look_up(older_, signature, answer)) return false;
@@ -24,22 +25,22 @@ template <typename Answer> class AnswerCache {
     }
 
     // The answer that stands: this one, unless another thread's came first.
-    Answer keep(const std::string &signature, Answer answer) {
+    Answer keep(const OpSignature &signature, Answer answer) {
         std::lock_guard lock(mutex_);
         return remember(signature, answer);
     }
 
   private:
-    using Answers = std::unordered_map<std::string, Answer>;
+    using Answers = std::unordered_map<OpSignature, Answer, OpSignatureHash>;
 
-    static bool look_up(const Answers &answers, const std::string &signature, Answer &answer) {
+    static bool look_up(const Answers &answers, const OpSignature &signature, Answer &answer) {
         auto found = answers.find(signature);
         if (found == answers.end()) return false;
         answer = found->second;
         return true;
     }
 
-    Answer remember(const std::string &signature, Answer answer) {
+    Answer remember(const OpSignature &signature, Answer answer) {
         if (recent_.size() >= limit) older_ = std::exchange(recent_, {});
         return recent_.emplace(signature, answer).first->second;
     }
@@ -74,7 +75,7 @@ class RemoteDevice {
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
-    // At least ggml_nbytes; that when the host does not answer.
+    // At least ggml_nbytes; that when the host does not answer, and, unasked, when libggml takes no more.
     size_t alloc_size(const ggml_tensor *tensor);
     // Its content is undefined: it may have been another buffer of this program's before.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
@@ -115,7 +116,9 @@ class RemoteDevice {
     template <typename Request, typename Reply>
     Status ask_for(Call number, const Request &request, Reply &reply, size_t reply_limit = CallTraits{}.reply_limit);
     std::unique_ptr<RemoteBuffer> allocate_anew(size_t size);
-    template <typename Request, typename Reply> CallResult ask_support(const Request &request, bool &supported);
+    template <typename Reply, typename Request> CallResult ask_support(Call number, const Request &request, bool &supported);
+    // What the host says, or `otherwise` when it says nothing that can be.
+    uint64_t ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise);
 
     Session &session_;
     const uint32_t index_;
