@@ -13,9 +13,10 @@ constexpr Clock::duration sleeps_after = 4ms;
 
 Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const Deadline &) { return device_.submit(command, size); }
 
-uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
+uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace,
+                                    const std::atomic<bool> &given_up) {
     const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_reply_.load(std::memory_order_relaxed));
-    uint32_t value = await_word(notify, until, pace, [] { return false; }, since > sleeps_after ? OtherSide::asleep : OtherSide::carried);
+    uint32_t value = await_word(notify, until, pace, [&] { return given_up.load(); }, since > sleeps_after ? OtherSide::asleep : OtherSide::carried);
     last_reply_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     return value;
 }

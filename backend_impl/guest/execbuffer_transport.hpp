@@ -10,7 +10,7 @@ class ExecbufferTransport : public Transport {
     explicit ExecbufferTransport(Device &device) : device_(device) {}
 
     Status submit(const uint8_t *command, size_t size, const Deadline &until) override;
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, const std::atomic<bool> &given_up) override;
 
   private:
     Device &device_;

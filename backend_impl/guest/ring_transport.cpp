@@ -63,9 +63,10 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
     return {};
 }
 
-uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace) {
+uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace,
+                              const std::atomic<bool> &given_up) {
     const bool asleep = was_asleep_.load(std::memory_order_relaxed) && was_asleep_.exchange(false);
-    return await_word(notify, until, pace, [this] { return gone() != nullptr; }, asleep ? OtherSide::asleep : OtherSide::awake);
+    return await_word(notify, until, pace, [&] { return given_up.load() || gone() != nullptr; }, asleep ? OtherSide::asleep : OtherSide::awake);
 }
 
 const char *RingTransport::gone() const {

@@ -152,6 +152,87 @@ void calls_wait_for_graphs_that_nobody_awaits() {
     for (auto &graph : graphs) expect(graph.answered() && graph.end(ran).ok(), "a graph before it");
 }
 
+// Each graph has its time from when those before it have ended, whoever sent them.
+void graphs_behind_graphs() {
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "750");
+    ScriptedHost host;
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        std::this_thread::sleep_for(300ms);
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    Bench bench(host);
+    Channel &channel = bench.registry->session->channel();
+    std::atomic<int> computed{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i) {
+        threads.emplace_back([&] {
+            GraphRunReply reply;
+            if (channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).ok()) ++computed;
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    expect(computed == 6, "of six threads' graphs, " + std::to_string(computed) + " had time enough");
+    expect(!channel.lost(), "graphs that waited for others lose the device");
+}
+
+// Answers at a moment of the test's choosing.
+struct LateTransport : Transport {
+    Status submit(const uint8_t *, size_t, const Deadline &) override { return {}; }
+    uint32_t await(const std::atomic<uint32_t> &, const Deadline &until, Pace &, const std::atomic<bool> &given_up) override {
+        ++waits;
+        const uint32_t answered = 1 + static_cast<uint32_t>(ReturnCode::ok);
+        while (Clock::now() < until.moment() && !given_up) {
+            if (Clock::now() >= answers_at) return answered;
+            std::this_thread::sleep_for(1ms);
+        }
+        return 0;
+    }
+
+    Clock::time_point answers_at{};
+    std::atomic<int> waits{0};
+};
+
+// A long wait is one: whoever begins anew spins anew, and loses its place among those who wait.
+void a_long_wait_is_one() {
+    ScriptedHost host;
+    LateTransport transport;
+    Bench bench(host);
+    Channel &channel = bench.registry->session->channel();
+    channel.use(transport);
+    transport.answers_at = Clock::now() + 700ms;
+    GraphRunReply reply;
+    expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).ok(), "a graph that is answered late");
+    expect(transport.waits == 1, "a long wait in " + std::to_string(transport.waits) + " pieces");
+
+    // It ends soon all the same when another thread finds the device lost.
+    transport.answers_at = Clock::time_point::max();
+    std::thread other([&] {
+        while (transport.waits == 1) std::this_thread::yield();
+        channel.lose("the test says so");
+    });
+    const Clock::time_point start = Clock::now();
+    expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).outcome == Outcome::lost, "a graph of a lost device");
+    expect(Clock::now() - start < 5s, "a lost device is waited for");
+    other.join();
+}
+
+// What nobody answered says nothing of how long answers take.
+void only_answers_teach_the_pace() {
+    Pace pace;
+    const Clock::duration before = pace.expected();
+    std::atomic<uint32_t> word{0};
+    expect(await_word(word, Deadline(Clock::duration(50ms)), pace, [] { return false; }) == 0, "a word that nobody writes");
+    expect(pace.expected() == before, "a wait in vain is taken for an answer");
+    std::thread writer([&] {
+        std::this_thread::sleep_for(50ms);
+        word = 1;
+    });
+    expect(await_word(word, Deadline(Clock::duration(5s)), pace, [] { return false; }) == 1, "a word that is written");
+    writer.join();
+    expect(pace.expected() > before, "an answer teaches nothing");
+}
+
 } // namespace
 
 int main() {
@@ -160,5 +241,8 @@ int main() {
     a_lost_device_ends_them();
     graphs_that_nobody_awaits();
     calls_wait_for_graphs_that_nobody_awaits();
+    graphs_behind_graphs();
+    a_long_wait_is_one();
+    only_answers_teach_the_pace();
     return failures();
 }
