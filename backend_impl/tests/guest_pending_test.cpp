@@ -233,6 +233,83 @@ void only_answers_teach_the_pace() {
     expect(pace.expected() > before, "an answer teaches nothing");
 }
 
+// Opened once.
+struct Gate {
+    void open() {
+        std::lock_guard lock(mutex);
+        is_open = true;
+        opened.notify_all();
+    }
+    void pass() {
+        std::unique_lock lock(mutex);
+        opened.wait(lock, [this] { return is_open; });
+    }
+
+    std::mutex mutex;
+    std::condition_variable opened;
+    bool is_open = false;
+};
+
+bool within(Clock::duration patience, const std::atomic<bool> &what) {
+    const Clock::time_point until = Clock::now() + patience;
+    while (!what && Clock::now() < until) std::this_thread::sleep_for(1ms);
+    return what;
+}
+
+// An event waits for what was sent before it, not for what another thread waits for behind it.
+void events_wait_for_their_own_calls() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    Gate first;
+    Gate second;
+    std::atomic<bool> begun{false};
+    calls.add([&] {
+        begun = true;
+        first.pass();
+        return true;
+    });
+    const uint64_t place = calls.last();
+    calls.add([&] {
+        second.pass();
+        return true;
+    });
+    std::thread synchronizes([&] { calls.await_all(); });
+    expect(within(5s, begun), "somebody waits for all");
+    std::atomic<bool> over{false};
+    std::thread waits([&] {
+        calls.await(place);
+        over = true;
+    });
+    expect(!within(50ms, over), "an event that is not over");
+    first.open();
+    expect(within(1s, over), "an event whose calls have ended waits for those behind it");
+    std::atomic<bool> still_over{false};
+    std::thread waits_again([&] {
+        calls.await(place);
+        still_over = true;
+    });
+    expect(within(1s, still_over), "an event that is over waits for what its stream sent later");
+    second.open();
+    for (std::thread *thread : {&synchronizes, &waits, &waits_again}) thread->join();
+    expect(all == 0 && !calls.failed(), "all calls have ended well");
+}
+
+// Somebody who waits sees to the end of a call that threw, as to one that failed.
+void calls_that_throw() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    CapturedLog log;
+    calls.add([]() -> bool { throw std::bad_alloc(); });
+    calls.add([] { return true; });
+    try {
+        calls.await_all();
+        expect(false, "what a call throws is kept quiet");
+    } catch (const std::bad_alloc &) {
+        calls.await_all();
+    }
+    expect(all == 0 && calls.take_failure(), "a call that threw has ended, and failed");
+}
+
 } // namespace
 
 int main() {
@@ -244,5 +321,7 @@ int main() {
     graphs_behind_graphs();
     a_long_wait_is_one();
     only_answers_teach_the_pace();
+    events_wait_for_their_own_calls();
+    calls_that_throw();
     return failures();
 }
