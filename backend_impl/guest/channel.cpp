@@ -13,9 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr int unanswered_limit = 3;
 constexpr uint32_t worker_lost = static_cast<uint32_t>(ReturnCode::worker_lost);
-// How often a waiting call looks whether the device was lost meanwhile, and how long it then still waits for its own
-// reply: the component fails pending calls of a dead worker by itself.
-constexpr auto look_interval = 200ms;
+// How long a waiting call still waits for its own reply when the device was lost meanwhile: the component fails pending calls
+// of a dead worker by itself.
 constexpr auto lost_grace = 2s;
 // An old host library answers call 8 with one item less than a new one: what it does not write has to read 0.
 constexpr size_t cleared_reply = 24;
@@ -256,21 +255,32 @@ bool Channel::Exchange::awaited() {
 uint32_t Channel::Exchange::await_reply() {
     Pace &pace = traits_.patience == Patience::graph ? channel_.graph_pace_ : channel_.ordinary_pace_;
     if (uint32_t notify = look_for_quick_reply(notify_of(*slot_), pace)) return notify;
-    Clock::time_point until = until_.moment();
+    static const std::atomic<bool> never{false};
+    Deadline until = until_;
     bool shortened = false;
     for (;;) {
-        Clock::time_point now = Clock::now();
-        uint32_t notify = channel_.transport_->await(notify_of(*slot_), std::min(until, now + look_interval), pace, other_);
+        const uint32_t notify =
+            channel_.transport_->await(notify_of(*slot_), until, pace, other_, shortened ? never : channel_.lost_);
         if (notify != 0) return notify;
         // The last reply may have come between two looks, at it and at the other side.
         if (channel_.look_for_its_end()) return notify_of(*slot_).load(std::memory_order_acquire);
+        const Clock::time_point now = Clock::now();
         if (channel_.lost() && !shortened) {
             shortened = true;
-            until = std::min(until, Clock::now() + lost_grace);
+            until = std::min(until.moment(), now + lost_grace);
         }
-        if (Clock::now() < until) continue;
-        if (shortened || !waits_for_graphs() || !channel_.graph_kept_it(until)) return 0;
+        if (now < until.moment()) continue;
+        if (shortened || !has_more_time(now, until)) return 0;
     }
+}
+
+// The host was at graphs that were sent before.
+bool Channel::Exchange::has_more_time(Clock::time_point now, Deadline &until) {
+    Clock::time_point later = now;
+    if (traits_.patience == Patience::graph) later = channel_.graphs_.time_of(notify_of(*slot_), now, channel_.deadlines_.graph);
+    else if (waits_for_graphs()) channel_.graph_kept_it(later);
+    until = later;
+    return later > now;
 }
 
 // The payload is copied out once: the host can change the shared page while it is being decoded.

@@ -218,6 +218,7 @@ class Channel {
         bool waits_for_graphs() const;
         bool awaited();
         uint32_t await_reply();
+        bool has_more_time(Clock::time_point now, Deadline &until);
         void take_reply(uint32_t notify);
         void take_times();
         uint64_t time_for_record() const;

@@ -17,8 +17,9 @@ Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const De
     return device_.submit(command, size);
 }
 
-uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) {
-    uint32_t value = await_word(notify, until, pace, [] { return false; }, other);
+uint32_t ExecbufferTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
+                                    const std::atomic<bool> &given_up) {
+    uint32_t value = await_word(notify, until, pace, [&] { return given_up.load(); }, other);
     last_reply_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     return value;
 }

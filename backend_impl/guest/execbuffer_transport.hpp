@@ -10,7 +10,8 @@ class ExecbufferTransport : public Transport {
     explicit ExecbufferTransport(Device &device) : device_(device) {}
 
     Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) override;
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
+                   const std::atomic<bool> &given_up) override;
 
   private:
     Device &device_;

@@ -28,6 +28,13 @@ uint64_t handle_of(ggml_backend_buffer_t buffer) {
     return buffer != nullptr && is_own_buffer(buffer) ? remote_buffer(buffer).handle() : 0;
 }
 
+// Graphs that were built in one place after the other have the same nodes' addresses. A few nodes tell them apart, whatever their
+// number: what programs change from graph to graph is in most of them.
+size_t sample_step(size_t nodes) {
+    constexpr size_t samples = 8;
+    return std::max<size_t>(1, nodes / samples);
+}
+
 } // namespace
 
 KeptGraph::KeptGraph(ggml_cgraph *graph, EncodedGraph &&encoded, uint64_t number) : number_(number) {
@@ -42,6 +49,11 @@ void KeptGraph::become(ggml_cgraph *graph, EncodedGraph &&encoded) {
 void KeptGraph::remember(ggml_cgraph *graph) {
     nodes_.clear();
     for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) nodes_.push_back(ggml_graph_node(graph, i));
+    samples_.clear();
+    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size())) {
+        const auto *bytes = reinterpret_cast<const uint8_t *>(nodes_[i]);
+        samples_.insert(samples_.end(), bytes, bytes + compared);
+    }
     fields_.resize(encoded_.tensors() * compared);
     buffers_.clear();
     ggml_backend_buffer_t last = nullptr;
@@ -56,10 +68,20 @@ void KeptGraph::remember(ggml_cgraph *graph) {
     }
 }
 
+bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
+    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
+    const uint8_t *sample = samples_.data();
+    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size()), sample += compared) {
+        const ggml_tensor *node = ggml_graph_node(graph, static_cast<int>(i));
+        if (node != nodes_[i] || std::memcmp(node, sample, compared) != 0) return false;
+    }
+    return true;
+}
+
 // A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
 // to be the same. The records' order sees to that.
 bool KeptGraph::is(ggml_cgraph *graph) const {
-    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
+    if (!has_samples_of(graph)) return false;
     for (size_t i = 0; i < nodes_.size(); ++i)
         if (ggml_graph_node(graph, static_cast<int>(i)) != nodes_[i]) return false;
     for (size_t i = 0; i < encoded_.tensors(); ++i)
@@ -103,12 +125,28 @@ KeptGraph *GraphCache::similar(const EncodedGraph &graph, std::vector<uint32_t> 
     return &graphs_.front();
 }
 
-uint64_t GraphCache::add(KeptGraph graph) {
+std::vector<uint64_t> GraphCache::add(KeptGraph graph, size_t streams) {
+    const size_t limit = std::clamp(max_graphs / std::max<size_t>(1, streams), min_graphs_of_one, max_graphs_of_one);
+    std::vector<uint64_t> out;
     graphs_.push_front(std::move(graph));
-    if (graphs_.size() <= max_graphs) return 0;
-    uint64_t out = graphs_.back().number();
-    graphs_.pop_back();
+    while (graphs_.size() > limit || bytes() > max_bytes) {
+        const std::vector<uint64_t> oldest = drop_oldest();
+        out.insert(out.end(), oldest.begin(), oldest.end());
+    }
     return out;
+}
+
+std::vector<uint64_t> GraphCache::drop_oldest() {
+    if (graphs_.empty()) return {};
+    const uint64_t number = graphs_.back().number();
+    graphs_.pop_back();
+    return {number};
+}
+
+size_t GraphCache::bytes() const {
+    size_t all = 0;
+    for (const KeptGraph &each : graphs_) all += each.encoded().bytes.size();
+    return all;
 }
 
 void GraphCache::forget(const KeptGraph *graph) {

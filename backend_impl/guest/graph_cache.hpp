@@ -48,31 +48,41 @@ class KeptGraph {
     };
 
     void remember(ggml_cgraph *graph);
+    bool has_samples_of(ggml_cgraph *graph) const;
 
     uint64_t number_;
     EncodedGraph encoded_;
     std::vector<const ggml_tensor *> nodes_;
+    std::vector<uint8_t> samples_; // of the nodes' fields
     std::vector<uint8_t> fields_; // of the tensors, in the records' order
     std::vector<Lying> buffers_;
 };
 
-// A few graphs, the one used longest ago making room. Not safe for several threads.
+// Graphs that are used in turns, the one used longest ago making room. Not safe for several threads.
 class GraphCache {
   public:
-    static constexpr size_t max_graphs = 4;
-    // Larger graphs are not kept.
+    // Of all streams together, and of one: the host has 64 for a context, and streams that came first may have more than their share.
+    static constexpr size_t max_graphs = 40;
+    static constexpr size_t max_graphs_of_one = 32;
+    static constexpr size_t min_graphs_of_one = 4;
+    // Larger graphs are not kept, nor more than this together.
     static constexpr size_t max_graph_bytes = size_t{8} << 20;
+    static constexpr size_t max_bytes = size_t{32} << 20;
 
     // nullptr when none is it.
     KeptGraph *same(ggml_cgraph *graph);
     // The one that differs in the fewest records, and in no more than a quarter of them; nullptr when none is close.
     KeptGraph *similar(const EncodedGraph &graph, std::vector<uint32_t> &positions);
-    // Returns the number of the graph that had to make room, 0 for none.
-    uint64_t add(KeptGraph graph);
+    // `streams` is how many share the host's room. Returns the numbers of graphs that had to make room.
+    std::vector<uint64_t> add(KeptGraph graph, size_t streams);
+    // Lets go of the one used longest ago, if there is one, and returns its number.
+    std::vector<uint64_t> drop_oldest();
     void forget(const KeptGraph *graph);
     std::vector<uint64_t> numbers() const;
 
   private:
+    size_t bytes() const;
+
     std::list<KeptGraph> graphs_; // used last first
 };
 

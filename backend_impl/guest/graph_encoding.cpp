@@ -30,6 +30,9 @@ template <typename Message> class Encoder {
     Encoder(Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error)
         : encoded_(encoded), order_(order), error_(error) {}
 
+    // Of every node before any is added: a tensor's sources go along only if it is computed here.
+    void expect_node(const ggml_tensor *node) { places_[node].node = true; }
+
     bool add_node(const ggml_tensor *node) {
         if (!check_memory(node)) return false;
         encoded_.nodes.push_back(id_of(node));
@@ -37,8 +40,12 @@ template <typename Message> class Encoder {
     }
 
   private:
-    // A node that is computed needs itself and its sources on the host; others (foreign tensors further up, which an
-    // earlier part of the program's graph made) are only described.
+    struct Place {
+        uint64_t id = 0; // 0: not met yet
+        bool node = false;
+    };
+
+    // A node that is computed needs itself and its sources on the host; others are only described.
     bool check_memory(const ggml_tensor *node) {
         if (only_a_view(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0) return true;
         if (!reachable_by_host(node)) return fail(node, "is not in a buffer of this device");
@@ -52,9 +59,12 @@ template <typename Message> class Encoder {
 
     uint64_t id_of(const ggml_tensor *tensor) {
         if (tensor == nullptr) return 0;
-        auto [place, added] = ids_.try_emplace(tensor, ids_.size() + 1);
-        if (added) pending_.push_back(tensor);
-        return place->second;
+        Place &place = places_[tensor];
+        if (place.id == 0) {
+            place.id = ++last_id_;
+            pending_.push_back(tensor);
+        }
+        return place.id;
     }
 
     bool drain() {
@@ -73,8 +83,10 @@ template <typename Message> class Encoder {
             const char *why = inside ? "lies outside its buffer" : "has a shape or stride beyond 32 bits";
             return fail(tensor, why);
         }
-        record->id = id_of(tensor);
-        for (size_t i = 0; i < max_sources; ++i) record->src[i] = id_of(tensor->src[i]);
+        const Place place = places_[tensor];
+        record->id = place.id;
+        if (!place.node) record->op = GGML_OP_NONE;
+        for (size_t i = 0; place.node && i < max_sources; ++i) record->src[i] = id_of(tensor->src[i]);
         record->view_src = id_of(tensor->view_src);
         record->view_offs = tensor->view_offs;
         encoded_.tensors.push_back(*record);
@@ -90,7 +102,8 @@ template <typename Message> class Encoder {
     Message &encoded_;
     std::vector<const ggml_tensor *> &order_;
     std::string &error_;
-    std::unordered_map<const ggml_tensor *, uint64_t> ids_;
+    std::unordered_map<const ggml_tensor *, Place> places_;
+    uint64_t last_id_ = 0;
     std::vector<const ggml_tensor *> pending_;
 };
 
@@ -102,6 +115,7 @@ bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_t
     order.clear();
     Encoder<Message> encoder(encoded, order, error);
     int count = ggml_graph_n_nodes(graph);
+    for (int i = 0; i < count; ++i) encoder.expect_node(ggml_graph_node(graph, i));
     for (int i = 0; i < count; ++i) {
         if (!encoder.add_node(ggml_graph_node(graph, i))) return false;
     }
@@ -112,8 +126,12 @@ template bool encode_graph(ggml_cgraph *, WideGraph &, std::vector<const ggml_te
 
 bool graph_fits_records(ggml_cgraph *graph) {
     int count = ggml_graph_n_nodes(graph);
-    for (int i = 0; i < count; ++i)
-        if (!op_fits_records(ggml_graph_node(graph, i))) return false;
+    for (int i = 0; i < count; ++i) {
+        const ggml_tensor *node = ggml_graph_node(graph, i);
+        if (!op_fits_records(node)) return false;
+        for (const ggml_tensor *source : node->src)
+            if (source != nullptr && source->view_src != nullptr && !fits_record(source->view_src)) return false;
+    }
     return true;
 }
 

@@ -1,4 +1,6 @@
-// A graph as calls 22 and 71 have it: ids of the nodes, then a record of every tensor that can be reached from them.
+// A graph as calls 22 and 71 have it: ids of the nodes, then a record of every node, of its sources, and of the tensors that
+// these are views of. What a source was computed from is no part of the graph unless the source is a node: it goes as a leaf,
+// and what programs cut in parts takes no more bytes than the parts.
 #pragma once
 
 #include <string>
@@ -16,7 +18,7 @@ namespace apir::guest {
 template <typename Message>
 bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error);
 
-// Whether shapes and strides of all nodes and their sources fit the records of call 22.
+// Whether shapes and strides of all tensors that a graph's records are made of fit those of call 22.
 bool graph_fits_records(ggml_cgraph *graph);
 
 template <typename Message> size_t encoded_size(const Message &graph) {

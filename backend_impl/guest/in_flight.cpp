@@ -29,21 +29,37 @@ uint64_t InFlight::last() const {
 }
 
 void InFlight::await(uint64_t place) {
-    std::lock_guard one_after_the_other(ending_);
-    for (;;) {
-        End end;
-        {
-            std::lock_guard lock(mutex_);
-            if (ended_ >= place || calls_.empty()) return;
-            end = std::move(calls_.front());
-            calls_.pop_front();
-        }
-        bool went_well = end();
-        --all_;
-        std::lock_guard lock(mutex_);
-        ++ended_;
-        if (!went_well) note_failure();
+    std::unique_lock lock(mutex_);
+    while (ended_ < place) {
+        if (ending_) one_less_.wait(lock);
+        else if (calls_.empty()) return;
+        else end_one(lock);
     }
+}
+
+void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
+    // However the call ends: one that throws has failed.
+    struct Ending {
+        ~Ending() {
+            end = nullptr; // what it holds, without the lock
+            --calls.all_;
+            lock.lock();
+            calls.ending_ = false;
+            ++calls.ended_;
+            if (!went_well) calls.note_failure();
+            calls.one_less_.notify_all();
+        }
+
+        InFlight &calls;
+        std::unique_lock<std::mutex> &lock;
+        End end;
+        bool went_well = false;
+    };
+    Ending one{*this, lock, std::move(calls_.front())};
+    calls_.pop_front();
+    ending_ = true;
+    lock.unlock();
+    one.went_well = one.end();
 }
 
 // Whoever waits has been told of success before, and ggml has no status for waiting.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -27,7 +28,7 @@ class InFlight {
     void add(End end);
     // Place of the call that was added last.
     uint64_t last() const;
-    // Ends all calls up to a place, in order. A failure is logged, once until it is taken.
+    // Ends all calls up to a place, in order, or waits until others have. A failure is logged, once until it is taken.
     void await(uint64_t place);
     void await_all() { await(UINT64_MAX); }
     // What was to join them and went at once has failed: told as their failures are.
@@ -38,12 +39,15 @@ class InFlight {
     bool take_failure();
 
   private:
+    // Ends the oldest call without the mutex, which `lock` holds before and after; no other is ended meanwhile.
+    void end_one(std::unique_lock<std::mutex> &lock);
     // With the mutex held.
     void note_failure();
 
     std::atomic<size_t> &all_;
     mutable std::mutex mutex_;
-    std::mutex ending_; // held while calls are ended, one after the other
+    std::condition_variable one_less_; // when a call has ended
+    bool ending_ = false; // a thread ends a call
     std::deque<End> calls_;
     uint64_t added_ = 0;
     uint64_t ended_ = 0;

@@ -1,7 +1,6 @@
 #include "remote_device.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "log.hpp"
 #include "tensor_encoding.hpp"
@@ -158,65 +157,62 @@ void RemoteDevice::memory(size_t &free, size_t &total) {
     total = result.ok() ? reply.total : 0;
 }
 
-template <typename Request, typename Reply> CallResult RemoteDevice::ask_support(const Request &request, bool &supported) {
-    constexpr bool wide = std::is_same_v<Request, WideSupportsOpRequest>;
-    std::string signature = encoded_bytes(request);
-    if (supported_.find(signature, supported)) return CallResult::done();
+template <typename Reply, typename Request>
+CallResult RemoteDevice::ask_support(Call number, const Request &request, bool &supported) {
     Reply reply;
-    CallResult result = call(wide ? Call::wide_supports_op : Call::device_supports_op, request, reply);
+    CallResult result = call(number, request, reply);
     supported = result.ok() && reply.supported;
-    if (result.ok()) supported_.keep(signature, supported);
     return result;
 }
 
 bool RemoteDevice::supports_op(const ggml_tensor *op) {
-    bool supported = false;
-    CallResult result;
-    if (session_.has(Extension::wide_shapes)) {
-        result = ask_support<WideSupportsOpRequest, WideSupportsOpReply>({op_records_of(op)}, supported);
-    } else if (op_fits_records(op)) {
-        result = ask_support<DeviceSupportsOpRequest, DeviceSupportsOpReply>({op_record_of(op)}, supported);
-    } else {
+    const bool wide = session_.has(Extension::wide_shapes);
+    if (!wide && !op_fits_records(op)) {
         log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));
         return false;
     }
-    if (!result.ok()) result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
+    SignatureParts parts;
+    parts.leaf_names = true;
+    parts.source_offsets = !wide;
+    const OpSignature signature = signature_of(op, parts);
+    bool supported = false;
+    if (supported_.find(signature, supported)) return supported;
+    CallResult result =
+        wide ? ask_support<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{op_records_of(op)}, supported)
+             : ask_support<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op_record_of(op)}, supported);
+    if (result.ok()) supported_.keep(signature, supported);
+    else result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
     return supported;
+}
+
+uint64_t RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise) {
+    BufferTypeGetAllocSizeReply reply;
+    WideGetAllocSizeReply wide_reply;
+    const bool wide = session_.has(Extension::wide_shapes);
+    CallResult result =
+        wide ? call(Call::wide_get_alloc_size, WideGetAllocSizeRequest{buft_, op_records_of(tensor)}, wide_reply)
+             : call(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{buft_, op_record_of(tensor)}, reply);
+    const uint64_t size = wide ? wide_reply.size : reply.size;
+    if (!result.ok()) {
+        result.report("get_alloc_size");
+        return otherwise;
+    }
+    if (size <= largest_need) return size;
+    log(LogLevel::error, "get_alloc_size: no tensor needs %llu bytes", static_cast<unsigned long long>(size));
+    return otherwise;
 }
 
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
     const size_t bytes = ggml_nbytes(tensor);
-    const bool wide = session_.has(Extension::wide_shapes);
-    BufferTypeGetAllocSizeRequest request{buft_, {}};
-    WideGetAllocSizeRequest wide_request{buft_, {}};
-    if (wide) wide_request.tensors = op_records_of(tensor);
-    else request.op = op_record_of(tensor);
+    if (!may_need_more(tensor)) return bytes;
     // A model's weights differ by name only, layer by layer: their sizes do not.
-    std::string signature = wide ? encoded_bytes(WideGetAllocSizeRequest{buft_, without_names(wide_request.tensors)})
-                                 : encoded_bytes(BufferTypeGetAllocSizeRequest{buft_, without_names(request.op)});
+    SignatureParts parts;
+    parts.source_offsets = !session_.has(Extension::wide_shapes);
+    const OpSignature signature = signature_of(tensor, parts);
     uint64_t size = 0;
-    if (!alloc_sizes_.find(signature, size)) {
-        BufferTypeGetAllocSizeReply reply;
-        WideGetAllocSizeReply wide_reply;
-        CallResult result = wide ? call(Call::wide_get_alloc_size, wide_request, wide_reply)
-                                 : call(Call::buffer_type_get_alloc_size, request, reply);
-        size = wide ? wide_reply.size : reply.size;
-        if (!result.ok()) {
-            result.report("get_alloc_size");
-            size = bytes;
-        } else if (size > largest_need) {
-            log(LogLevel::error, "get_alloc_size: no tensor needs %llu bytes", static_cast<unsigned long long>(size));
-            size = bytes;
-        }
-        // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the
-        // first: whatever the first was, a failure too, stands.
-        size = alloc_sizes_.keep(signature, size);
-    }
-    if (size > bytes && !may_need_more(tensor)) {
-        log(LogLevel::warn, "%s needs %llu bytes on the host, this libggml allows %zu", ggml_op_name(tensor->op),
-            static_cast<unsigned long long>(size), bytes);
-        return bytes;
-    }
+    // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the
+    // first: whatever the first was, a failure too, stands.
+    if (!alloc_sizes_.find(signature, size)) size = alloc_sizes_.keep(signature, ask_alloc_size(tensor, bytes));
     return std::max<size_t>(size, bytes);
 }
 

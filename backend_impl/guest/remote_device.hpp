@@ -1,12 +1,14 @@
 // A device of the host as the guest knows it: what is asked once at start, and what is asked anew.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "abi/backend_interface.hpp"
 #include "buffer_reserve.hpp"
+#include "op_signature.hpp"
 
 namespace apir::guest {
 
@@ -14,7 +16,7 @@ namespace apir::guest {
 // until as many others were asked for since.
 template <typename Answer> class AnswerCache {
   public:
-    bool find(const std::string &signature, Answer &answer) {
+    bool find(const OpSignature &signature, Answer &answer) {
         std::lock_guard lock(mutex_);
         if (look_up(recent_, signature, answer)) return true;
         if (!look_up(older_, signature, answer)) return false;
@@ -23,22 +25,22 @@ template <typename Answer> class AnswerCache {
     }
 
     // The answer that stands: this one, unless another thread's came first.
-    Answer keep(const std::string &signature, Answer answer) {
+    Answer keep(const OpSignature &signature, Answer answer) {
         std::lock_guard lock(mutex_);
         return remember(signature, answer);
     }
 
   private:
-    using Answers = std::unordered_map<std::string, Answer>;
+    using Answers = std::unordered_map<OpSignature, Answer, OpSignatureHash>;
 
-    static bool look_up(const Answers &answers, const std::string &signature, Answer &answer) {
+    static bool look_up(const Answers &answers, const OpSignature &signature, Answer &answer) {
         auto found = answers.find(signature);
         if (found == answers.end()) return false;
         answer = found->second;
         return true;
     }
 
-    Answer remember(const std::string &signature, Answer answer) {
+    Answer remember(const OpSignature &signature, Answer answer) {
         if (recent_.size() >= limit) older_ = std::exchange(recent_, {});
         return recent_.emplace(signature, answer).first->second;
     }
@@ -73,7 +75,7 @@ class RemoteDevice {
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
-    // At least ggml_nbytes; that when the host does not answer.
+    // At least ggml_nbytes; that when the host does not answer, and, unasked, when libggml takes no more.
     size_t alloc_size(const ggml_tensor *tensor);
     // Its content is undefined: it may have been another buffer of this program's before.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
@@ -95,6 +97,11 @@ class RemoteDevice {
         return session_.channel().begin<Reply>(number, request, traits);
     }
 
+    // Streams that there are, which share the room that the host has for graphs.
+    size_t streams() const { return streams_.load(std::memory_order_relaxed); }
+    void add_stream() { ++streams_; }
+    void remove_stream() { --streams_; }
+
     // Kept graphs that no stream has a use for any more: the host is told with the next graph that it is to keep.
     void drop_graphs(const std::vector<uint64_t> &numbers);
     std::vector<uint64_t> take_dropped_graphs();
@@ -109,7 +116,9 @@ class RemoteDevice {
     template <typename Request, typename Reply>
     Status ask_for(Call number, const Request &request, Reply &reply, size_t reply_limit = CallTraits{}.reply_limit);
     std::unique_ptr<RemoteBuffer> allocate_anew(size_t size);
-    template <typename Request, typename Reply> CallResult ask_support(const Request &request, bool &supported);
+    template <typename Reply, typename Request> CallResult ask_support(Call number, const Request &request, bool &supported);
+    // What the host says, or `otherwise` when it says nothing that can be.
+    uint64_t ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise);
 
     Session &session_;
     const uint32_t index_;
@@ -126,6 +135,7 @@ class RemoteDevice {
     BufferReserve reserve_;
     AnswerCache<bool> supported_;
     AnswerCache<uint64_t> alloc_sizes_;
+    std::atomic<size_t> streams_{0};
     std::mutex dropped_mutex_;
     std::vector<uint64_t> dropped_graphs_;
 };

@@ -138,7 +138,7 @@ ReplyWait::~ReplyWait() {
     stop_spinning();
     place_.reset();
     // What it takes to wake the other side says nothing of its replies.
-    if (other_ != OtherSide::asleep) pace_.learn(seen_ - start_);
+    if (other_ != OtherSide::asleep && !in_vain_) pace_.learn(seen_ - start_);
     if (!spun) return;
     if (pace_.expected() >= quick_pace) WaitingRow::instance().call_first();
     stay_awake(spun_reply);

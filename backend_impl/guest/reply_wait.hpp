@@ -50,7 +50,7 @@ class Pace {
 // to it; or it has to be woken besides, of which the time says nothing about its replies.
 enum class OtherSide { awake, carried, asleep };
 
-// One wait for a word: begins when it is made, and tells the pace how long it took when it ends.
+// One wait for a word: begins when it is made, and tells the pace how long it took when it ends, unless it was in vain.
 class ReplyWait {
   public:
     ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other = OtherSide::awake);
@@ -60,6 +60,8 @@ class ReplyWait {
 
     // One step of waiting: until the word is not 0, or for a while. Returns the time now.
     Clock::time_point pause();
+    // Nothing came: that is no answer.
+    void give_up() { in_vain_ = true; }
 
   private:
     bool begin_spinning();
@@ -75,6 +77,7 @@ class ReplyWait {
     Clock::time_point seen_; // by the last pause
     int looks_; // of the next spin, between two looks at the clock
     bool spinning_ = false;
+    bool in_vain_ = false;
     std::optional<WaitingRow::Place> place_; // of a thread that others keep from spinning
 };
 
@@ -101,7 +104,9 @@ uint32_t await_word(const std::atomic<uint32_t> &word, const Deadline &until, Pa
         // Once more after the last look at the time or the other side: the answer may have come before its end.
         over = wait.pause() >= until.moment() || over;
         value = word.load(std::memory_order_acquire);
-        if (value != 0 || over) return value;
+        if (value == 0 && !over) continue;
+        if (value == 0) wait.give_up();
+        return value;
     }
 }
 

@@ -62,8 +62,9 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
     return {};
 }
 
-uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) {
-    return await_word(notify, until, pace, [this] { return gone() != nullptr; }, other);
+uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
+                              const std::atomic<bool> &given_up) {
+    return await_word(notify, until, pace, [&] { return given_up.load() || gone() != nullptr; }, other);
 }
 
 const char *RingTransport::gone() const {

@@ -23,7 +23,8 @@ class RingTransport : public Transport {
     RingCreateRequest offer() const;
 
     Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) override;
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) override;
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
+                   const std::atomic<bool> &given_up) override;
     const char *gone() const override;
 
   private:

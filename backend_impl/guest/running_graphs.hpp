@@ -17,8 +17,14 @@ class RunningGraphs {
     // Until when the host was busy with graphs, of which none takes longer than `longest`: now, if one still has no reply and has
     // time left. Who awaits them, and whether anybody does, does not matter.
     Clock::time_point busy_until(Clock::time_point now, Clock::duration longest);
+    // Until when one that was added has time: `longest` from when it was sent, or from when those that ended meanwhile had. One after
+    // the other is computed, in the order of sending.
+    Clock::time_point time_of(const std::atomic<uint32_t> &reply, Clock::time_point now, Clock::duration longest);
 
   private:
+    // With the mutex held.
+    void look_for_replies(Clock::time_point now);
+
     struct Graph {
         const std::atomic<uint32_t> *reply;
         Clock::time_point sent;

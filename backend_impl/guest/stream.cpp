@@ -38,7 +38,8 @@ CallTraits graph_traits(size_t data_out = 0) {
 
 Stream::~Stream() {
     synchronize();
-    if (!kept_.numbers().empty()) device_.drop_graphs(kept_.numbers());
+    device_.drop_graphs(kept_.numbers());
+    device_.remove_stream();
 }
 
 bool Stream::keeps_graphs() const { return device_.session().has(Extension::graph_ids); }
@@ -177,11 +178,13 @@ ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
         CallResult result = send(Call::graph_keep, request, reply, encoded);
         // Whether the host has got as far as dropping them is not known; to hear of them again does no harm.
         if (!result.ok()) device_.drop_graphs(request.dropped);
+        const ggml_status status = status_of(result, reply.status);
         if (result.ok() && reply.graph != 0) {
-            uint64_t out = kept_.add(KeptGraph(graph, std::move(encoded), reply.graph));
-            if (out != 0) device_.drop_graphs({out});
+            device_.drop_graphs(kept_.add(KeptGraph(graph, std::move(encoded), reply.graph), device_.streams()));
+        } else if (status == GGML_STATUS_SUCCESS) {
+            device_.drop_graphs(kept_.drop_oldest()); // the host has no room: for the next one
         }
-        return status_of(result, reply.status);
+        return status;
     }
     if (encoded.wide) {
         WideGraphComputeReply reply;

@@ -15,7 +15,9 @@ class Stream {
     // The device outlives it.
     explicit Stream(RemoteDevice &device)
         : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())),
-          told_lost_writes_(device.session().channel().told_lost_writes()) {}
+          told_lost_writes_(device.session().channel().told_lost_writes()) {
+        device_.add_stream();
+    }
     ~Stream();
     Stream(const Stream &) = delete;
     Stream &operator=(const Stream &) = delete;

@@ -133,17 +133,4 @@ OpRecord op_record_of(const ggml_tensor *op) {
     return record;
 }
 
-OpRecord without_names(OpRecord op) {
-    auto clear = [](RawTensor &raw) { std::memset(raw.name, 0, sizeof raw.name); };
-    clear(op.tensor);
-    clear(op.view_src);
-    for (RawTensor &source : op.src) clear(source);
-    return op;
-}
-
-std::vector<WideTensorRecord> without_names(std::vector<WideTensorRecord> op) {
-    for (WideTensorRecord &record : op) std::memset(record.name, 0, sizeof record.name);
-    return op;
-}
-
 } // namespace apir::guest

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "abi/backend_interface.hpp"
@@ -29,17 +28,5 @@ OpRecord op_record_of(const ggml_tensor *op);
 // The same for calls 66 and 67: the op first, then its view source and its sources, each once, with ids from 1. Sources keep
 // their places.
 std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op);
-
-// The same op with nameless tensors.
-OpRecord without_names(OpRecord op);
-std::vector<WideTensorRecord> without_names(std::vector<WideTensorRecord> op);
-
-// A request's bytes, which its answer depends on.
-template <typename Request> std::string encoded_bytes(const Request &request) {
-    uint8_t bytes[RawTensor::wire_size * (max_sources + 2) + 32];
-    Writer writer(bytes, sizeof bytes);
-    write(writer, request);
-    return std::string(reinterpret_cast<const char *>(bytes), writer.size());
-}
 
 } // namespace apir::guest

@@ -19,9 +19,11 @@ class Transport {
     // What has to happen before its reply can come is in `other` then.
     virtual Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) = 0;
 
-    // The reply's first word once it is not 0; 0 when `until` passed before, or when nothing will come because the other
-    // side is gone. What the host wrote before it is visible to the caller then. `other` is what submit() said of that command.
-    virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other) = 0;
+    // The reply's first word once it is not 0; 0 when `until` passed before, when nothing will come because the other side is
+    // gone, or when somebody has set `given_up`. What the host wrote before it is visible to the caller then. `other` is what
+    // submit() said of that command.
+    virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
+                           const std::atomic<bool> &given_up) = 0;
 
     // Why no command will ever be answered again; nullptr while nothing is known against it.
     virtual const char *gone() const { return nullptr; }

@@ -162,6 +162,23 @@ void test_names() {
     expect(host.sent(Call::device_supports_op).size() == 3, "support is not asked for by a weight's name");
 }
 
+// libggml takes no more than a tensor's own bytes for most ops' results: nobody has to be asked.
+void test_sizes_not_asked_for() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    ggml_tensor *a = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 32, 2);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), ggml_add(memory.get(), a, a)) == 256, "alloc size of a sum");
+    const size_t asked = host.sent(Call::buffer_type_get_alloc_size).size();
+    expect(asked == (APIR_GGML_API < 3 ? 1U : 0U), "the host is asked for a size that libggml would abort on");
+    ggml_tensor *ids = ggml_new_tensor_2d(memory.get(), GGML_TYPE_I32, 2, 2);
+    ggml_tensor *experts = ggml_new_tensor_3d(memory.get(), GGML_TYPE_F32, 32, 8, 4);
+    ggml_tensor *b = ggml_new_tensor_3d(memory.get(), GGML_TYPE_F32, 32, 2, 2);
+    ggml_backend_buft_get_alloc_size(bench.buft(), ggml_mul_mat_id(memory.get(), experts, b, ids));
+    ggml_backend_buft_get_alloc_size(bench.buft(), a);
+    expect(host.sent(Call::buffer_type_get_alloc_size).size() == asked + 2, "sizes of what may need more are not asked for");
+}
+
 // No pointer of the guest gets into calls 6 and 15.
 void test_op_bytes() {
     ScriptedHost host;
@@ -249,6 +266,7 @@ int main() {
     test_large_transfer();
     test_support_is_cached();
     test_names();
+    test_sizes_not_asked_for();
     test_op_bytes();
     test_32_bit();
     test_graph_status();

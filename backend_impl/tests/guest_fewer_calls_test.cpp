@@ -59,6 +59,54 @@ void small_writes_go_along() {
     expect(numbers[0] == 77, "what went before the long one");
 }
 
+// An answer is known again for an op that is told in the same words, and for no other.
+void answers_known_again(const char *extensions) {
+    Run run(extensions);
+    Context context = guest::test::context();
+    ggml_tensor *a = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 16, 4);
+    ggml_tensor *b = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 16, 4);
+    ggml_tensor *sum = ggml_add(context.get(), a, b);
+    ggml_tensor *view = ggml_view_2d(context.get(), a, 16, 2, 64, 0);
+    auto asked = [&](ggml_tensor *op) {
+        run.records.fresh();
+        for (int i = 0; i < 2; ++i) ggml_backend_dev_supports_op(run.registry->device(), op);
+        Sent sent = guest::test::sum(run.records.fresh());
+        return sent.by_call[static_cast<uint32_t>(Call::wide_supports_op)] + sent.by_call[static_cast<uint32_t>(Call::device_supports_op)];
+    };
+    auto expect_new = [&](ggml_tensor *op, const char *what) {
+        expect(asked(op) == 1, std::string(extensions) + ": the host is asked once for " + what);
+    };
+    expect_new(sum, "a sum");
+    ggml_tensor *others[] = {ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 16, 4), ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 16, 4)};
+    expect(asked(ggml_add(context.get(), others[0], others[1])) == 0, "the same sum of other tensors");
+    expect_new(ggml_add(context.get(), a, a), "a sum of a tensor and itself");
+    b->type = GGML_TYPE_F16;
+    expect_new(sum, "another type of a source");
+    b->ne[1] = 2;
+    expect_new(sum, "another shape of a source");
+    b->nb[1] = 128;
+    expect_new(sum, "another stride of a source");
+    sum->op_params[15] = 1;
+    expect_new(sum, "another parameter");
+    sum->flags ^= GGML_TENSOR_FLAG_OUTPUT;
+    expect_new(sum, "other flags");
+    sum->op = GGML_OP_SUB;
+    expect_new(sum, "another op");
+    ggml_set_name(b, "blk.0.weight");
+    expect_new(sum, "another name of a leaf");
+    ggml_set_name(sum, "sum");
+    expect(asked(sum) == 0, "another name of a result");
+    std::swap(sum->src[0], sum->src[1]);
+    expect_new(sum, "sources that are swapped");
+    sum->src[1] = nullptr;
+    expect_new(sum, "a source less");
+    expect_new(view, "a view");
+    view->view_offs = 128;
+    expect_new(view, "a view of another place");
+    ggml_set_name(view->src[0], "cache");
+    expect_new(view, "a view of what has another name");
+}
+
 // A thread's write is before what it then tells another thread to do.
 void writes_of_several_threads() {
     Run run("all");
@@ -297,6 +345,7 @@ int main(int count, char **arguments) {
     use_libraries(arguments);
     one_summary();
     small_writes_go_along();
+    for (const char *extensions : {"none", "all"}) answers_known_again(extensions);
     writes_of_several_threads();
     writes_when_slots_are_short();
     failed_writes();

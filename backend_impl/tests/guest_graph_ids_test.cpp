@@ -113,7 +113,7 @@ void many_graphs() {
     Run run("all");
     Buffer buffer = run.buffer(1 << 16);
     std::vector<std::unique_ptr<Scaled>> graphs;
-    for (size_t i = 0; i < 9; ++i) graphs.push_back(std::make_unique<Scaled>(run, buffer.get(), 256 * (i + 1)));
+    for (size_t i = 0; i < 40; ++i) graphs.push_back(std::make_unique<Scaled>(run, buffer.get(), 256 * (i + 1)));
     for (int round = 0; round < 3; ++round)
         for (auto &graph : graphs) expect(graph->computed() == 32, "one of many graphs");
     for (int i = 0; i < 200; ++i) {
@@ -125,6 +125,121 @@ void many_graphs() {
     graphs[1]->computed();
     graphs[1]->computed();
     expect_calls(run, {{Call::graph_run, 1}}, "streams that ended have left no graph behind");
+}
+
+// A stream of its own, and graphs that were computed in it: in a buffer for each, so that none is similar to another.
+struct ManyGraphs {
+    explicit ManyGraphs(Run &run) : run(run), backend(ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free) {}
+
+    void add(size_t count) {
+        for (size_t i = 0; i < count; ++i) {
+            buffers.push_back(run.buffer(4096));
+            graphs.push_back(std::make_unique<Scaled>(run, buffers.back().get()));
+            graphs.back()->backend = backend.get();
+            expect(graphs.back()->computed() == 32, "a graph");
+        }
+    }
+
+    void compute() {
+        for (auto &graph : graphs) expect(graph->computed() == 32, "a graph once more");
+    }
+
+    Run &run;
+    Backend backend;
+    std::vector<Buffer> buffers;
+    std::vector<std::unique_ptr<Scaled>> graphs;
+};
+
+void graphs_in_turns() {
+    Run run("all");
+    ManyGraphs many(run);
+    many.add(20);
+    run.records.fresh();
+    many.compute();
+    expect_calls(run, {{Call::graph_run, 20}, {Call::graph_keep, 0}, {Call::graph_patch, 0}}, "20 graphs in turns, the second time");
+}
+
+// The host keeps 64 graphs for all streams together.
+void streams_leave_room_for_others() {
+    Run run("all");
+    std::vector<std::unique_ptr<ManyGraphs>> streams;
+    for (int i = 0; i < 5; ++i) {
+        streams.push_back(std::make_unique<ManyGraphs>(run));
+        streams.back()->add(32);
+    }
+    run.records.fresh();
+    streams.back()->graphs.back()->computed();
+    expect_calls(run, {{Call::graph_run, 1}}, "a graph of the fifth stream with many graphs");
+}
+
+void stream_makes_room_of_its_own() {
+    Run run("all");
+    std::vector<std::unique_ptr<ManyGraphs>> streams;
+    for (int i = 0; i < 16; ++i) streams.push_back(std::make_unique<ManyGraphs>(run));
+    for (auto &stream : streams) stream->add(4);
+    run.records.fresh();
+    streams[0]->add(1);
+    for (int i = 0; i < 2; ++i) streams[0]->graphs.back()->computed();
+    expect_calls(run, {{Call::graph_keep, 2}, {Call::graph_run, 1}}, "one more graph than the host has room for, three times");
+}
+
+// A graph of one node, computed before or fed by nodes of other graphs, as a scheduler's parts are.
+ggml_cgraph *alone(ggml_context *context, ggml_tensor *node) {
+    ggml_cgraph *graph = ggml_new_graph_custom(context, 8, false);
+    ggml_graph_add_node(graph, node);
+    node->flags |= GGML_TENSOR_FLAG_COMPUTE;
+    return graph;
+}
+
+// What lies further up than a node's sources is no part of its graph: not its bytes, not its shapes.
+void parts_without_ancestors() {
+    Run run("-graph_ids");
+    Context context = guest::test::context();
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    std::vector<ggml_tensor *> chain{input};
+    for (int i = 0; i < 50; ++i) chain.push_back(ggml_scale(context.get(), chain.back(), 1.0F));
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    std::vector<float> numbers(16, 3.0F);
+    ggml_backend_tensor_set(input, numbers.data(), 0, 64);
+    auto bytes_of = [&](ggml_tensor *node) {
+        run.records.fresh();
+        expect(ggml_backend_graph_compute(run.backend.get(), alone(context.get(), node)) == GGML_STATUS_SUCCESS, "a node alone");
+        return graph_bytes(run.records.fresh());
+    };
+    bytes_of(chain[1]); // the write goes along with it
+    const uint64_t first = bytes_of(chain[1]);
+    for (size_t i = 2; i < chain.size(); ++i) {
+        const uint64_t bytes = bytes_of(chain[i]);
+        expect(bytes == first, "node " + std::to_string(i) + " of a chain, alone, takes " + std::to_string(bytes) + " bytes, the first " +
+                                   std::to_string(first));
+    }
+    ggml_backend_tensor_get(chain.back(), numbers.data(), 0, 64);
+    expect(numbers[15] == 3, "a chain in parts");
+}
+
+// Strides beyond 32 bits, of tensors of which a graph sees a part or nothing.
+void parts_of_wide_shapes() {
+    constexpr size_t beyond = size_t{1} << 33;
+    Run run("all");
+    Context context = guest::test::context();
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    ggml_tensor *wide = ggml_view_4d(context.get(), input, 16, 1, 1, 1, 64, 64, beyond, 0);
+    ggml_tensor *copy = ggml_cont(context.get(), wide);
+    ggml_tensor *behind_copy = ggml_scale(context.get(), copy, 2.0F);
+    ggml_tensor *owner = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    owner->nb[3] = beyond;
+    ggml_tensor *part_of_owner = ggml_scale(context.get(), ggml_view_1d(context.get(), owner, 8, 32), 5.0F);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    std::vector<float> numbers(16, 3.0F);
+    ggml_backend_tensor_set(input, numbers.data(), 0, 64);
+    ggml_backend_tensor_set(owner, numbers.data(), 0, 64);
+    for (ggml_tensor *node : {copy, behind_copy, part_of_owner})
+        expect(ggml_backend_graph_compute(run.backend.get(), alone(context.get(), node)) == GGML_STATUS_SUCCESS,
+               std::string(ggml_op_name(node->op)) + " by itself, with a stride beyond 32 bits further up");
+    float results[2] = {};
+    ggml_backend_tensor_get(behind_copy, &results[0], 60, 4);
+    ggml_backend_tensor_get(part_of_owner, &results[1], 28, 4);
+    expect(results[0] == 6 && results[1] == 15, "what parts of a graph have computed");
 }
 
 } // namespace
@@ -142,5 +257,10 @@ int main(int count, char **arguments) {
         freed_buffers(path);
     }
     many_graphs();
+    graphs_in_turns();
+    streams_leave_room_for_others();
+    stream_makes_room_of_its_own();
+    parts_without_ancestors();
+    parts_of_wide_shapes();
     return failures();
 }

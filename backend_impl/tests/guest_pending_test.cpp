@@ -152,6 +152,165 @@ void calls_wait_for_graphs_that_nobody_awaits() {
     for (auto &graph : graphs) expect(graph.answered() && graph.end(ran).ok(), "a graph before it");
 }
 
+// Each graph has its time from when those before it have ended, whoever sent them.
+void graphs_behind_graphs() {
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "750");
+    ScriptedHost host;
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        std::this_thread::sleep_for(300ms);
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    Bench bench(host);
+    Channel &channel = bench.registry->session->channel();
+    std::atomic<int> computed{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i) {
+        threads.emplace_back([&] {
+            GraphRunReply reply;
+            if (channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).ok()) ++computed;
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    expect(computed == 6, "of six threads' graphs, " + std::to_string(computed) + " had time enough");
+    expect(!channel.lost(), "graphs that waited for others lose the device");
+}
+
+// Answers at a moment of the test's choosing.
+struct LateTransport : Transport {
+    Status submit(const uint8_t *, size_t, const Deadline &, OtherSide &) override { return {}; }
+    uint32_t await(const std::atomic<uint32_t> &, const Deadline &until, Pace &, OtherSide,
+                   const std::atomic<bool> &given_up) override {
+        ++waits;
+        const uint32_t answered = 1 + static_cast<uint32_t>(ReturnCode::ok);
+        while (Clock::now() < until.moment() && !given_up) {
+            if (Clock::now() >= answers_at) return answered;
+            std::this_thread::sleep_for(1ms);
+        }
+        return 0;
+    }
+
+    Clock::time_point answers_at{};
+    std::atomic<int> waits{0};
+};
+
+// A long wait is one: whoever begins anew spins anew, and loses its place among those who wait.
+void a_long_wait_is_one() {
+    ScriptedHost host;
+    LateTransport transport;
+    Bench bench(host);
+    Channel &channel = bench.registry->session->channel();
+    channel.use(transport);
+    transport.answers_at = Clock::now() + 700ms;
+    GraphRunReply reply;
+    expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).ok(), "a graph that is answered late");
+    expect(transport.waits == 1, "a long wait in " + std::to_string(transport.waits) + " pieces");
+
+    // It ends soon all the same when another thread finds the device lost.
+    transport.answers_at = Clock::time_point::max();
+    std::thread other([&] {
+        while (transport.waits == 1) std::this_thread::yield();
+        channel.lose("the test says so");
+    });
+    const Clock::time_point start = Clock::now();
+    expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, as_graph()).outcome == Outcome::lost, "a graph of a lost device");
+    expect(Clock::now() - start < 5s, "a lost device is waited for");
+    other.join();
+}
+
+// What nobody answered says nothing of how long answers take.
+void only_answers_teach_the_pace() {
+    Pace pace;
+    const Clock::duration before = pace.expected();
+    std::atomic<uint32_t> word{0};
+    expect(await_word(word, Deadline(Clock::duration(50ms)), pace, [] { return false; }) == 0, "a word that nobody writes");
+    expect(pace.expected() == before, "a wait in vain is taken for an answer");
+    std::thread writer([&] {
+        std::this_thread::sleep_for(50ms);
+        word = 1;
+    });
+    expect(await_word(word, Deadline(Clock::duration(5s)), pace, [] { return false; }) == 1, "a word that is written");
+    writer.join();
+    expect(pace.expected() > before, "an answer teaches nothing");
+}
+
+// Opened once.
+struct Gate {
+    void open() {
+        std::lock_guard lock(mutex);
+        is_open = true;
+        opened.notify_all();
+    }
+    void pass() {
+        std::unique_lock lock(mutex);
+        opened.wait(lock, [this] { return is_open; });
+    }
+
+    std::mutex mutex;
+    std::condition_variable opened;
+    bool is_open = false;
+};
+
+bool within(Clock::duration patience, const std::atomic<bool> &what) {
+    const Clock::time_point until = Clock::now() + patience;
+    while (!what && Clock::now() < until) std::this_thread::sleep_for(1ms);
+    return what;
+}
+
+// An event waits for what was sent before it, not for what another thread waits for behind it.
+void events_wait_for_their_own_calls() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    Gate first;
+    Gate second;
+    std::atomic<bool> begun{false};
+    calls.add([&] {
+        begun = true;
+        first.pass();
+        return true;
+    });
+    const uint64_t place = calls.last();
+    calls.add([&] {
+        second.pass();
+        return true;
+    });
+    std::thread synchronizes([&] { calls.await_all(); });
+    expect(within(5s, begun), "somebody waits for all");
+    std::atomic<bool> over{false};
+    std::thread waits([&] {
+        calls.await(place);
+        over = true;
+    });
+    expect(!within(50ms, over), "an event that is not over");
+    first.open();
+    expect(within(1s, over), "an event whose calls have ended waits for those behind it");
+    std::atomic<bool> still_over{false};
+    std::thread waits_again([&] {
+        calls.await(place);
+        still_over = true;
+    });
+    expect(within(1s, still_over), "an event that is over waits for what its stream sent later");
+    second.open();
+    for (std::thread *thread : {&synchronizes, &waits, &waits_again}) thread->join();
+    expect(all == 0 && !calls.failed(), "all calls have ended well");
+}
+
+// Somebody who waits sees to the end of a call that threw, as to one that failed.
+void calls_that_throw() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    CapturedLog log;
+    calls.add([]() -> bool { throw std::bad_alloc(); });
+    calls.add([] { return true; });
+    try {
+        calls.await_all();
+        expect(false, "what a call throws is kept quiet");
+    } catch (const std::bad_alloc &) {
+        calls.await_all();
+    }
+    expect(all == 0 && calls.take_failure(), "a call that threw has ended, and failed");
+}
+
 } // namespace
 
 int main() {
@@ -160,5 +319,10 @@ int main() {
     a_lost_device_ends_them();
     graphs_that_nobody_awaits();
     calls_wait_for_graphs_that_nobody_awaits();
+    graphs_behind_graphs();
+    a_long_wait_is_one();
+    only_answers_teach_the_pace();
+    events_wait_for_their_own_calls();
+    calls_that_throw();
     return failures();
 }

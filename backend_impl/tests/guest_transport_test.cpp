@@ -25,7 +25,8 @@ class AnsweringTransport : public Transport {
         other = submitted++ == 0 ? OtherSide::asleep : OtherSide::awake;
         return {};
     }
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &, Pace &, OtherSide other) override {
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &, Pace &, OtherSide other,
+                   const std::atomic<bool> &) override {
         awaited.push_back(other);
         answer(notify);
         return ends ? 0 : notify.load();

@@ -552,7 +552,7 @@ inline bool read(Reader &reader, Capset &value) {
     return !reader.failed();
 }
 
-// Content of the data resource of backend_graph_compute: every tensor that can be reached from the nodes, each once.
+// Content of the data resource of backend_graph_compute: the nodes, their sources and what those are views of, each once.
 struct Graph {
     std::vector<uint64_t> nodes{}; // ids of the nodes in the order of computation
     std::vector<TensorRecord> tensors{}; // nodes, their sources and view sources, leaves included

@@ -563,7 +563,7 @@ class Capset:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Content of the data resource of backend_graph_compute: every tensor that can be reached from the nodes, each once."""
+    """Content of the data resource of backend_graph_compute: the nodes, their sources and what those are views of, each once."""
 
     nodes: tuple[int, ...]
     tensors: tuple[TensorRecord, ...]
