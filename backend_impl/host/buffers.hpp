@@ -20,6 +20,7 @@ struct Buffer {
     std::unique_ptr<ggml_backend_buffer, FreeBuffer> ggml;
     uint8_t *base; // real address, or what the backend takes for one; never told to the guest
     uint64_t size;
+    uint64_t allocated; // bytes of the device's memory; 0 for one in memory of the guest's
     uint64_t told_base; // what the guest takes for the base
 };
 

@@ -120,7 +120,8 @@ BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
 }
 
 BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferRequest &request) {
-    buffer(request.buffer);
+    const Buffer &freed = buffer(request.buffer);
+    allocated_[ggml_backend_buffer_get_type(freed.ggml.get())] -= freed.allocated;
     kept_graphs_.on_buffer_freed(request.buffer);
 #if defined(APIR_PLANT_LEAK)
     (void)buffers_.find(request.buffer)->ggml.release();

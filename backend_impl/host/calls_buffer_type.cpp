@@ -32,14 +32,18 @@ uint64_t Session::made_up_base(const void *base, uint64_t size, uint64_t alignme
     return aligned + reinterpret_cast<uintptr_t>(base) % alignment;
 }
 
-uint64_t Session::keep(ggml_backend_buffer_t made, uint64_t size) {
+uint64_t Session::keep(ggml_backend_buffer_t made, uint64_t size, uint64_t allocated) {
     Buffer buffer{};
     buffer.ggml.reset(made);
     buffer.base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(made));
     // Backends may round the size up; the guest owns what it asked for.
     buffer.size = size;
+    buffer.allocated = allocated;
     buffer.told_base = made_up_base(buffer.base, size, ggml_backend_buffer_get_alignment(made));
-    return buffers_.add(std::move(buffer));
+    uint64_t &sum = allocated_[ggml_backend_buffer_get_type(made)];
+    uint64_t handle = buffers_.add(std::move(buffer));
+    sum += allocated;
+    return handle;
 }
 
 uint64_t Session::alloc_size(ggml_backend_buffer_type_t type, OpTensors &op) {
@@ -60,7 +64,7 @@ DeviceBufferFromPtrReply Session::on_device_buffer_from_ptr(const DeviceBufferFr
         refuse("resource %" PRIu32 " is not aligned for the device", request.resource);
     ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(device().ggml, range.data, request.size, largest);
     if (made == nullptr) return {0, 0};
-    return {keep(made, request.size), handle_of(device())};
+    return {keep(made, request.size, 0), handle_of(device())};
 }
 
 BufferTypeGetNameReply Session::on_buffer_type_get_name(const BufferTypeGetNameRequest &request) {
@@ -84,12 +88,18 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     size_t total = 0;
     ggml_backend_dev_t owner = ggml_backend_buft_get_device(type);
     ggml_backend_dev_memory(owner == nullptr ? device().ggml : owner, &free, &total);
-    // What the device can never hold is not tried: an overcommitting kernel would promise it. Devices may not know their total.
-    bool impossible =
-        request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || (total != 0 && request.size > total);
+    // What the device can never hold, all buffers together, is not tried: an overcommitting kernel would promise it. Devices may not
+    // know their total.
+    uint64_t limit = memory_limit_ != 0 ? memory_limit_ : total;
+    uint64_t allocated = allocated_[type];
+    bool above = limit != 0 && (request.size > limit || allocated > limit - request.size);
+    if (above)
+        log(Level::warn, "ggml-virtgpu-backend: no buffer of %" PRIu64 " bytes: others have %" PRIu64 " of the %" PRIu64 " that they may have (ggml.memory)",
+            request.size, allocated, limit);
+    bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || above;
     ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
     if (made == nullptr) return {0};
-    return {keep(made, request.size)};
+    return {keep(made, request.size, request.size)};
 }
 
 BufferTypeGetAllocSizeReply Session::on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request) {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <unordered_set>
 
 #include "graph_work.hpp"
 #include "op_rules.hpp"
@@ -131,6 +132,7 @@ void GuardedCompute::check_work(ggml_cgraph *graph) const {
 }
 
 void GuardedCompute::find_guarded(ggml_cgraph *graph) {
+    std::unordered_set<const ggml_tensor *> sorted;
     for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
         ggml_tensor *node = ggml_graph_node(graph, i);
         if (!computes(*node)) continue;
@@ -140,6 +142,7 @@ void GuardedCompute::find_guarded(ggml_cgraph *graph) {
         guarded.node = node, guarded.position = i, guarded.use = use;
         guarded.source = node->src[use.source];
         if (!ggml_backend_buffer_is_host(guarded.source->buffer)) refuse("%s by numbers that the host cannot read", ggml_op_name(node->op));
+        guarded.again = use.kind == DataUse::Kind::sorted && !sorted.insert(node).second;
         guarded_.push_back(std::move(guarded));
     }
 }
@@ -152,7 +155,7 @@ std::pair<size_t, size_t> GuardedCompute::guarded_in(int begin, int end) const {
 }
 
 // Where the first node stands that uses what a node from `begin` on makes, or for whose copy there is no room, or that comes behind
-// one which is sorted elsewhere; else the end.
+// one which is sorted elsewhere, or that is itself one such and is computed again; else the end.
 int GuardedCompute::part_end(ggml_cgraph *graph, int begin) const {
     int count = ggml_graph_n_nodes(graph);
     Written written;
@@ -165,7 +168,8 @@ int GuardedCompute::part_end(ggml_cgraph *graph, int begin) const {
             if (computes(*ggml_graph_node(graph, begin))) written.add(range_of(*ggml_graph_node(graph, begin)));
         copied_bytes += copied_bytes_of(*next.source, next.use);
         if (written.touches(range_of(*next.source)) || (copied_bytes > most_copied_bytes && !alone)) return next.position;
-        if (next.use.kind == DataUse::Kind::sorted) return next.position + 1;
+        // What it has made before may still be taken in this part.
+        if (next.use.kind == DataUse::Kind::sorted) return next.again && !alone ? next.position : next.position + 1;
     }
     return count;
 }

@@ -55,6 +55,7 @@ class GuardedCompute {
         std::vector<uint8_t> content; // of the copy
         void *result = nullptr; // where the guest's is, while it is computed elsewhere
         std::vector<uint8_t> sorted; // there
+        bool again = false; // the same node was sorted before
     };
     struct GiveBack;
     struct Written;

@@ -54,7 +54,7 @@ void put(int fd, const char *text, size_t size) {
     }
 }
 
-// Tensors have the names that a guest gave them: none steers a terminal, and in our own lines none ends one.
+// Nothing that is said steers a terminal, or ends one of our own lines; names of tensors are printable anyway (tensor_check.cpp).
 void clean(std::string &text) {
     for (char &one : text)
         if ((static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\t') || one == '\x7f') one = '?';

@@ -142,6 +142,7 @@ bool flash_attention(T t) {
                                       divides(mask->ne[2], q.ne[2]) && divides(mask->ne[3], q.ne[3]));
     bool sunk = sinks == nullptr || (sinks->type == GGML_TYPE_F32 && sinks->ne[0] == q.ne[2]);
     bool precision = t.op_params[3] == GGML_PREC_DEFAULT || t.op_params[3] == GGML_PREC_F32;
+    if (!fits_int(q.ne[1], q.ne[2], q.ne[3])) return false; // what the kernel counts the rows of all heads in
     return precision && heads && masked && sunk && q.ne[0] == k.ne[0] && k.ne[1] == v.ne[1] && is_shape(t, v.ne[0], q.ne[2], q.ne[1], q.ne[3]);
 }
 
@@ -259,7 +260,11 @@ bool adamw(T t) {
     return same(a(t), b(t)) && same(a(t), c(t)) && same(a(t), *t.src[3]) && elements(*t.src[4]) == 7 && same(t, a(t));
 }
 bool sgd(T t) { return same(a(t), b(t)) && elements(c(t)) == 2 && same(t, a(t)); }
-bool ssm_conv(T t) { return a(t).ne[1] == b(t).ne[1] && is_shape(t, a(t).ne[1], a(t).ne[0] - b(t).ne[0] + 1, a(t).ne[2], 1); }
+// The kernel counts the numbers of a sequence, and those of its own weights, in an int.
+bool ssm_conv(T t) {
+    return fits_int(a(t).ne[0], a(t).ne[1]) && fits_int(b(t).ne[0], b(t).ne[1]) && a(t).ne[1] == b(t).ne[1] &&
+           is_shape(t, a(t).ne[1], a(t).ne[0] - b(t).ne[0] + 1, a(t).ne[2], 1);
+}
 
 constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     std::array<Rule, GGML_OP_COUNT> all{};

@@ -31,6 +31,8 @@ bool ssm_scan(T t) {
     int64_t heads = x.ne[1];
     int64_t snapshots = t.op_params[0];
     if (!all_f32(t, 6) || ids.type != GGML_TYPE_I32 || snapshots < 1 || !ggml_is_contiguous(&t)) return false;
+    // The kernel counts the numbers of one sequence's state in an int.
+    if (!fits_int(state.ne[0], state.ne[1], state.ne[2])) return false;
     bool shapes = state.ne[1] == x.ne[0] && state.ne[2] == heads && is_shape(dt, heads, x.ne[2], x.ne[3], 1) &&
                   (decay.ne[0] == 1 || decay.ne[0] == state.ne[0]) && decay.ne[1] == heads && decay.ne[2] == 1 && decay.ne[3] == 1 &&
                   in.ne[0] == state.ne[0] && divides(in.ne[1], heads) && in.ne[2] == x.ne[2] && in.ne[3] == x.ne[3] &&
@@ -52,6 +54,7 @@ bool gated_delta_net(T t) {
     int64_t heads = v.ne[1];
     int64_t snapshots = t.op_params[0];
     if (!all_f32(t, 6) || snapshots < 1 || !ggml_is_contiguous(&t) || !ggml_is_contiguous(&state)) return false;
+    if (!fits_int(size, size)) return false; // what the kernel counts a head's state in
     // The kernel goes from sequence to sequence by the state's last stride, whatever its shape is.
     if (v.ne[3] != 1 && state.nb[3] != Wide{size} * size * heads * sizeof(float)) return false;
     bool shapes = same(q, k) && q.ne[0] == size && divides(q.ne[1], heads) && q.ne[2] == v.ne[2] && divides(q.ne[3], v.ne[3]) &&
@@ -75,9 +78,11 @@ bool lightning_indexer(T t) {
 }
 
 bool hyper_connection_combine(T t) {
+    constexpr int64_t kernel_streams = 4; // the kernel knows no other number of them
     constexpr int32_t most_iterations = 1000; // it is normalised that often
     int64_t streams = t.ne[0];
     int64_t mixed = (2 + streams) * streams;
+    if (streams != kernel_streams) return false;
     return all_f32(t, 3) && t.op_params[1] > 0 && t.op_params[1] <= most_iterations && is_shape(t, streams, streams, t.ne[2], 1) &&
            is_shape(s(t, 0), mixed, t.ne[2], 1, 1) && is_shape(s(t, 1), 3, 1, 1, 1) && is_shape(s(t, 2), mixed, 1, 1, 1);
 }

@@ -31,6 +31,16 @@ ComputeLimits limits_of(uint32_t context, const apir_callbacks &callbacks) {
     return limits;
 }
 
+uint64_t memory_limit_of(uint32_t context, const apir_callbacks &callbacks) {
+    const char *text = callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context, "ggml.memory");
+    if (text == nullptr || *text == '\0') return 0;
+    char *end = nullptr;
+    long long wish = std::strtoll(text, &end, 10);
+    if (*end == '\0' && wish > 0) return static_cast<uint64_t>(wish);
+    log(Level::warn, "ggml.memory is '%s', which is not a number of bytes above 0: buffers have what the device says that it has", text);
+    return 0;
+}
+
 bool appends_to_log(uint32_t context, const apir_callbacks &callbacks) {
     // The component says so to all contexts but its first one: with one process per context each would truncate the file.
     return callbacks.get_config != nullptr && callbacks.get_config(context, "apir.log.append") != nullptr;
@@ -47,8 +57,8 @@ void answer(Session &session, Answer (Session::*act)(const Question &), Reader &
 } // namespace
 
 Session::Session(uint32_t context, const apir_callbacks &callbacks)
-    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)), next_base_(first_base),
-      guarded_(limits_of(context, callbacks)) {
+    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)),
+      memory_limit_(memory_limit_of(context, callbacks)), next_base_(first_base), guarded_(limits_of(context, callbacks)) {
 }
 
 ggml_backend_buffer_type_t Session::buffer_type(uint64_t handle) {

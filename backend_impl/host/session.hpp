@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include <apir_gen.hpp>
 #include <ggml-backend.h>
@@ -110,7 +111,7 @@ class Session {
     int32_t compute(ggml_cgraph *graph);
     KeptGraph *kept_graph(uint64_t number);
     template <typename Record, typename Changes> void change(KeptGraph &kept, const SharedRange &range);
-    uint64_t keep(ggml_backend_buffer_t made, uint64_t size);
+    uint64_t keep(ggml_backend_buffer_t made, uint64_t size, uint64_t allocated);
     uint64_t made_up_base(const void *base, uint64_t size, uint64_t alignment);
 
     LogHold log_;
@@ -123,6 +124,8 @@ class Session {
     HostDevice *device_ = nullptr; // that the call under way addresses
     HandleTable<ggml_backend_buffer_type_t, HandleKind::buffer_type> buffer_types_;
     BufferTable buffers_;
+    uint64_t memory_limit_; // bytes of a device's memory that buffers may have; 0: as much as it says that it has
+    std::unordered_map<ggml_backend_buffer_type_t, uint64_t> allocated_; // what they have
     uint64_t next_base_;
     char *op_note_ = nullptr;
     size_t op_note_size_ = 0;

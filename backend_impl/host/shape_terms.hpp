@@ -1,6 +1,7 @@
 // The terms in which op_shapes.cpp states its rules. Dimensions are at most 2^31, elements at most 2^48: nothing overflows.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +31,11 @@ inline bool all_contiguous(const ggml_tensor &t, int sources) {
     for (int i = 0; i < sources; ++i)
         if (!ggml_is_contiguous(t.src[i])) return false;
     return ggml_is_contiguous(&t);
+}
+
+// Whether a kernel that counts in an int gets over so many: none on an axis does not keep it from counting on the others.
+inline bool fits_int(int64_t n0, int64_t n1, int64_t n2 = 1) {
+    return Wide{std::max<int64_t>(n0, 1)} * std::max<int64_t>(n1, 1) * std::max<int64_t>(n2, 1) <= INT32_MAX;
 }
 
 inline bool divides(int64_t part, int64_t whole) { return part != 0 && whole % part == 0; }

@@ -41,6 +41,13 @@ void set_shape(ggml_tensor &tensor, uint32_t type, const int64_t ne[4], const ui
     tensor.type = static_cast<ggml_type>(type);
 }
 
+// Names get into messages, ours and ggml's: none ends a line or steers a terminal, as characters of C1 do too (0x80 to 0x9f, alone or
+// as UTF-8 has them).
+void make_printable(char *text) {
+    for (; *text != '\0'; ++text)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
 void set_op(ggml_tensor &tensor, uint32_t op, const int32_t (&parameters)[16], int32_t flags, const char (&name)[64]) {
     if (op >= GGML_OP_COUNT) refuse("op %" PRIu32 " is not one of ggml's %d", op, static_cast<int>(GGML_OP_COUNT));
     tensor.op = static_cast<ggml_op>(op);
@@ -49,6 +56,7 @@ void set_op(ggml_tensor &tensor, uint32_t op, const int32_t (&parameters)[16], i
     tensor.flags = flags;
     std::memcpy(tensor.name, name, sizeof name);
     tensor.name[sizeof name - 1] = '\0';
+    make_printable(tensor.name);
 }
 
 } // namespace

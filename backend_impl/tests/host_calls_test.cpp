@@ -88,7 +88,7 @@ void initialize_errors() {
     unlink(path.c_str());
 }
 
-// A tensor's name is the guest's: it makes no lines of its own in the host's log.
+// A tensor's name is the guest's: in the host's log it makes no lines of its own, and steers no terminal (a byte of C1 alone may).
 void names_in_the_log() {
     std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
     setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
@@ -96,14 +96,14 @@ void names_in_the_log() {
     Graph graph;
     graph.tensors = {f32_tensor(1, 0, 0, 8)};
     graph.tensors[0].op = GGML_OP_SQR, graph.tensors[0].src[0] = 1;
-    std::strcpy(graph.tensors[0].name, "a\n[error] \x1b[2Jb");
+    std::strcpy(graph.tensors[0].name, "a\n[error] \x1b[2Jb\xc2\x9b" "2J\x9b" "c");
     graph.nodes = {1};
     std::vector<uint8_t> bytes = Loopback::encoded(graph);
     std::copy(bytes.begin(), bytes.end(), host->resource(2).data());
     expect_equal(host->code(Call::backend_graph_compute, BackendGraphComputeRequest{2, bytes.size()}), failed, "a node that is its own source");
     std::ostringstream log;
     log << std::ifstream(path).rdbuf();
-    expect(log.str().find("a?[error] ?[2Jb") != std::string::npos, "the name in one line: " + log.str());
+    expect(log.str().find("a?[error] ?[2Jb??2J?c") != std::string::npos, "the name in one line: " + log.str());
     unlink(path.c_str());
 }
 
@@ -183,6 +183,37 @@ void allocation() {
     for (size_t size = 0; size < request.size(); ++size)
         expect_equal(host->raw(14, {request.begin(), request.begin() + static_cast<std::ptrdiff_t>(size)}), failed,
                      "a truncated request");
+}
+
+// Their sum is bounded by what the device has, or by what the host's user allows. What is freed can be had again.
+void allocation_in_sum() {
+    for (const char *allowed : {"", "1048576", "nothing"}) {
+        std::map<std::string, std::string> config = cpu_config();
+        config["ggml.memory"] = allowed;
+        Loopback host(1, config);
+        expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+        bool is_number = std::strcmp(allowed, "1048576") == 0;
+        uint64_t limit = is_number ? 1048576 : host.call<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}).total;
+        uint64_t type = device_buffer_type(host);
+        auto allocate = [&](uint64_t size) {
+            return host.call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, size}).buffer;
+        };
+        std::string where = " with ggml.memory '" + std::string(allowed) + "'";
+        expect_equal(allocate(limit + 1), uint64_t{0}, "more than all at once" + where);
+        uint64_t most = limit / 5 * 3;
+        uint64_t first = allocate(most);
+        expect(first != 0, "most of it" + where);
+        expect_equal(allocate(most), uint64_t{0}, "more in sum than there is" + where);
+        uint64_t rest = allocate(limit - most);
+        expect(rest != 0, "the rest" + where);
+        expect_equal(allocate(1), uint64_t{0}, "a byte more" + where);
+        // Those are not the device's bytes.
+        host.add(9, 8192);
+        expect(host.call<DeviceBufferFromPtrReply>(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8192, 8192}).buffer != 0,
+               "a buffer in the guest's own memory" + where);
+        expect_equal(host.code(Call::buffer_free_buffer, BufferFreeBufferRequest{first}), ok, "free" + where);
+        expect(allocate(most) != 0, "most of it once more" + where);
+    }
 }
 
 void set_and_get() {
@@ -366,7 +397,7 @@ int main(int count, char **values) {
                       {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
-                      {"allocation", allocation},
+                      {"allocation", allocation}, {"allocation_in_sum", allocation_in_sum},
                       {"set_and_get", set_and_get},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},

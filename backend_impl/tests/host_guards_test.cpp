@@ -145,6 +145,25 @@ void sorted() {
     expect_equal(world.compute(graph), failed, "sorting what is not a number");
 }
 
+// A node is computed as often as it is listed: what comes in between takes what it has made before.
+void sorted_again() {
+    World world;
+    TensorRecord scores = world.tensor(0, GGML_TYPE_F32, 4);
+    TensorRecord order = world.node(GGML_OP_ARGSORT, world.tensor(128, GGML_TYPE_I32, 4), {scores.id});
+    order.op_params[0] = GGML_SORT_ORDER_DESC;
+    TensorRecord copy = world.node(GGML_OP_CONT, world.tensor(192, GGML_TYPE_I32, 4), {order.id});
+    Graph graph;
+    graph.tensors = {scores, order, copy};
+    graph.nodes = {order.id, copy.id, order.id};
+    world.set<float>(scores, {1, 4, 2, 3});
+    expect_equal(world.compute(graph), ok, "sorted again");
+    for (const TensorRecord &made : {order, copy}) {
+        std::vector<float> bits = world.get(made, 4);
+        const int32_t wanted[] = {1, 3, 2, 0};
+        expect(std::memcmp(bits.data(), wanted, sizeof wanted) == 0, made.id == copy.id ? "the order's copy" : "the order");
+    }
+}
+
 // The kernel looks frequencies up for the whole row, of which only a part is turned: behind the last one there is no memory.
 void read_behind() {
     World world;
@@ -226,7 +245,7 @@ void cancelled() {
 
 int main(int count, char **values) {
     return run_cases({{"indices", indices}, {"experts", experts},
-                      {"sorted", sorted},
+                      {"sorted", sorted}, {"sorted_again", sorted_again},
                       {"read_behind", read_behind},
                       {"too_much_work", too_much_work},
                       {"too_long", too_long},

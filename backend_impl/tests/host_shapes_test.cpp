@@ -211,6 +211,28 @@ Op masked(ggml_op op, Shape result) { return {"DIAG_MASK", op, std::move(result)
 Op columns(Shape result, Shape image) {
     return {"IM2COL", GGML_OP_IM2COL, std::move(result), {{{1, 1, image.ne[2], 1}}, std::move(image)}, {1, 1, 0, 0, 1, 1, 1}};
 }
+// One sequence of one token, with states of `size` numbers for each of `rows`.
+Op scanned(int64_t size, int64_t rows) {
+    Shape number{{1, 1, 1, 1}}, input{{size, 1, 1, 1}};
+    return {"SSM_SCAN of large states", GGML_OP_SSM_SCAN, {{rows, size + 1, 1, 1}},
+            {{{size, rows, 1, 1}}, {{rows, 1, 1, 1}}, number, input, input, input, {{1, 1, 1, 1}, GGML_TYPE_I32}}, {1}};
+}
+Op slid(int64_t length, int64_t rows) {
+    return {"SSM_CONV of a large kernel", GGML_OP_SSM_CONV, {{rows, 1, 1, 1}}, {{{length, rows, 1, 1}}, {{length, rows, 1, 1}}}, {}};
+}
+Op attended(int64_t rows) {
+    return {"FLASH_ATTN_EXT of many rows", GGML_OP_FLASH_ATTN_EXT, {{1, 8, rows, 1}},
+            {{{1, rows, 8, 1}}, {{1, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F16}}, {one}};
+}
+Op large_delta(int64_t size) {
+    Shape each{{size, 1, 1, 1}}, number{{1, 1, 1, 1}};
+    return {"GATED_DELTA_NET of large heads", GGML_OP_GATED_DELTA_NET, {{size, 1 + size, 1, 1}},
+            {each, each, each, number, number, {{size, size, 1, 1}}}, {1}};
+}
+Op combined(int64_t streams) {
+    int64_t mixed = (2 + streams) * streams;
+    return {"DSV4_HC_COMB", GGML_OP_DSV4_HC_COMB, {{streams, streams, 3, 1}}, {{{mixed, 3, 1, 1}}, {{3, 1, 1, 1}}, {{mixed, 1, 1, 1}}}, {one, 4}};
+}
 
 const Op harmful[] = {
     // Walked by other strides than bound them.
@@ -249,6 +271,13 @@ const Op harmful[] = {
     experts(1, 1 << 30, 1),
     {"CONV_TRANSPOSE_1D of a large kernel", GGML_OP_CONV_TRANSPOSE_1D, {{1, 32768, 1, 1}}, {{{1, 32768, 65536, 1}}, {{1, 65536, 1, 1}}}, {1}},
     {"CONV_TRANSPOSE_2D of a large image", GGML_OP_CONV_TRANSPOSE_2D, {{32768, 65536, 1, 1}}, {{{1, 1, 1, 1}}, {{32768, 65536, 1, 1}}}, {1}},
+    scanned(4096, (1 << 19) + 16),
+    slid(4096, (1 << 19) + 16),
+    attended(INT32_MAX),
+    attended(1 << 28),
+    large_delta(46341),
+    combined(8),
+    combined(1),
 };
 
 // What is as near to it as may be.
@@ -261,6 +290,11 @@ const Op harmless[] = {padded(100, 100),
                        turned({0, 0, 1, 5}),
                        spread_row(1),
                        experts(32768, 512, 16),
+                       scanned(4096, (1 << 19) - 1),
+                       slid(4096, (1 << 19) - 1),
+                       attended((1 << 28) - 1),
+                       large_delta(46340),
+                       combined(4),
                        gated({{64, 64, 1, 2}}),
                        columns({{1, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F32, {4, 4, 2 * far}}),
                        scan_with(1, {{4, 2, 1, 2}, GGML_TYPE_F32, {16, 32, 4096}})};
