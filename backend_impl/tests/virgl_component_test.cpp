@@ -359,6 +359,38 @@ void much_to_say() {
     unlink(path);
 }
 
+// Nor do contexts that come and go, each with its own worker.
+void many_with_much_to_say() {
+    environment();
+    char path[] = "virgl-component-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    {
+        Qemu qemu;
+        for (uint32_t context = 1; context <= 10; ++context) {
+            GuestContext guest(context, 100 + context);
+            for (uint32_t minor = 0; minor < 300; ++minor) guest.handshake(protocol_major, 1000 + minor);
+        }
+    }
+    std::ifstream log(path);
+    int lines = 0;
+    for (std::string line; std::getline(log, line);) ++lines;
+    expect(lines > 900 && lines < 1200, "lines of 10 workers, 300 each: " + std::to_string(lines));
+    unlink(path);
+}
+
+// A library of ours is given the word by which those of all workers count their lines.
+void host_libraries_share_their_log() {
+    environment();
+    Qemu qemu;
+    GuestContext first(3, 30);
+    first.start();
+    GuestContext second(4, 40);
+    second.start();
+    expect(first.ask(FakeCall::log_word) == "1", "the first worker's library");
+    expect(second.ask(FakeCall::log_word) == "2", "the second one's");
+}
+
 void call_records() {
     environment();
     char folder[] = "virgl-component-test-XXXXXX";
@@ -439,6 +471,8 @@ int main(int count, char **values) {
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
                       {"much_to_say", much_to_say},
+                      {"many_with_much_to_say", many_with_much_to_say},
+                      {"host_libraries_share_their_log", host_libraries_share_their_log},
                       {"call_records", call_records},
                       {"traces", traces}},
                      count > 1 ? values[1] : nullptr);

@@ -22,6 +22,7 @@ struct Callbacks {
 
 bool ready = false;
 std::atomic<uint64_t> *beats = nullptr;
+std::atomic<uint64_t> *log_word = nullptr;
 
 // Works for two seconds, and says so.
 void work() {
@@ -54,6 +55,7 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
     case FakeCall::echo: return argument;
     case FakeCall::reach: return reach();
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
+    case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);
     case FakeCall::files: return open_files();
     case FakeCall::config: {
         const char *value = callbacks->get_config(context, argument.c_str());
@@ -87,6 +89,8 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT void apir_backend_progress(uint32_t, std::atomic<uint64_t> *counter) { beats = counter; }
+
+EXPORT void apir_backend_share_log(std::atomic<uint64_t> *paid_until_ns) { log_word = paid_until_ns; }
 
 EXPORT uint32_t apir_backend_initialize(uint32_t context, Callbacks *callbacks) {
     const char *wanted = callbacks->get_config(context, "ggml.library.path");
