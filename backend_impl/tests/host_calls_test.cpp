@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <sstream>
-
-#include <call_log.hpp>
-#include <log_budget.hpp>
 
 #include "host_loopback.hpp"
 
@@ -108,32 +104,6 @@ void names_in_the_log() {
     std::ostringstream log;
     log << std::ifstream(path).rdbuf();
     expect(log.str().find("a?[error] ?[2Jb") != std::string::npos, "the name in one line: " + log.str());
-    unlink(path.c_str());
-}
-
-// What libraries in several processes may log together.
-void shared_log() {
-    std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
-    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
-    using PaidUntil = LogBudget::PaidUntil;
-    auto *share = reinterpret_cast<void (*)(PaidUntil *)>(dlsym(dlopen(HOST_LIBRARY, RTLD_NOW | RTLD_LOCAL), "apir_backend_share_log"));
-    if (share == nullptr) return expect(false, "apir_backend_share_log");
-    // Of three failures; each is a line and truncates the file.
-    auto lines_of = [&](uint64_t paid_until_ns) {
-        static PaidUntil word;
-        word = paid_until_ns;
-        share(&word);
-        Loopback host(1, {{"ggml.library.path", "/no/such/library.so"}});
-        for (int i = 0; i < 3; ++i) host.initialize();
-        std::ifstream log(path);
-        const auto lines = std::count(std::istreambuf_iterator<char>(log), {}, '\n');
-        return std::to_string(lines) + (word == paid_until_ns ? ", not counted" : ", counted");
-    };
-    expect(lines_of(0) == "1, counted", "what may be said");
-    const uint64_t day_ns = uint64_t{24} * 3600 * 1'000'000'000;
-    expect(lines_of(monotonic_ns() + day_ns) == "0, not counted", "what others have said is not said again");
-    expect(lines_of(UINT64_MAX) == "0, not counted", "a word that somebody has spoilt");
-    expect(lines_of(0) == "1, counted", "later it may be said again");
     unlink(path.c_str());
 }
 
@@ -393,8 +363,7 @@ void ops_in_line() {
 int main(int count, char **values) {
     return run_cases({{"device_calls", device_calls},
                       {"initialize_errors", initialize_errors},
-                      {"names_in_the_log", names_in_the_log}, {"shared_log", shared_log},
-                      {"several_contexts", several_contexts},
+                      {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
                       {"allocation", allocation},

@@ -7,6 +7,7 @@
 #include <exception>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <call_log.hpp>
 
@@ -69,12 +70,12 @@ int run(int count, char **values) {
     // An assertion of ggml's would otherwise start a debugger and wait for it, while the guest waits for its answer.
     setenv("GGML_NO_BACKTRACE", "1", 0);
     const char *cpus = std::getenv("VIRGL_APIR_WORKER_CPUS");
-    std::string warning;
-    if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warning)) return 1;
+    std::vector<std::string> warnings;
+    if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warnings)) return 1;
     // Never unmapped: ggml's threads may log while the process ends.
     static Presence &presence = *new Presence(worker_presence_fd, arguments.context);
     share_log(presence.component_log());
-    if (!warning.empty()) log(Level::warn, "%s", warning.c_str());
+    for (const std::string &warning : warnings) log(Level::warn, "%s", warning.c_str());
     take_short_turns();
     BlobTable blobs(worker_arena_fd);
     QueueConsumer queue(worker_queue_fd);
