@@ -12,6 +12,8 @@ namespace {
 constexpr size_t small_buffer = 256;
 // Before the measuring begins: the first call after a pause has its own measurement.
 constexpr size_t warm_rounds = 20;
+// After these a pause is one in steady work.
+constexpr size_t steady_rounds = 100;
 
 void ask_memory(Subject &subject) {
     size_t free = 0;
@@ -52,7 +54,7 @@ void alloc_free(Subject &subject, const Request &request, Row &row) {
 void after_pause(Subject &subject, const Request &request, Row &row) {
     const auto pause = std::chrono::milliseconds(request.number("pause_ms", 1000));
     std::vector<uint64_t> samples;
-    for (size_t i = 0; i < warm_rounds; ++i) ask_memory(subject);
+    for (size_t i = 0; i < steady_rounds; ++i) ask_memory(subject);
     for (size_t left = request.number("rounds", 1); left > 0; --left) {
         std::this_thread::sleep_for(pause);
         samples.push_back(timed(1, [&] { ask_memory(subject); }).ns.front());

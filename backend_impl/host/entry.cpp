@@ -90,6 +90,12 @@ APIR_EXPORT void apir_backend_note_op(uint32_t context, char *note, size_t size)
     if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->note_ops_at(note, size);
 }
 
+// Beyond the documented interface: how our worker lets what all workers of a QEMU log count together (log_budget.hpp). Called before a
+// context is initialised; the word outlives the process's use of this library.
+APIR_EXPORT void apir_backend_share_log(apir::LogBudget::PaidUntil *paid_until_ns) {
+    if (paid_until_ns != nullptr) apir::host::share_log(paid_until_ns);
+}
+
 // Beyond the documented interface: ends the graph that another thread computes for the context, after the node it is at; that call is
 // answered "aborted". Calls to come are carried out.
 APIR_EXPORT void apir_backend_cancel(uint32_t context) {

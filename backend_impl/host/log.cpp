@@ -13,10 +13,12 @@
 
 #include <call_log.hpp>
 #include <ggml.h>
-#include <log_budget.hpp>
 
 namespace apir::host {
 namespace {
+
+// Of all processes that share a budget.
+constexpr uint64_t lines_of_all = 4000;
 
 struct Sink {
     std::mutex mutex;
@@ -124,6 +126,12 @@ LogHold::~LogHold() {
     if (out.fd >= 0) close(out.fd);
     out.fd = -1;
     out.line_open = false;
+}
+
+void share_log(LogBudget::PaidUntil *paid_until_ns) {
+    Sink &out = sink();
+    std::lock_guard lock(out.mutex);
+    out.budget.share(paid_until_ns, lines_of_all);
 }
 
 void log(Level level, const char *format, ...) {

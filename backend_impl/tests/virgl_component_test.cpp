@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "virgl_qemu.hpp"
 
@@ -109,40 +108,6 @@ void no_worker_program() {
     expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
     expect(create_blob(3, 30, 4096) != 0, "no blob without a worker");
     virgl_renderer_context_destroy(3);
-}
-
-void worker_is_confined() {
-    environment();
-    setenv("LD_PRELOAD", "", 1);
-    int witness = open("/dev/null", O_RDONLY); // inheritable, and must not be inherited
-    Qemu qemu;
-    GuestContext guest(3, 30);
-    guest.start();
-    expect(guest.ask(FakeCall::files) == "0 1 2 3 4 5 ", "open files of a worker: " + guest.ask(FakeCall::files));
-    expect(guest.ask(FakeCall::limits) == "core 0 privileges 1 death 9", guest.ask(FakeCall::limits));
-    expect(guest.ask(FakeCall::environment, "LD_PRELOAD") == "(null)", "the preload is not handed on");
-    expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");
-    expect(guest.ask(FakeCall::config, "apir.load_library.path") == FAKE_HOST, "keys come from the environment");
-    expect(guest.ask(FakeCall::config, "ggml.library.reg") == "(null)", "a key that is not set");
-    expect(guest.ask(FakeCall::config, "apir.log.append") == "(null)", "the first worker truncates the log");
-    GuestContext second(4, 40);
-    second.start();
-    expect(second.ask(FakeCall::config, "apir.log.append") == "1", "the second one appends");
-    virgl_apir_configure_kv(4, "ggml.library.reg", "late");
-    expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
-    close(witness);
-}
-
-// As root, too: the kernel's Landlock decides, where it has one.
-void worker_is_kept_from_others() {
-    environment();
-    const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, 1UL);
-    Qemu qemu;
-    GuestContext guest(3, 30);
-    guest.start();
-    const std::string seen = guest.ask(FakeCall::reach);
-    const std::string memory = version >= 1 ? "no memory" : seen.substr(0, seen.find(','));
-    expect(seen == memory + (version >= 6 ? ", no signals" : ", signals"), "what a worker reaches: " + seen);
 }
 
 void a_capset_has_variables_of_its_own() {
@@ -359,6 +324,38 @@ void much_to_say() {
     unlink(path);
 }
 
+// Nor do contexts that come and go, each with its own worker.
+void many_with_much_to_say() {
+    environment();
+    char path[] = "virgl-component-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    {
+        Qemu qemu;
+        for (uint32_t context = 1; context <= 10; ++context) {
+            GuestContext guest(context, 100 + context);
+            for (uint32_t minor = 0; minor < 300; ++minor) guest.handshake(protocol_major, 1000 + minor);
+        }
+    }
+    std::ifstream log(path);
+    int lines = 0;
+    for (std::string line; std::getline(log, line);) ++lines;
+    expect(lines > 900 && lines < 1200, "lines of 10 workers, 300 each: " + std::to_string(lines));
+    unlink(path);
+}
+
+// A library of ours is given the word by which those of all workers count their lines.
+void host_libraries_share_their_log() {
+    environment();
+    Qemu qemu;
+    GuestContext first(3, 30);
+    first.start();
+    GuestContext second(4, 40);
+    second.start();
+    expect(first.ask(FakeCall::log_word) == "1", "the first worker's library");
+    expect(second.ask(FakeCall::log_word) == "2", "the second one's");
+}
+
 void call_records() {
     environment();
     char folder[] = "virgl-component-test-XXXXXX";
@@ -427,8 +424,6 @@ int main(int count, char **values) {
                       {"other_major", other_major},
                       {"load_failures", load_failures},
                       {"no_worker_program", no_worker_program},
-                      {"worker_is_confined", worker_is_confined},
-                      {"worker_is_kept_from_others", worker_is_kept_from_others},
                       {"variables", a_capset_has_variables_of_its_own},
                       {"fences", fences},
                       {"old_qemu", old_qemu},
@@ -439,6 +434,8 @@ int main(int count, char **values) {
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
                       {"much_to_say", much_to_say},
+                      {"many_with_much_to_say", many_with_much_to_say},
+                      {"host_libraries_share_their_log", host_libraries_share_their_log},
                       {"call_records", call_records},
                       {"traces", traces}},
                      count > 1 ? values[1] : nullptr);

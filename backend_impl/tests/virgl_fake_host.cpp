@@ -1,14 +1,20 @@
 // A host library that does what a test asks for: answers, hangs, dies, tells of the process it runs in.
+#include <arpa/inet.h>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "virgl_fake_host.hpp"
@@ -22,6 +28,7 @@ struct Callbacks {
 
 bool ready = false;
 std::atomic<uint64_t> *beats = nullptr;
+std::atomic<uint64_t> *log_word = nullptr;
 
 // Works for two seconds, and says so.
 void work() {
@@ -40,11 +47,34 @@ std::string open_files() {
     return all;
 }
 
+// Whether the system lets a socket of this process bind or connect, whatever comes of it.
+template <typename Address> bool lets(int (*act)(int, const sockaddr *, socklen_t), const Address &address, int refusal) {
+    const auto *generic = reinterpret_cast<const sockaddr *>(&address);
+    const int fd = socket(generic->sa_family, SOCK_STREAM, 0);
+    const bool refused = act(fd, generic, sizeof address) != 0 && errno == refusal;
+    close(fd);
+    return !refused;
+}
+
+std::string reach_by_sockets() {
+    sockaddr_in local{};
+    local.sin_family = AF_INET, local.sin_port = htons(9), local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_un abstract{};
+    abstract.sun_family = AF_UNIX;
+    // Its first byte, 0, makes it one; the rest of the name is as long as all of them.
+    std::snprintf(abstract.sun_path + 1, sizeof abstract.sun_path - 1, "apir-test-%d", getppid());
+    std::string reached = lets(connect, local, EACCES) ? ", TCP" : ", no TCP";
+    local.sin_port = 0;
+    reached += lets(bind, local, EACCES) ? ", ports" : ", no ports";
+    return reached + (lets(connect, abstract, EPERM) ? ", abstract sockets" : ", no abstract sockets");
+}
+
 std::string reach() {
     const std::string memory = "/proc/" + std::to_string(getppid()) + "/mem";
     const int fd = open(memory.c_str(), O_RDWR);
     if (fd >= 0) close(fd);
-    return std::string(fd >= 0 ? "its memory" : "no memory") + (kill(getppid(), 0) == 0 ? ", signals" : ", no signals");
+    return std::string(fd >= 0 ? "its memory" : "no memory") + (kill(getppid(), 0) == 0 ? ", signals" : ", no signals") +
+           reach_by_sockets();
 }
 
 std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const char *dec, const char *dec_end) {
@@ -54,6 +84,7 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
     case FakeCall::echo: return argument;
     case FakeCall::reach: return reach();
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
+    case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);
     case FakeCall::files: return open_files();
     case FakeCall::config: {
         const char *value = callbacks->get_config(context, argument.c_str());
@@ -87,6 +118,8 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT void apir_backend_progress(uint32_t, std::atomic<uint64_t> *counter) { beats = counter; }
+
+EXPORT void apir_backend_share_log(std::atomic<uint64_t> *paid_until_ns) { log_word = paid_until_ns; }
 
 EXPORT uint32_t apir_backend_initialize(uint32_t context, Callbacks *callbacks) {
     const char *wanted = callbacks->get_config(context, "ggml.library.path");

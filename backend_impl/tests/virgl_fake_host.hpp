@@ -4,4 +4,4 @@
 
 #include <cstdint>
 
-enum class FakeCall : uint32_t { pid = 1000, echo, files, config, environment, limits, fill, hang, crash, leave, beat, nap, reach };
+enum class FakeCall : uint32_t { pid = 1000, echo, files, config, environment, limits, fill, hang, crash, leave, beat, nap, reach, log_word };

@@ -1,6 +1,7 @@
 // How long a worker stays awake, when it steps aside, and that it takes short turns where the system grants them.
 #include <cstdio>
 #include <sched.h>
+#include <string>
 #include <sys/utsname.h>
 #include <thread>
 
@@ -52,6 +53,29 @@ void naps_are_for_dear_waking() {
     expect(wakefulness.after(60'000 * ms) == Step::sleep, "a long one is not");
     expect(wakefulness.after(500 * ms, 250 * ms) == Step::nap, "naps that cost what they may go on");
     expect(wakefulness.after(500 * ms, 300 * ms) == Step::sleep, "dearer ones end, so that a minute holds less than 0.3 s of them");
+}
+
+// Processor time of the naps in a pause after a command: they cost 25 us of each 130.
+uint64_t naps_in_pause(Wakefulness &wakefulness, uint64_t pause_ns) {
+    uint64_t cost_ns = 0;
+    for (uint64_t idle_ns = 6 * ms; idle_ns < pause_ns && wakefulness.after(idle_ns, cost_ns) == Step::nap; idle_ns += 130 * us)
+        cost_ns += 25 * us;
+    wakefulness.end_naps(cost_ns);
+    return cost_ns;
+}
+
+void naps_are_earned_by_work() {
+    Wakefulness wakefulness;
+    const uint64_t whole_pause = naps_in_pause(wakefulness, 1'000 * ms);
+    expect(whole_pause > 150 * ms, "a lone pause is spent in naps");
+    uint64_t minute = 0;
+    for (int i = 0; i < 60; ++i) minute += naps_in_pause(wakefulness, 1'000 * ms);
+    expect(minute < 600 * ms, "naps of a minute with a command a second: " + std::to_string(minute / ms) + " ms");
+    minute = 0;
+    for (int i = 0; i < 60; ++i) minute += naps_in_pause(wakefulness, 1'000 * ms);
+    expect(minute <= 300 * ms, "naps of the next one: " + std::to_string(minute / ms) + " ms");
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.end_naps(0);
+    expect_equal(naps_in_pause(wakefulness, 1'000 * ms), whole_pause, "a pause after steady work");
 }
 
 void rare_commands_are_slept_for() {
@@ -127,6 +151,7 @@ int main() {
     doorbell_is_no_gap();
     one_exception_is_no_rule();
     naps_are_for_dear_waking();
+    naps_are_earned_by_work();
     late_yields();
     wanted_processor();
     short_turns();

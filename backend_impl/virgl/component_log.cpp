@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <call_log.hpp>
-#include <log_budget.hpp>
 
 namespace apir::virgl {
 namespace {
@@ -63,6 +62,8 @@ void put_line(Level level, const char *format, va_list arguments) {
     va_end(arguments);
 }
 
+constexpr uint64_t lines_of_all_workers = 1000;
+
 // What this process may still say; a few hundred lines are more than any honest guest causes at once.
 struct Said {
     std::mutex mutex;
@@ -79,6 +80,12 @@ Said &said() {
 int log_fd() {
     static const int fd = opened();
     return fd;
+}
+
+void share_log(LogBudget::PaidUntil *paid_until_ns) {
+    Said &all = said();
+    std::lock_guard lock(all.mutex);
+    all.budget.share(paid_until_ns, lines_of_all_workers);
 }
 
 void log(Level level, const char *format, ...) {

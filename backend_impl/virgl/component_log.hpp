@@ -1,6 +1,8 @@
 // The component's log: VIRGL_APIR_LOG_TO_FILE, appended to, or stderr. QEMU's side and the workers write to the same one.
 #pragma once
 
+#include <log_budget.hpp>
+
 namespace apir::virgl {
 
 enum class Level { info, warn, error };
@@ -8,6 +10,10 @@ enum class Level { info, warn, error };
 // Whole lines, each one write(): lines of several processes do not mix. Of a process that says very much, a line a second, and how many
 // were left out.
 [[gnu::format(printf, 2, 3)]] void log(Level level, const char *format, ...);
+
+// A worker's lines count among those of all workers, so that contexts which come and go do not say very much together either. The word is
+// there for as long as the process.
+void share_log(LogBudget::PaidUntil *paid_until_ns);
 
 // The descriptor that lines go to; a worker gets it as its stderr.
 int log_fd();

@@ -1,14 +1,16 @@
-// Which context of this QEMU was the last at work: one word that all its workers share.
+// What all workers of this QEMU share: a word that tells which context was the last at work, and two about how much they have logged.
 //
 // A worker that takes naps while it waits (worker/wakefulness.hpp) takes processor time from whoever works meanwhile. So only the one that
 // worked last may. Nothing depends on the word's truth: a worker that was taken over by its guest can at worst make the same QEMU's other
-// workers sleep early, or nap where they should not.
+// workers sleep early, or nap where they should not, and silence their logs, or fill them, as it can by itself.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
+
+#include <log_budget.hpp>
 
 #include "shared_file.hpp"
 
@@ -29,9 +31,16 @@ class Presence {
     void at_work() {
         if (!was_last()) word_->store(context_, std::memory_order_relaxed);
     }
+    // For the component's log, and for that of the host libraries.
+    LogBudget::PaidUntil *component_log() { return reinterpret_cast<LogBudget::PaidUntil *>(memory_ + component_log_offset); }
+    LogBudget::PaidUntil *host_log() { return reinterpret_cast<LogBudget::PaidUntil *>(memory_ + host_log_offset); }
     bool was_last() const { return word_->load(std::memory_order_relaxed) == context_; }
 
   private:
+    // In cache lines of their own.
+    static constexpr size_t component_log_offset = 128;
+    static constexpr size_t host_log_offset = 256;
+
     uint8_t *memory_;
     std::atomic<uint32_t> *word_;
     uint32_t context_;

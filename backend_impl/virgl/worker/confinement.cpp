@@ -43,23 +43,31 @@ struct LandlockRules {
 };
 constexpr unsigned long landlock_version = 1; // flag: ask for the kernel's version of the interface
 constexpr uint64_t make_block_device = 1 << 11;
+constexpr uint64_t bind_tcp = 1 << 0;
+constexpr uint64_t connect_tcp = 1 << 1;
+constexpr uint64_t scope_abstract_unix_socket = 1 << 0;
 constexpr uint64_t scope_signal = 1 << 1;
 constexpr long first_with_network = 4;
 constexpr long first_with_scopes = 6;
 
-// Whoever takes this process over gets at no other one's memory, QEMU's and other workers' included, and, from Linux 6.12 on, signals
-// none. What is forbidden in files is only there because something has to be: nobody makes block devices here.
-void leave_others_alone() {
+// Whoever takes this process over gets at no other one's memory, QEMU's and other workers' included, from Linux 6.7 on at no TCP port, and
+// from 6.12 on signals none and reaches no abstract socket of theirs. What is forbidden in files is only there because something has to
+// be: nobody makes block devices here. Drivers of GPUs need none of it. Returns what failed, and why (errno), or nothing.
+const char *leave_others_alone() {
     const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, landlock_version);
-    if (version < 1) return; // a kernel without it
-    const LandlockRules rules{make_block_device, 0, version >= first_with_scopes ? scope_signal : 0};
+    if (version < 1) return "the kernel has no Landlock";
+    const LandlockRules rules{make_block_device, bind_tcp | connect_tcp, scope_signal | scope_abstract_unix_socket};
+    // As much of them as the kernel knows.
     const size_t size = version >= first_with_scopes    ? sizeof rules
                         : version >= first_with_network ? offsetof(LandlockRules, scoped)
                                                         : offsetof(LandlockRules, handled_access_net);
     const int fd = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
-    if (fd < 0) return;
-    syscall(SYS_landlock_restrict_self, fd, 0);
+    if (fd < 0) return "landlock_create_ruleset failed";
+    const bool restricted = syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+    const int cause = errno;
     close(fd);
+    errno = cause;
+    return restricted ? nullptr : "landlock_restrict_self failed";
 }
 
 bool parse_cpus(const std::string &text, cpu_set_t &set) {
@@ -85,7 +93,7 @@ bool parse_cpus(const std::string &text, cpu_set_t &set) {
 
 } // namespace
 
-bool confine(pid_t parent, const std::string &cpus, std::string &warning) {
+bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &warnings) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // It may have ended before the line above.
     if (getppid() != parent) return false;
@@ -93,16 +101,18 @@ bool confine(pid_t parent, const std::string &cpus, std::string &warning) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     // Its log may be a pipe whose reader has gone; QEMU outlives that too.
     std::signal(SIGPIPE, SIG_IGN);
-    leave_others_alone();
+    if (const char *failed = leave_others_alone(); failed != nullptr)
+        warnings.push_back(std::string("the worker is not kept from other processes, their sockets and TCP: ") + failed + ": " +
+                           std::strerror(errno) + "; enable Landlock (lsm= of the kernel's command line), or allow its system calls");
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, max_open_files);
     prefer_for_oom();
     if (cpus.empty()) return true;
     cpu_set_t set;
     if (!parse_cpus(cpus, set))
-        warning = "VIRGL_APIR_WORKER_CPUS is '" + cpus + "', which is no list of CPUs like 0-3,6";
+        warnings.push_back("VIRGL_APIR_WORKER_CPUS is '" + cpus + "', which is no list of CPUs like 0-3,6");
     else if (sched_setaffinity(0, sizeof set, &set) != 0)
-        warning = "cannot pin to the CPUs " + cpus + ": " + std::strerror(errno);
+        warnings.push_back("cannot pin to the CPUs " + cpus + ": " + std::strerror(errno));
     return true;
 }
 

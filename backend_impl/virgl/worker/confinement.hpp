@@ -3,12 +3,13 @@
 
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace apir::virgl {
 
-// Dies with `parent`, dumps no core, gains no privileges, reaches no other process's memory (where the kernel has Landlock) and signals
-// none (Linux 6.12), opens 4096 files at most, is the first to go when memory is short. False when the parent is gone already. `cpus` pins
-// it ("0-3,6"; empty: not); what cannot be had is said in `warning`.
-bool confine(pid_t parent, const std::string &cpus, std::string &warning);
+// Dies with `parent`, dumps no core, gains no privileges, reaches no other process's memory (where the kernel has Landlock), no TCP port
+// (Linux 6.7) and no abstract socket of others, and signals none (Linux 6.12), opens 4096 files at most, is the first to go when memory is
+// short. False when the parent is gone already. `cpus` pins it ("0-3,6"; empty: not); what cannot be had is said in `warnings`.
+bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &warnings);
 
 } // namespace apir::virgl

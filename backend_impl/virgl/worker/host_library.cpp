@@ -86,6 +86,10 @@ uint32_t HostLibrary::load() {
     if (deinit_ == nullptr) log(Level::warn, "the backend library '%s' lacks apir_backend_deinit", path);
     // Kept after a failed initialisation too: calls then reach a library that answers them with an error.
     dispatcher_ = dispatcher;
+    // Only ours has it: what all workers' libraries may log together. ggml says most while a device is opened.
+    using ShareLog = void (*)(LogBudget::PaidUntil *paid_until_ns);
+    auto share_log = reinterpret_cast<ShareLog>(dlsym(library_, "apir_backend_share_log"));
+    if (share_log != nullptr && world_.log_paid_until_ns != nullptr) share_log(world_.log_paid_until_ns);
     uint32_t result = initialize(world_.context, &callbacks_);
     if (result == 0 || result == static_cast<uint32_t>(InitCode::success)) {
         log(Level::info, "context %u: loaded '%s'", world_.context, path);

@@ -7,6 +7,7 @@
 
 #include <apir_gen.hpp>
 #include <host_abi.hpp>
+#include <log_budget.hpp>
 
 #include "../config.hpp"
 #include "blobs.hpp"
@@ -20,6 +21,7 @@ struct HostWorld {
     BlobTable *blobs;
     std::atomic<uint64_t> *beats; // that a library of ours raises while it works
     char *last_op = nullptr; // where a library of ours names the op that a graph ends with
+    LogBudget::PaidUntil *log_paid_until_ns = nullptr; // of the libraries' log in all workers
     bool ending = false; // then resources are not answered for
 };
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <call_log.hpp>
 
@@ -69,18 +70,20 @@ int run(int count, char **values) {
     // An assertion of ggml's would otherwise start a debugger and wait for it, while the guest waits for its answer.
     setenv("GGML_NO_BACKTRACE", "1", 0);
     const char *cpus = std::getenv("VIRGL_APIR_WORKER_CPUS");
-    std::string warning;
-    if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warning)) return 1;
-    if (!warning.empty()) log(Level::warn, "%s", warning.c_str());
+    std::vector<std::string> warnings;
+    if (!confine(arguments.parent, cpus == nullptr ? "" : cpus, warnings)) return 1;
+    // Never unmapped: ggml's threads may log while the process ends.
+    static Presence &presence = *new Presence(worker_presence_fd, arguments.context);
+    share_log(presence.component_log());
+    for (const std::string &warning : warnings) log(Level::warn, "%s", warning.c_str());
     take_short_turns();
     BlobTable blobs(worker_arena_fd);
     QueueConsumer queue(worker_queue_fd);
-    Presence presence(worker_presence_fd, arguments.context);
     CallLog calls;
     open_call_log(calls, arguments);
     Trace trace;
     open_trace(trace, arguments);
-    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op()};
+    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op(), presence.host_log()};
     CommandRing ring(blobs, queue, ring_allowed(world.config), world.context);
     Commands commands(world, ring, calls, trace);
     Service(queue, ring, commands, presence).run();

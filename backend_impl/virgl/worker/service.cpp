@@ -70,7 +70,8 @@ Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands, Pr
 void Service::begin_command() {
     wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
     presence_.at_work();
-    naps_began_ns_ = naps_cost_ns_ = 0;
+    wakefulness_.end_naps(std::exchange(naps_cost_ns_, 0));
+    naps_began_ns_ = 0;
 }
 
 // The entry that woke the worker, or that came soon after the one that did.

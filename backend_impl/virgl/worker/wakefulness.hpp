@@ -21,20 +21,27 @@ class Wakefulness {
     static constexpr uint64_t least_awake_ns = 200'000;
     static constexpr uint64_t most_awake_ns = 5'000'000;
     // A nap costs such a host 23 to 30 us, so all of them a quarter of a core: for no longer than a pause in the same work, and together
-    // less than half a percent of a minute, whatever a nap costs.
+    // less than half a percent of a minute, whatever a nap costs. Each command earns a part of the budget again: after some 60 of them a
+    // pause is spent in naps once more, and a guest that sends one a second, for ever, costs half a percent, too.
     static constexpr uint64_t naps_until_ns = 1'100'000'000;
     static constexpr uint64_t naps_budget_ns = 280'000'000;
+    static constexpr uint64_t naps_earned_ns = 5'000'000;
     static constexpr uint64_t nap_ns = 100'000;
     static constexpr uint64_t doze_ns = most_awake_ns;
     // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
     static constexpr uint64_t dear_waking_ns = 10'000;
 
-    // What to do when nothing has come for so long, of which naps took so much processor time.
+    // What to do when nothing has come for so long, of which naps have taken so much processor time since the last command.
     Step after(uint64_t idle_ns, uint64_t naps_cost_ns = 0) const {
         if (idle_ns < spin_ns()) return Step::spin;
         if (idle_ns < awake_ns()) return Step::yield;
-        const bool may_nap = idle_ns < naps_until_ns && naps_cost_ns < naps_budget_ns;
+        const bool may_nap = idle_ns < naps_until_ns && naps_cost_ns < naps_left_ns_;
         return may_nap && waking_ns_ >= dear_waking_ns ? Step::nap : Step::sleep;
+    }
+
+    // A command came, after naps that have taken so much processor time.
+    void end_naps(uint64_t cost_ns) {
+        naps_left_ns_ = std::min(naps_budget_ns, naps_left_ns_ - std::min(cost_ns, naps_left_ns_) + naps_earned_ns);
     }
 
     // It took so long from the bell to the worker's first look, after it had nothing to do for `idle_ns`. Only a processor that had the
@@ -82,6 +89,7 @@ class Wakefulness {
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
     uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
+    uint64_t naps_left_ns_ = naps_budget_ns;
     uint64_t aside_from_ns_ = 0;
 };
 

@@ -1,0 +1,43 @@
+// What a host library logs where it shares a budget of lines with those in other processes.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include <call_log.hpp>
+#include <log_budget.hpp>
+
+#include "host_loopback.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+void shared_log() {
+    std::string path = "host-log-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    using PaidUntil = LogBudget::PaidUntil;
+    auto *share = reinterpret_cast<void (*)(PaidUntil *)>(dlsym(dlopen(HOST_LIBRARY, RTLD_NOW | RTLD_LOCAL), "apir_backend_share_log"));
+    if (share == nullptr) return expect(false, "apir_backend_share_log");
+    // Of three failures; each is a line and truncates the file.
+    auto lines_of = [&](uint64_t paid_until_ns) {
+        static PaidUntil word;
+        word = paid_until_ns;
+        share(&word);
+        Loopback host(1, {{"ggml.library.path", "/no/such/library.so"}});
+        for (int i = 0; i < 3; ++i) host.initialize();
+        std::ifstream log(path);
+        const auto lines = std::count(std::istreambuf_iterator<char>(log), {}, '\n');
+        return std::to_string(lines) + (word == paid_until_ns ? ", not counted" : ", counted");
+    };
+    expect(lines_of(0) == "1, counted", "what may be said");
+    const uint64_t day_ns = uint64_t{24} * 3600 * 1'000'000'000;
+    expect(lines_of(monotonic_ns() + day_ns) == "0, not counted", "what others have said is not said again");
+    expect(lines_of(UINT64_MAX) == "0, not counted", "a word that somebody has spoilt");
+    expect(lines_of(0) == "1, counted", "later it may be said again");
+    unlink(path.c_str());
+}
+
+} // namespace
+
+int main(int count, char **values) { return run_cases({{"shared_log", shared_log}}, count > 1 ? values[1] : nullptr); }

@@ -1,0 +1,118 @@
+// What a worker is kept from, and that a host which cannot do so says it.
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <fstream>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "virgl_qemu.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+void worker_is_confined() {
+    environment();
+    setenv("LD_PRELOAD", "", 1);
+    int witness = open("/dev/null", O_RDONLY); // inheritable, and must not be inherited
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect(guest.ask(FakeCall::files) == "0 1 2 3 4 5 ", "open files of a worker: " + guest.ask(FakeCall::files));
+    expect(guest.ask(FakeCall::limits) == "core 0 privileges 1 death 9", guest.ask(FakeCall::limits));
+    expect(guest.ask(FakeCall::environment, "LD_PRELOAD") == "(null)", "the preload is not handed on");
+    expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");
+    expect(guest.ask(FakeCall::config, "apir.load_library.path") == FAKE_HOST, "keys come from the environment");
+    expect(guest.ask(FakeCall::config, "ggml.library.reg") == "(null)", "a key that is not set");
+    expect(guest.ask(FakeCall::config, "apir.log.append") == "(null)", "the first worker truncates the log");
+    GuestContext second(4, 40);
+    second.start();
+    expect(second.ask(FakeCall::config, "apir.log.append") == "1", "the second one appends");
+    virgl_apir_configure_kv(4, "ggml.library.reg", "late");
+    expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
+    close(witness);
+}
+
+// An abstract socket that fake host libraries know of.
+class AbstractSocket {
+  public:
+    AbstractSocket() : fd_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "apir-test-%d", getpid());
+        expect_equal(bind(fd_, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0, "bind");
+        expect_equal(listen(fd_, 1), 0, "listen");
+    }
+    ~AbstractSocket() { close(fd_); }
+    AbstractSocket(const AbstractSocket &) = delete;
+    AbstractSocket &operator=(const AbstractSocket &) = delete;
+
+  private:
+    int fd_;
+};
+
+// As root, too: the kernel's Landlock decides, where it has one.
+void worker_is_kept_from_others() {
+    environment();
+    AbstractSocket outside;
+    const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, 1UL);
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    const std::string seen = guest.ask(FakeCall::reach);
+    const std::string memory = version >= 1 ? "no memory" : seen.substr(0, seen.find(','));
+    const std::string network = version >= 4 ? ", no TCP, no ports" : ", TCP, ports";
+    expect(seen == memory + (version >= 6 ? ", no signals" : ", signals") + network +
+                       (version >= 6 ? ", no abstract sockets" : ", abstract sockets"),
+           "what a worker reaches: " + seen);
+}
+
+// For this process and its children, as older kernels and containers do.
+void forbid(long call, uint32_t error) {
+    sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter{4, program};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    expect_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0, "seccomp");
+}
+
+// A host that does not keep workers from others says so; the worker works all the same.
+void worker_without(long call, const std::string &told) {
+    environment();
+    char path[] = "virgl-confinement-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    forbid(call, ENOSYS);
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        expect(guest.ask(FakeCall::echo, "works") == "works", "a worker that is not kept from others");
+    }
+    std::ostringstream log;
+    log << std::ifstream(path).rdbuf();
+    expect(log.str().find("[warn] the worker is not kept from other processes, their sockets and TCP: " + told) != std::string::npos,
+           "its log: " + log.str());
+    unlink(path);
+}
+
+void without_landlock() { worker_without(SYS_landlock_create_ruleset, "the kernel has no Landlock: Function not implemented"); }
+void without_its_rules() { worker_without(SYS_landlock_restrict_self, "landlock_restrict_self failed: Function not implemented"); }
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"worker_is_confined", worker_is_confined},
+                      {"worker_is_kept_from_others", worker_is_kept_from_others},
+                      {"without_landlock", without_landlock},
+                      {"without_its_rules", without_its_rules}},
+                     count > 1 ? values[1] : nullptr);
+}
