@@ -97,6 +97,7 @@ def test_every_way_to_be_otherwise_than_expected_is_a_finding_and_nothing_else_i
         ("expectations", "unused expectation"),
         ("expectations", "lost support"),
         ("expectations", "missing case"),
+        ("ops", "lost support"),
         ("ops", "too slow"),
         ("thresholds", "too slow"),
     }
@@ -105,6 +106,7 @@ def test_every_way_to_be_otherwise_than_expected_is_a_finding_and_nothing_else_i
     assert "2 of 3 runs of ops/ADD(* failed, at most 30% are expected to" in said["expectations", "too flaky"]
     assert "no case fits the expectation ops/NOTHING(*" in said["expectations", "unused expectation"]
     assert f"the first is ops/{SCALED}" in said["expectations", "lost support"]
+    assert SCALED in said["ops", "lost support"]
     assert "the first is ops/SUB(type=f64)" in said["expectations", "missing case"]
     slow = [row.text for row in bundle.findings if row.finding == "too slow"]
     assert [text.split()[0] for text in sorted(slow)] == [slow[0].split()[0], "50", "the"]
