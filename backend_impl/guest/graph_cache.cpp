@@ -81,7 +81,7 @@ bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
 // A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
 // to be the same. The records' order sees to that.
 bool KeptGraph::is(ggml_cgraph *graph) const {
-    if (!has_samples_of(graph)) return false;
+    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     for (size_t i = 0; i < nodes_.size(); ++i)
         if (ggml_graph_node(graph, static_cast<int>(i)) != nodes_[i]) return false;
     for (size_t i = 0; i < encoded_.tensors(); ++i)
@@ -103,7 +103,10 @@ bool KeptGraph::differences(const EncodedGraph &other, size_t limit, std::vector
 }
 
 KeptGraph *GraphCache::same(ggml_cgraph *graph) {
-    auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const KeptGraph &each) { return each.is(graph); });
+    // Most often it is the one of last time: of that nothing is looked at twice.
+    auto found = std::find_if(graphs_.begin(), graphs_.end(), [&](const KeptGraph &each) {
+        return (&each == &graphs_.front() || each.has_samples_of(graph)) && each.is(graph);
+    });
     if (found == graphs_.end()) return nullptr;
     graphs_.splice(graphs_.begin(), graphs_, found);
     return &graphs_.front();

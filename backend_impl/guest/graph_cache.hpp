@@ -35,6 +35,8 @@ class KeptGraph {
     const EncodedGraph &encoded() const { return encoded_; }
     // Whether encoding the graph would give the very same bytes, names left aside.
     bool is(ggml_cgraph *graph) const;
+    // False for most that are not it, at little cost.
+    bool has_samples_of(ggml_cgraph *graph) const;
     // Places of records that differ; false when the graphs differ in more than records, or in more than `limit` of them.
     bool differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const;
     // From now on it is this one.
@@ -48,7 +50,6 @@ class KeptGraph {
     };
 
     void remember(ggml_cgraph *graph);
-    bool has_samples_of(ggml_cgraph *graph) const;
 
     uint64_t number_;
     EncodedGraph encoded_;
