@@ -44,6 +44,22 @@ template <typename Host> void expect_calls(RunOn<Host> &run, std::map<Call, int>
     }
 }
 
+// numbers + numbers, `count` of them, in a buffer of its own.
+struct Doubled {
+    Doubled(ggml_backend_buffer_type_t buft, int64_t count)
+        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count)),
+          output(ggml_add(context.get(), input, input)), graph(ggml_new_graph(context.get())) {
+        ggml_build_forward_expand(graph, output);
+        buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
+    }
+
+    Context context;
+    ggml_tensor *input;
+    ggml_tensor *output;
+    ggml_cgraph *graph;
+    Buffer buffer{nullptr, ggml_backend_buffer_free};
+};
+
 // scale * a, over a tensor of 16 numbers at places of our choosing.
 struct Scaled {
     Scaled(Run &run, ggml_backend_buffer_t buffer, size_t at = 256)

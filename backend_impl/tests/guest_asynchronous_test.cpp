@@ -81,29 +81,13 @@ struct GatedRun : RunOn<GatedLibrary> {
 
 constexpr int64_t count = 4096;
 
-// numbers + numbers, in a buffer of its own.
-struct Doubled {
-    explicit Doubled(ggml_backend_buffer_type_t buft)
-        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count)),
-          output(ggml_add(context.get(), input, input)), graph(ggml_new_graph(context.get())) {
-        ggml_build_forward_expand(graph, output);
-        buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
-    }
-
-    Context context;
-    ggml_tensor *input;
-    ggml_tensor *output;
-    ggml_cgraph *graph;
-    Buffer buffer{nullptr, ggml_backend_buffer_free};
-};
-
 void in_order_without_waiting(const char *path) {
     GatedRun run("all", path);
     ggml_backend_t backend = run.backend.get();
     ggml_backend_dev_props props;
     ggml_backend_dev_get_props(run.registry->device(), &props);
     expect(props.caps.async && props.caps.events, "the device says what it can");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     expect(ggml_backend_graph_compute(backend, doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
@@ -150,7 +134,7 @@ class LateOpening {
 void events_of_other_streams(const char *path) {
     GatedRun run("all", path);
     Backend other{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
@@ -171,7 +155,7 @@ void events_of_other_streams(const char *path) {
 
 void events_outlive_streams() {
     GatedRun run("all");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 4.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
@@ -189,7 +173,7 @@ void events_outlive_streams() {
 // More streams than there are reply slots, each with calls that nobody awaits yet.
 void many_streams() {
     GatedRun run("all");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 6.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     std::vector<Backend> streams;
@@ -207,7 +191,7 @@ void lost_graphs() {
     for (const char *extensions : {"-asynchronous", "all"}) {
         GatedRun run(extensions);
         bool asynchronous = run.registry->session->has(Extension::asynchronous);
-        Doubled doubled(run.buft());
+        Doubled doubled(run.buft(), count);
         std::vector<float> numbers(count, 3.0F);
         ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
         ggml_backend_graph_compute(run.backend.get(), doubled.graph);
@@ -229,7 +213,7 @@ void lost_graphs() {
 void lost_graphs_make_room() {
     for (const char *extensions : {"-asynchronous", "all"}) {
         GatedRun run(extensions);
-        Doubled doubled(run.buft());
+        Doubled doubled(run.buft(), count);
         CapturedLog log;
         for (int i = 0; i < 80; ++i) {
             ggml_backend_graph_compute(run.backend.get(), doubled.graph);
@@ -247,7 +231,7 @@ void lost_graphs_make_room() {
 
 void numbers_of_a_refused_graph() {
     GatedRun run("all");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     RemoteDevice &device = *run.registry->devices.at(0)->remote;
     const std::vector<uint64_t> numbers{1001, 1002, 1003};
     device.drop_graphs(numbers);
@@ -260,7 +244,7 @@ void numbers_of_a_refused_graph() {
 
 void late_failures() {
     GatedRun run("all");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     ggml_backend_graph_compute(run.backend.get(), doubled.graph);
@@ -285,8 +269,8 @@ void late_failures() {
 // A graph that is awaited comes behind one that failed and that nobody has awaited.
 void late_failures_are_told_with_an_awaited_graph() {
     GatedRun run("all");
-    Doubled first(run.buft());
-    Doubled second(run.buft());
+    Doubled first(run.buft(), count);
+    Doubled second(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     for (Doubled *each : {&first, &second}) ggml_backend_tensor_set(each->input, numbers.data(), 0, count * 4);
     expect(ggml_backend_graph_compute(run.backend.get(), first.graph) == GGML_STATUS_SUCCESS, "the first time");
@@ -301,7 +285,7 @@ void late_failures_are_told_with_an_awaited_graph() {
 // Too large to be sent ahead: carried over at once, and told of like what was sent ahead.
 void transfers_that_go_at_once() {
     GatedRun run("all");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     constexpr size_t bytes = size_t{6} << 20;
     Context context = guest::test::context();
     ggml_tensor *large = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, bytes);
@@ -323,7 +307,7 @@ void transfers_that_go_at_once() {
 // Shared memory can always be read: what a failed graph was to write there is not given out for it.
 void reads_behind_a_failure() {
     GatedRun run("all", "shared");
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");

@@ -25,22 +25,6 @@ class ShutLibrary : public LibraryHost {
 
 constexpr int64_t count = 64;
 
-// numbers + numbers, in a buffer of its own.
-struct Doubled {
-    explicit Doubled(ggml_backend_buffer_type_t buft)
-        : context(guest::test::context()), input(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count)),
-          output(ggml_add(context.get(), input, input)), graph(ggml_new_graph(context.get())) {
-        ggml_build_forward_expand(graph, output);
-        buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
-    }
-
-    Context context;
-    ggml_tensor *input;
-    ggml_tensor *output;
-    ggml_cgraph *graph;
-    Buffer buffer{nullptr, ggml_backend_buffer_free};
-};
-
 // One data slot and so many reply slots.
 DevicePlan window_of(size_t reply_slots) {
     DevicePlan plan;
@@ -52,7 +36,7 @@ DevicePlan window_of(size_t reply_slots) {
 void graphs_in_a_row(size_t reply_slots) {
     const std::string what = std::to_string(reply_slots) + " reply slots: ";
     RunOn<LibraryHost> run("all", "copied", window_of(reply_slots));
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     std::vector<float> numbers(count, 1.0F);
     ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, what + "the first time");
@@ -76,7 +60,7 @@ void graphs_of_several_threads() {
     for (int thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&run] {
             Backend own{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
-            Doubled doubled(run.buft());
+            Doubled doubled(run.buft(), count);
             std::vector<float> numbers(count, 1.0F);
             for (int round = 0; round < 20; ++round) {
                 ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
@@ -95,7 +79,7 @@ void graphs_of_several_threads() {
 // Small writes that do not fit into one command with the next call go before it, by the same slot.
 void writes_before_a_long_call() {
     RunOn<LibraryHost> run("all", "copied", window_of(1));
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     const std::vector<float> few(4, 1.0F);
     const Clock::time_point start = Clock::now();
     for (int writes = 1; writes < 9; ++writes) {
@@ -113,7 +97,7 @@ void writes_before_a_long_call() {
 // Buffers that fill the window leave the slots that graphs go ahead with.
 void slots_are_made_before_buffers() {
     RunOn<ShutLibrary> run("all", "auto", window_of(16));
-    Doubled doubled(run.buft());
+    Doubled doubled(run.buft(), count);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
     std::vector<Buffer> buffers;
     const size_t window = window_of(16).window;
