@@ -13,7 +13,7 @@ from lab.bundle.outcome import FindingKind
 from lab.bundle.schema import Status
 from lab.errors import AbnormalShutdown
 from tests.scenario.fakes import Script
-from tests.scenario.test_upstream import KILLED, SCENARIO, Program, Running, counted_once, killed_lab
+from tests.scenario.upstream_runs import KILLED, SCENARIO, Program, Running, counted_once, killed_lab
 
 
 @pytest.fixture

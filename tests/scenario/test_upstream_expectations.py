@@ -10,7 +10,7 @@ import pytest
 from lab.bundle.outcome import FindingKind
 from lab.scenario.expectations import expectations_path
 from tests.scenario.fakes import HEADER_LINE, Script, row
-from tests.scenario.test_upstream import KILLED, SCENARIO, Program, Running
+from tests.scenario.upstream_runs import KILLED, SCENARIO, Program, Running
 
 
 @pytest.fixture

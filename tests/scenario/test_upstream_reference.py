@@ -27,7 +27,7 @@ from lab.scenario.runner import run
 from lab.scenario.shipment import BACKENDS, Payload, ReferenceFiles
 from lab.scenario.source import read_source
 from tests.scenario.fakes import SHIPMENT, FakePlatform, Made, Script, payload, write_calls
-from tests.scenario.test_upstream import CASES, LISTED, Program
+from tests.scenario.upstream_runs import CASES, LISTED, Program
 
 SCENARIO = """\
 name = "sweep"
