@@ -34,20 +34,21 @@ void two_threads(void *to, const void *from, size_t size) {
 #if defined(__x86_64__)
 bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
 
-__attribute__((target("avx2"))) void avx2(void *to, const void *from, size_t size) {
-    constexpr size_t step = 128;
+// So many vectors are loaded before the first is stored.
+template <size_t count> __attribute__((target("avx2"))) void avx2(void *to, const void *from, size_t size) {
+    constexpr size_t step = count * sizeof(__m256i);
     auto *out = static_cast<char *>(to);
     const auto *in = static_cast<const char *>(from);
     size_t at = 0;
     for (; at + step <= size; at += step) {
-        __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at));
-        __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 32));
-        __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 64));
-        __m256i d = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(in + at + 96));
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at), a);
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 32), b);
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 64), c);
-        _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + at + 96), d);
+        const auto *source = reinterpret_cast<const __m256i *>(in + at);
+        auto *target = reinterpret_cast<__m256i *>(out + at);
+        __m256i vectors[count];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < count; ++i) vectors[i] = _mm256_loadu_si256(source + i);
+        asm volatile("" : : : "memory");
+#pragma GCC unroll 16
+        for (size_t i = 0; i < count; ++i) _mm256_storeu_si256(target + i, vectors[i]);
     }
     std::memcpy(out + at, in + at, size - at);
 }
@@ -81,7 +82,8 @@ const CopyLoop copy_loops[] = {
     {"pieces", pieces, always},
     {"two_threads", two_threads, always},
 #if defined(__x86_64__)
-    {"avx2", avx2, has_avx2},
+    {"avx2", avx2<4>, has_avx2},
+    {"avx2_16", avx2<16>, has_avx2}, // for memory whose pages collide in an emulator's table: guest/bulk_copy.hpp
     {"rep_movsq", words, always},
     {"registers", registers, always},
 #endif

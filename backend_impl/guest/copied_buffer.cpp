@@ -30,23 +30,31 @@ void write(Writer &writer, const InlineSet &set) {
 
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
-// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two.
+// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Each piece is half of what is left, but
+// no less than `least`.
 struct Cut {
     size_t piece = SIZE_MAX;
+    size_t least = SIZE_MAX;
     bool two_lanes = false;
 };
 
 // A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
 // copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, and soon a second thread. With the ring
 // that one would only take the worker's processor, until the data is more than any cache holds and memory is what everybody waits for.
-Cut cut_of(const Session &session, size_t size) {
+// The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one.
+Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
     constexpr size_t page = 4096;
     if (!session.has(Extension::asynchronous)) return {};
     auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
-    if (session.has(Extension::ring) && size < 32 * mib) return {std::clamp(part(5), 128 * kib, 256 * kib), false};
-    return {std::clamp(part(8), 512 * kib, largest_piece), size >= 8 * mib};
+    auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
+    if (session.has(Extension::ring) && size < 32 * mib) {
+        constexpr size_t least = 128 * kib;
+        constexpr size_t most = 256 * kib;
+        return in ? alike(std::clamp(part(5), least, most), false) : Cut{most, least, false};
+    }
+    return alike(std::clamp(part(8), 512 * kib, largest_piece), size >= 8 * mib);
 }
 
 // A thread that is awaited on every way out.
@@ -161,8 +169,8 @@ template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const Cut cut = cut_of(session(), size);
-    Work work{way, *record, offset, size, cut.piece};
+    const Cut cut = cut_of(session(), way == Way::in, size);
+    Work work{way, *record, offset, size, cut.piece, cut.least};
     auto lane = [&] { run_lane(work, before, after); };
     Joined second;
     if (cut.two_lanes && std::thread::hardware_concurrency() > 1) {
@@ -177,12 +185,14 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
 }
 
 template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &before, Piece &piece) {
-    const size_t most = std::min(piece.slot->size, work.piece);
+    constexpr size_t page = 4096;
+    const size_t half = (work.size - std::min(work.size, work.begun.load())) / 2 / page * page;
+    const size_t most = std::min(piece.slot->size, std::clamp(half, work.least, work.piece));
     piece.done = work.begun.fetch_add(most);
     if (piece.done >= work.size) return false;
     piece.size = std::min(work.size - piece.done, most);
     before(piece.slot->memory, piece.done, piece.size);
-    const bool piped = work.size > work.piece;
+    const bool piped = work.size > work.least;
     begin(work.way, work.record, work.offset, !piped, piece);
     return true;
 }
@@ -190,7 +200,7 @@ template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &bef
 // A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
 // a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
-    const size_t depth = work.size > work.piece ? pipe_depth : 1;
+    const size_t depth = work.size > work.least ? pipe_depth : 1;
     std::optional<Piece> under_way[pipe_depth];
     size_t begun = 0;
     size_t ended = 0;

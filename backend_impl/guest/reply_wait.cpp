@@ -1,12 +1,10 @@
 #include "reply_wait.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 #include <utility>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
+
+#include "emulated.hpp"
 
 namespace apir::guest {
 
@@ -59,17 +57,6 @@ int spinner_limit() {
     return limit;
 }
 
-#if defined(__x86_64__) || defined(__i386__)
-// QEMU's emulator leaves the virtual processor at each PAUSE and takes its big lock, which the thread that carries our
-// submission wants too.
-bool pause_is_dear() {
-    unsigned a = 0;
-    unsigned name[3] = {};
-    __cpuid(0x40000000, a, name[0], name[1], name[2]);
-    return std::memcmp(name, "TCGTCGTCGTCG", sizeof name) == 0;
-}
-#endif
-
 // A reply came to a thread that did not sleep for it.
 void stay_awake(int share) {
     WaitingRow &row = WaitingRow::instance();
@@ -84,10 +71,11 @@ void stay_awake(int share) {
     turn_over = true;
 }
 
+// QEMU's emulator leaves the virtual processor at each PAUSE and takes its big lock, which the thread that carries our
+// submission wants too.
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
-    static const bool dear = pause_is_dear();
-    if (dear) asm volatile("" ::: "memory");
+    if (is_emulated()) asm volatile("" ::: "memory");
     else __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");

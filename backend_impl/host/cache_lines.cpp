@@ -1,5 +1,7 @@
 #include "cache_lines.hpp"
 
+#include <cstring>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <cstdint>
@@ -34,6 +36,14 @@ __attribute__((target("clflushopt"))) void flush(const void *data, size_t size) 
     _mm_sfence();
 }
 
+// Whole lines; `to` is aligned to one.
+void stream(uint8_t *to, const uint8_t *from, size_t size) {
+    for (size_t at = 0; at < size; at += sizeof(__m128i))
+        _mm_stream_si128(reinterpret_cast<__m128i *>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + at)));
+    // What is written next, the reply, comes after it.
+    _mm_sfence();
+}
+
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
@@ -41,9 +51,22 @@ void leave_caches(const void *data, size_t size) {
     if (able && size >= least && size <= most) flush(data, size);
 }
 
+void copy_past_caches(void *to, const void *from, size_t size) {
+    const bool aligned = reinterpret_cast<uintptr_t>(to) % line == 0;
+    const size_t streamed = aligned && size >= least && size <= most ? size / line * line : 0;
+    auto *target = static_cast<uint8_t *>(to);
+    const auto *source = static_cast<const uint8_t *>(from);
+    if (streamed != 0) stream(target, source, streamed);
+    if (streamed != size) std::memcpy(target + streamed, source + streamed, size - streamed);
+}
+
 #else
 
 void leave_caches(const void *, size_t) {}
+
+void copy_past_caches(void *to, const void *from, size_t size) {
+    if (size != 0) std::memcpy(to, from, size);
+}
 
 #endif
 

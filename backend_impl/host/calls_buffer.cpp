@@ -60,8 +60,12 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, data);
-    leave_caches(data.data, request.size); // the guest has read what was there
-    if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+    if (ggml_backend_buffer_is_host(tensor.buffer)) {
+        copy_past_caches(data.data, static_cast<const uint8_t *>(tensor.data) + request.offset, request.size);
+    } else {
+        leave_caches(data.data, request.size); // the guest has read what was there
+        if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+    }
 #if defined(APIR_PLANT_WRONG_BYTE)
     static int gets = 0;
     if (++gets % 1000 == 0 && request.size != 0) data.data[0] ^= 1;

@@ -25,6 +25,23 @@ void there_and_no_further(CopyLoop copy, size_t size, size_t from_at, size_t to_
 
 void chosen(uint8_t *to, const uint8_t *from, size_t size) { bulk_copy(to, from, size); }
 
+// Addresses that are never used: pages apart, and bytes.
+bool collide(ptrdiff_t pages, ptrdiff_t bytes) {
+    const uintptr_t from = uintptr_t{1} << 40;
+    const uintptr_t to = from + static_cast<uintptr_t>(pages * 4096 + bytes);
+    return pages_collide(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from));
+}
+
+void pages_of_the_same_place_in_the_emulators_table_collide() {
+    for (ptrdiff_t pages : {0, 256, 512, 1024, -256, -1024, 65536})
+        for (ptrdiff_t bytes : {-4095, -16, 0, 16, 4095}) {
+            const std::string what = std::to_string(pages) + " pages and " + std::to_string(bytes) + " bytes apart";
+            expect(collide(pages, bytes), what + " do not collide");
+            expect(!collide(pages + 2, bytes) && !collide(pages - 2, bytes) && !collide(pages + 128, bytes), what + ", and others");
+        }
+    expect(!collide(1, 0) && !collide(-1, 0) && !collide(255, 0), "the next page is another one");
+}
+
 // A program's static object, which lives longer than what the library makes: it still copies. One that has not chosen yet has its
 // loops in memory, as sanitizers see.
 class CopiesAtExit {
@@ -45,8 +62,9 @@ int main(int count, char **) {
         there_and_no_further(chosen, 65536, 0, 0);
         return failures();
     }
+    pages_of_the_same_place_in_the_emulators_table_collide();
     for (CopyLoop loop : copy_loops())
-        for (size_t size : {0, 1, 7, 8, 31, 32, 63, 64, 65, 127, 128, 129, 65535, 65536, 65537, 131077})
+        for (size_t size : {0, 1, 7, 8, 31, 32, 63, 64, 65, 127, 128, 129, 511, 512, 1025, 65535, 65536, 65537, 131077})
             for (size_t at : {0, 1, 13}) there_and_no_further(loop, size, at, 31 - at);
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 3; ++thread) {

@@ -13,7 +13,7 @@ from lab.bench.standard import is_recorded
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
-COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "rep_movsq", "registers")
+COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "avx2_16", "rep_movsq", "registers")
 
 
 @dataclass(frozen=True, slots=True)

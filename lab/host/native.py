@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def native_payloads(
     def build(folder: Path) -> None:
         with progress.step("building the native payloads"):
             work = work_folder(root, words, sources)
-            with turn(work.with_suffix(".lock"), progress, deadline):
+            with _turn(work, progress, deadline):
                 _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=PAYLOADS)
                 for product in _products(work / PAYLOADS):
                     shutil.copy(product, folder / product.name)
@@ -153,6 +154,20 @@ def native_tests(
     chosen = ("--label-exclude", FUZZ_LABEL) if sanitize else ()
     with progress.step("running the native tests" + (" under sanitizers" if sanitize else "")):
         return _tested(root, cmake_options(options, sanitize=sanitize), chosen, progress, deadline)
+
+
+def compiled_tests(
+    root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False, options: tuple[str, ...] = ()
+) -> None:
+    """Build what ``native_tests`` would run and ``fuzz_smoke`` too, and run nothing.
+
+    Raises:
+        BuildError: the build failed.
+    """
+    words = cmake_options(options, sanitize=sanitize)
+    work = work_folder(root, words)
+    with progress.step("building the native tests" + (" with sanitizers" if sanitize else "")), _turn(work, progress, deadline):
+        _compiled(root, paths.BACKEND_IMPL, work, words, deadline, target="all")
 
 
 def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finished:
@@ -185,6 +200,11 @@ def work_folder(root: HostRoot, options: tuple[str, ...], sources: Path = paths.
     return paths.cache() / "native-work" / content_key(LAYOUT, root.key, os.fspath(sources.resolve()), options)
 
 
+def _turn(work: Path, progress: Progress, deadline: Deadline) -> AbstractContextManager[None]:
+    """A work folder is one process's at a time."""
+    return turn(work.with_suffix(".lock"), progress, deadline)
+
+
 def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path, *more: Bind) -> tuple[str, ...]:
     return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True), *more), env={"HOME": "/tmp"}, cwd=work)
 
@@ -194,7 +214,7 @@ def _tested(
 ) -> Finished:
     sources = paths.BACKEND_IMPL
     work = work_folder(root, words, sources)
-    with turn(work.with_suffix(".lock"), progress, deadline):
+    with _turn(work, progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
         at_once = str(os.cpu_count() or 1)
         argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)

@@ -11,6 +11,7 @@ from lab.host.native import native_payloads
 from lab.host.progress import SilentProgress
 from lab.host.root import HostRoot
 from lab.image import guest_image
+from tests.beforehand import OTHER_API
 
 BUILD_S = 1500.0
 OUTPUT = """\
@@ -42,9 +43,10 @@ def test_our_payload_fits_the_host_root_and_the_guest_image(root: HostRoot) -> N
 
 
 @pytest.mark.native
+@pytest.mark.compiled_beforehand
 def test_a_payload_of_the_other_version_is_refused_by_slot(root: HostRoot) -> None:
     deadline = Deadline.after(BUILD_S)
-    other = native_payloads(root, SilentProgress(), deadline, options=("-DAPIR_GGML_API=2",))
+    other = native_payloads(root, SilentProgress(), deadline, options=OTHER_API)
     with pytest.raises(BuildError, match=r"libggml 0\.27\S* of the host root: .*buffer_type\.get_alignment expected at 0x10"):
         prove_layout(other.abi_probe, root, deadline)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ from lab.deadline import Deadline, poll
 from lab.host.progress import SilentProgress
 from lab.image import ahead
 from lab.image.system import SYSTEMS
-from lab.qemu.processes import Process, descendants
+from tests.beforehand import family
 
 IMAGE = "guest-6.12"
 
@@ -23,10 +22,6 @@ class Notes(SilentProgress):
 
     def note(self, text: str) -> None:
         self.texts.append(text)
-
-
-def family() -> tuple[Process, ...]:
-    return descendants(os.getpid())
 
 
 def test_an_image_of_the_cache_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:

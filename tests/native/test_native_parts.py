@@ -17,6 +17,8 @@ from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
 
+pytestmark = pytest.mark.compiled_beforehand
+
 BUILD_S = 1500.0
 CPU_LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
 TRACES = sorted((paths.PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))

@@ -22,6 +22,7 @@ from lab.image import guest_image
 from lab.qemu.command import Gpu
 from lab.qemu.machine import BootSpec, Guest, booted_guest
 from lab.qemu.processes import descendants
+from tests.beforehand import family
 
 pytestmark = pytest.mark.scenario
 BOOT_S = 90.0
@@ -200,10 +201,10 @@ def test_qemu_that_refuses_its_options_is_a_launch_error(spec: BootSpec, tmp_pat
 
 
 def test_boot_past_its_deadline_leaves_nothing(spec: BootSpec, tmp_path: Path) -> None:
-    before = {process.pid for process in descendants(os.getpid())}
+    before = {process.pid for process in family()}
     with pytest.raises(WaitTimeout, match="readiness"), booted_guest(spec, tmp_path, Deadline.after(1.5)):
         pass
-    assert {process.pid for process in descendants(os.getpid())} <= before
+    assert {process.pid for process in family()} <= before
 
 
 def test_killed_qemu_ends_a_waiting_command_at_once(spec: BootSpec, tmp_path: Path) -> None:
