@@ -18,6 +18,7 @@ constexpr size_t inline_limit = 1024;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
+constexpr size_t page = 4096;
 
 struct InlineSet {
     SetTensorInlineRequest request;
@@ -45,7 +46,6 @@ struct Cut {
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
-    constexpr size_t page = 4096;
     if (!session.has(Extension::asynchronous)) return {};
     auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
     auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
@@ -185,7 +185,6 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
 }
 
 template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &before, Piece &piece) {
-    constexpr size_t page = 4096;
     const size_t half = (work.size - std::min(work.size, work.begun.load())) / 2 / page * page;
     const size_t most = std::min(piece.slot->size, std::clamp(half, work.least, work.piece));
     piece.done = work.begun.fetch_add(most);

@@ -23,6 +23,11 @@ foreach(name calls graph guards extensions batch shapes log)
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
+add_executable(test-host-copy host_copy_test.cpp ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
+target_include_directories(test-host-copy PRIVATE ${CMAKE_SOURCE_DIR})
+add_test(NAME host-copy COMMAND test-host-copy)
+set_tests_properties(host-copy PROPERTIES TIMEOUT 120)
+
 # Where tensors may lie for ggml-vulkan; no device is needed.
 add_executable(test-host-vulkan-layout host_vulkan_layout_test.cpp ${CMAKE_SOURCE_DIR}/host/vulkan_layout.cpp)
 target_include_directories(test-host-vulkan-layout PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
