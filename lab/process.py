@@ -106,6 +106,7 @@ def spawn(
                 )
             except OSError as error:
                 raise LabError(f"cannot start {words[0]}: {error}", hint="is it installed, and in PATH?") from error
+            keep_nice(popen.pid)
             child = Child(words, log, popen)
             stack.callback(end_group, child, terminate_s)
         yield child
@@ -125,6 +126,17 @@ def dying_with(parent: int) -> Callable[[], None]:
             os._exit(127)
 
     return ask
+
+
+def keep_nice(session: int) -> None:
+    """Give the scheduling group of a new session our own nice value, where the kernel has such groups (``CONFIG_SCHED_AUTOGROUP``).
+
+    Between sessions it is the groups' value that counts, and a new one's is 0: ``nice make test`` would be as pushing as without.
+    """
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    if nice > 0:
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{session}/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def end_group(child: Child, terminate_s: float = TERMINATE_S) -> None:

@@ -1,33 +1,47 @@
-"""Compiling beside other tests: it ends with the context, and whoever waits for it comes last."""
+"""Compiling beside other tests: out of their way, gone with the context, and those whose programs it compiles come last."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from lab.deadline import Deadline, poll
 from lab.paths import PROJECT
 from lab.qemu.processes import Process, descendants
 from tests import beforehand
 
+LAST = ("native_tests_pass", "minute_of_fuzzing", "our_own_recording")
+COMPILING = ("cmake", "ninja", "cc1plus")
 
-def compilers() -> tuple[Process, ...]:
-    return tuple(one for one in descendants(os.getpid()) if beforehand.compiles(one))
 
+@pytest.mark.native
+@pytest.mark.compiled_beforehand("tests")
+@pytest.mark.usefixtures("root")
+def test_compilers_are_nice_and_gone_with_the_context() -> None:
+    begun: list[Process] = []
 
-def test_nothing_is_left_of_what_was_not_waited_for() -> None:
-    before = compilers()
-    with beforehand.compiling():
-        poll("a process of the lowest priority", lambda: len(compilers()) > len(before), Deadline.after(30))
-        begun = [one for one in compilers() if one not in before]
-    assert not any(one.alive() for one in begun)
+    def seen() -> bool:
+        begun[:] = [one for one in descendants(child.pid) if one.name in COMPILING]
+        return bool(begun)
+
+    before = beforehand.family()
+    with beforehand.compiling(["tests"]) as child:
+        poll("a compiler", seen, Deadline.after(60))
+        assert os.getpriority(os.PRIO_PROCESS, begun[0].pid) == beforehand.NICE
+        group = Path(f"/proc/{begun[0].pid}/autogroup")
+        assert not group.exists() or group.read_text().endswith(f"nice {beforehand.NICE}\n")
+        assert beforehand.family() == before
+    poll("the compilers' end", lambda: not any(one.alive() for one in begun), Deadline.after(10))
 
 
 def test_tests_of_compiled_programs_come_last() -> None:
     argv = (sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "protocol or native", "tests/native", "tests/ops")
     lines = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
     items = [line for line in lines if "::" in line]
-    last = [item for item in items if "test_native_parts" in item]
-    assert len(last) >= 5
+    last = [item for item in items if any(name in item for name in LAST)]
+    assert len(last) == 4
     assert items[-len(last) :] == last

@@ -29,6 +29,21 @@ def test_check_raises_with_command_and_output() -> None:
     assert "reason" in caught.value.output_tail
 
 
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
+def test_children_of_a_nice_lab_are_nice_to_other_sessions_too(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from lab.deadline import Deadline
+from lab.process import spawn
+log = Path({str(tmp_path / "log")!r})
+with spawn(("sh", "-c", "sleep 0.3; cat /proc/self/autogroup"), log=log) as child:
+    child.wait(Deadline.after(10))
+"""
+    check(("nice", "-n", "7", sys.executable, "-c", code), what="a nice lab", deadline=Deadline.after(30))
+    nice = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)
+    assert (tmp_path / "log").read_text().endswith(f"nice {nice}\n")
+
+
 def test_leaving_the_context_ends_the_whole_group(tmp_path: Path) -> None:
     with spawn(("sh", "-c", "sleep 60 & echo started; wait"), log=tmp_path / "log") as child:
         poll("the child's start", lambda: "started" in child.log_tail(), Deadline.after(10))

@@ -2,7 +2,7 @@
 
 The key is made of every source byte, the root (so of every library version in it) and the options. Compiling happens in a
 folder that is kept, so that an edit costs one translation unit; the finished payloads are copied to an entry that
-never changes again. Tests and fuzz targets, most of what can be compiled, are compiled when they are to run.
+never changes again. Tests and fuzz targets, most of what can be compiled, are compiled when they are to run, or beforehand.
 """
 
 from __future__ import annotations
@@ -156,15 +156,13 @@ def native_tests(
         return _tested(root, cmake_options(options, sanitize=sanitize), chosen, progress, deadline)
 
 
-def compiled_tests(
-    root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False, options: tuple[str, ...] = ()
-) -> None:
+def compiled_tests(root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False) -> None:
     """Build what ``native_tests`` would run and ``fuzz_smoke`` too, and run nothing.
 
     Raises:
         BuildError: the build failed.
     """
-    words = cmake_options(options, sanitize=sanitize)
+    words = cmake_options(sanitize=sanitize)
     work = work_folder(root, words)
     with progress.step("building the native tests" + (" with sanitizers" if sanitize else "")), _turn(work, progress, deadline):
         _compiled(root, paths.BACKEND_IMPL, work, words, deadline, target="all")

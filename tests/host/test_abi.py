@@ -43,7 +43,7 @@ def test_our_payload_fits_the_host_root_and_the_guest_image(root: HostRoot) -> N
 
 
 @pytest.mark.native
-@pytest.mark.compiled_beforehand
+@pytest.mark.compiled_beforehand("other-api")
 def test_a_payload_of_the_other_version_is_refused_by_slot(root: HostRoot) -> None:
     deadline = Deadline.after(BUILD_S)
     other = native_payloads(root, SilentProgress(), deadline, options=OTHER_API)

@@ -17,8 +17,6 @@ from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
 
-pytestmark = pytest.mark.compiled_beforehand
-
 BUILD_S = 1500.0
 CPU_LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
 TRACES = sorted((paths.PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
@@ -35,17 +33,20 @@ def tested(root: HostRoot) -> Finished:
 
 
 @pytest.mark.protocol
+@pytest.mark.compiled_beforehand("tests")
 def test_native_tests_pass(tested: Finished) -> None:
     assert tested.exit_status == 0, tested.output
 
 
 @pytest.mark.native
+@pytest.mark.compiled_beforehand("sanitized")
 def test_native_tests_pass_under_sanitizers(root: HostRoot) -> None:
     done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitize=True)
     assert done.exit_status == 0, done.output
 
 
 @pytest.mark.native
+@pytest.mark.compiled_beforehand("sanitized")
 def test_a_minute_of_fuzzing_finds_nothing(root: HostRoot) -> None:
     done = fuzz_smoke(root, SilentProgress(), Deadline.after(BUILD_S))
     assert done.exit_status == 0, done.output
@@ -75,6 +76,7 @@ def test_recorded_conversation_gets_the_same_answers(root: HostRoot, payloads: N
 
 @pytest.mark.protocol
 @pytest.mark.usefixtures("tested")
+@pytest.mark.compiled_beforehand("tests")
 def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, tmp_path: Path) -> None:
     work = work_folder(root, cmake_options())
     (recorded,) = (work / "traces").glob("trace-*.jsonl")

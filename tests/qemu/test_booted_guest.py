@@ -21,7 +21,6 @@ from lab.host.root import host_root
 from lab.image import guest_image
 from lab.qemu.command import Gpu
 from lab.qemu.machine import BootSpec, Guest, booted_guest
-from lab.qemu.processes import descendants
 from tests.beforehand import family
 
 pytestmark = pytest.mark.scenario
@@ -52,7 +51,7 @@ def nothing_left(guest: Guest) -> Iterator[None]:  # noqa: ARG001 - booted befor
 
 def leftovers() -> set[str]:
     threads = {f"thread {each.name} {each.ident}" for each in threading.enumerate() if each.name in ("serial console", "qmp")}
-    processes = {f"process {each.name} {each.pid}" for each in descendants(os.getpid()) if each.name in OURS}
+    processes = {f"process {each.name} {each.pid}" for each in family() if each.name in OURS}
     return threads | processes
 
 
