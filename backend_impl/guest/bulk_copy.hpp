@@ -14,9 +14,9 @@ using CopyLoop = void (*)(uint8_t *to, const uint8_t *from, size_t size);
 // Those that this processor can run, of which bulk_copy() takes one.
 std::vector<CopyLoop> copy_loops();
 
-// Whether QEMU's emulator would look up the pages of both anew with every access that follows one to the other: it knows pages by the
-// lower bits of their numbers, and keeps one of those that agree in them. A loop that takes turns between two such pages is twenty times
-// as slow as between others.
+// Whether QEMU's emulator may have to look up the pages of both anew with every access that follows one to the other: it knows pages by
+// the lower bits of their numbers, eight or more, and has one of those that agree in them at hand. A loop that takes turns between two
+// such pages is twenty times as slow as between others.
 bool pages_collide(const void *to, const void *from);
 
 } // namespace apir::guest

@@ -31,8 +31,8 @@ void write(Writer &writer, const InlineSet &set) {
 
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
-// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Each piece is half of what is left, but
-// no less than `least`.
+// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Between `least` and `piece` it is
+// half of what is left.
 struct Cut {
     size_t piece = SIZE_MAX;
     size_t least = SIZE_MAX;

@@ -59,7 +59,7 @@ class CopiedBuffer : public RemoteBuffer {
         size_t offset; // within the tensor
         size_t size;
         size_t piece; // bytes of one, at most
-        size_t least; // and of one that is not the last
+        size_t least; // and of one that is not the last, where the slot is as large
         std::atomic<size_t> begun{0}; // bytes that somebody has taken
         std::atomic<bool> failed{false};
     };

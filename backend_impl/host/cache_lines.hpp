@@ -12,7 +12,7 @@ namespace apir::host {
 void leave_caches(const void *data, size_t size);
 
 // As memcpy, but past the caches (x86; of the same sizes): what was written is in memory, for whichever core reads it next. From another
-// core's cache an emulated guest reads it at four fifths of the speed.
+// core's cache an emulated guest (measured on that host) reads it at four fifths of the speed.
 void copy_past_caches(void *to, const void *from, size_t size);
 
 } // namespace apir::host

@@ -103,6 +103,37 @@ void ring_on_and_off() {
     }
 }
 
+// There and back through data slots, in as many pieces as it takes: all bytes, and none beside them.
+void transfers_of_all_sizes() {
+    StackHost host(GGML_CPU_LIBRARY);
+    Variable copied("GGML_VIRTGPU_DATA_PATH", "copied");
+    constexpr size_t kib = 1024;
+    constexpr size_t beside = 64;
+    constexpr uint8_t untouched = 0xee;
+    for (const char *way : {"auto", "off"}) {
+        Variable ring("GGML_VIRTGPU_RING", way);
+        std::unique_ptr<guest::Registry> registry = set_up();
+        Backend backend = backend_of(*registry, 0);
+        for (size_t size : {16 * kib - 1, 16 * kib + 1, 128 * kib - 1, 128 * kib, 128 * kib + 1, 256 * kib, 256 * kib + 1, 300 * kib, 513 * kib,
+                            1024 * kib + 5, 2048 * kib + 4096, 4096 * kib + 3, 33 * 1024 * kib + 7}) {
+            Context context{ggml_init({size_t{1} << 16, nullptr, true}), ggml_free};
+            ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, static_cast<int64_t>(size + 2 * beside));
+            Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend.get()), ggml_backend_buffer_free};
+            std::vector<uint8_t> expected(size + 2 * beside, untouched);
+            ggml_backend_tensor_memset(tensor, untouched, 0, expected.size());
+            for (size_t i = 0; i < size; ++i) expected[beside + i] = static_cast<uint8_t>(i * 167 + i / 251);
+            ggml_backend_tensor_set(tensor, expected.data() + beside, beside, size);
+            std::vector<uint8_t> back(size + 2 * beside);
+            ggml_backend_tensor_get(tensor, back.data(), 0, back.size());
+            const std::string what = std::to_string(size) + " bytes, ring " + way;
+            expect(back == expected, what + ", written");
+            std::vector<uint8_t> part(size + 2 * beside, untouched);
+            ggml_backend_tensor_get(tensor, part.data() + beside, beside, size);
+            expect(part == expected, what + ", read");
+        }
+    }
+}
+
 // What both sides' record files tell of one context, by whichever way its commands went.
 void call_records() {
     for (const char *way : {"auto", "off"}) {
@@ -248,6 +279,7 @@ void soak_copied() {
 int main(int count, char **values) {
     return run_cases({{"conversation", conversation},
                       {"ring_on_and_off", ring_on_and_off},
+                      {"transfers_of_all_sizes", transfers_of_all_sizes},
                       {"call_records", call_records},
                       {"worker_killed_in_a_graph", worker_killed_in_a_graph},
                       {"long_graph", long_graph},
