@@ -106,11 +106,11 @@ void one_exception_is_no_rule() {
 void late_yields() {
     Wakefulness wakefulness;
     learn(wakefulness, 1 * us, false);
-    expect(wakefulness.yielded(1 * ms, 10 * us) == Yielded::in_time, "a quick yield says nothing");
-    expect(wakefulness.yielded(2 * ms, 100 * us) == Yielded::in_time, "somebody may have the processor for a moment");
-    expect(wakefulness.yielded(3 * ms, late) == Yielded::step_aside, "for longer: it looks for another one");
-    expect(wakefulness.yielded(4 * ms, late) == Yielded::in_time, "and does so now and then, not each time");
-    expect(wakefulness.yielded(20 * ms, late) == Yielded::step_aside, "later it does again");
+    expect(wakefulness.yielded(1 * ms, 10 * us, false) == Yielded::in_time, "a quick yield says nothing");
+    expect(wakefulness.yielded(2 * ms, 100 * us, false) == Yielded::in_time, "somebody may have the processor for a moment");
+    expect(wakefulness.yielded(3 * ms, late, false) == Yielded::step_aside, "for longer: it looks for another one");
+    expect(wakefulness.yielded(4 * ms, late, false) == Yielded::in_time, "and does so now and then, not each time");
+    expect(wakefulness.yielded(20 * ms, late, false) == Yielded::step_aside, "later it does again");
 }
 
 // Where they do not, as between the pieces of a large transfer, those who make the next one have the processor.
@@ -118,9 +118,27 @@ void wanted_processor() {
     Wakefulness wakefulness;
     learn(wakefulness, 400 * us, false);
     expect(wakefulness.after(300 * us) == Step::yield, "the worker stays awake for the next one");
-    expect(wakefulness.yielded(1 * ms, 2 * us) == Yielded::in_time, "while nobody wants its processor");
-    expect(wakefulness.yielded(2 * ms, 100 * us) == Yielded::doze, "and leaves it to who does");
-    expect(wakefulness.yielded(3 * ms, late) == Yielded::doze, "each time");
+    expect(wakefulness.yielded(1 * ms, 2 * us, false) == Yielded::in_time, "while nobody wants its processor");
+    expect(wakefulness.yielded(2 * ms, 100 * us, false) == Yielded::doze, "and leaves it to who does");
+    expect(wakefulness.yielded(3 * ms, late, false) == Yielded::doze, "each time");
+}
+
+// A command that came meanwhile waited for the worker: that is no pace of the guest's, and nobody made the next one with that processor.
+void missed_commands() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 1 * us, false);
+    uint64_t now = 1 * ms;
+    for (int i = 0; i < 20; ++i) {
+        now += 3 * ms;
+        expect(wakefulness.yielded(now, 2 * ms, true) == Yielded::step_aside, "a command waited: to another processor");
+        wakefulness.learn(2 * ms + 1 * us, false);
+    }
+    expect(wakefulness.after(10 * us) == Step::spin, "the next command is due as before");
+    expect(wakefulness.yielded(now + 100 * us, 100 * us, true) == Yielded::in_time, "for a moment: it stays");
+    expect(wakefulness.yielded(now + 3 * ms, 100 * us, false) == Yielded::in_time, "and leaves nobody its processor until a doorbell");
+    for (int i = 0; i < 100; ++i) wakefulness.learn(2 * ms, false);
+    expect(wakefulness.after(10 * us) == Step::yield, "one that had not to wait is late by itself");
+    expect(wakefulness.yielded(now + 6 * ms, 2 * ms, true) == Yielded::step_aside, "where commands are rare, too, it does not doze over one");
 }
 
 // Linux takes sched_runtime for the turn of an ordinary thread from 6.12 on (its Documentation/scheduler/sched-eevdf.rst), 0.1 ms at least.
@@ -154,6 +172,7 @@ int main() {
     naps_are_earned_by_work();
     late_yields();
     wanted_processor();
+    missed_commands();
     short_turns();
     return apir::test::failures == 0 ? 0 : 1;
 }

@@ -128,7 +128,7 @@ void Service::rest() {
     case Wakefulness::Step::yield: {
         sched_yield();
         const uint64_t after = monotonic_ns();
-        switch (wakefulness_.yielded(after, after - now)) {
+        switch (wakefulness_.yielded(after, after - now, queue_.available() || ring_.available())) {
         case Wakefulness::Yielded::in_time: return;
         case Wakefulness::Yielded::step_aside:
             if (ring_.is_open()) step_aside();

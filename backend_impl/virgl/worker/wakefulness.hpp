@@ -52,9 +52,12 @@ class Wakefulness {
 
     // A command came `gap_ns` after the one before it had ended; `slept` in between, of which the doorbell's way is no part of what the
     // guest took: whoever counts it believes that commands are rare, sleeps at once, and finds it true. One exception is no rule: it
-    // counts as a multiple of what was expected at most.
+    // counts as a multiple of what was expected at most. Nor is the time part of it in which the command waited for a worker that had no
+    // processor: else some of those would make it believe the same.
     void learn(uint64_t gap_ns, bool slept) {
         if (slept) gap_ns -= std::min(gap_ns, doorbell_ns);
+        gap_ns -= std::min(gap_ns, missed_ns_);
+        missed_ns_ = 0;
         gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8;
     }
 
@@ -62,11 +65,13 @@ class Wakefulness {
     // processor. Where no command is due at once, as between the pieces of a large transfer, it is left to them until the next doorbell,
     // which costs less than what they would lose by our looks; not for longer than such a pause. Where one is due, and the yield is really
     // late, that somebody most likely is the virtual processor which waits for us, with another one idle beside it, busy for a moment each
-    // time the system looked: to step aside parts them, and no command costs a doorbell any more.
+    // time the system looked: to step aside parts them, and no command costs a doorbell any more. `waiting`: there is one by now; then it
+    // was not time that somebody made something of.
     enum class Yielded { in_time, step_aside, doze };
-    Yielded yielded(uint64_t now_ns, uint64_t took_ns) {
+    Yielded yielded(uint64_t now_ns, uint64_t took_ns, bool waiting) {
         if (took_ns <= wanted_ns) return Yielded::in_time;
-        if (gap_ns_ >= unhurried_ns) return Yielded::doze;
+        if (waiting) missed_ns_ += took_ns;
+        else if (gap_ns_ >= unhurried_ns) return Yielded::doze;
         if (took_ns <= late_yield_ns || now_ns < aside_from_ns_) return Yielded::in_time;
         aside_from_ns_ = now_ns + aside_pause_ns;
         return Yielded::step_aside;
@@ -91,6 +96,7 @@ class Wakefulness {
     uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
     uint64_t naps_left_ns_ = naps_budget_ns;
     uint64_t aside_from_ns_ = 0;
+    uint64_t missed_ns_ = 0; // since the last command
 };
 
 } // namespace apir::virgl
