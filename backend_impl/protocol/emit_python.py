@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend_impl.protocol.emit_cpp import camel
-from backend_impl.protocol.schema import LIST, SCALARS, Enum, Field, Message, Schema, Struct
+from backend_impl.protocol.schema import LIST, NEGOTIATION, SCALARS, Enum, Field, Message, Schema, Struct
 
 BANNER = "# Generated from backend_impl/protocol/apir.toml by `python -m backend_impl.protocol`. Do not edit."
 FORMATS = {"i32": "i", "u32": "I", "i64": "q", "u64": "Q"}
@@ -70,6 +70,7 @@ def lines(schema: Schema) -> Iterator[str]:
         yield from enum_lines(enum.name, enum)
     yield from extension_lines(schema)
     yield from call_lines(schema)
+    yield from owner_lines(schema)
     for struct in schema.structs:
         yield from struct_lines(struct)
     yield from op_lines(schema)
@@ -114,6 +115,18 @@ def call_lines(schema: Schema) -> Iterator[str]:
     for call in schema.calls:
         yield f"    {call.name.upper()} = {call.number}"
         yield f"    {docstring(call.doc)}"
+
+
+def owner_lines(schema: Schema) -> Iterator[str]:
+    """Which extension each call belongs to."""
+    yield ""
+    yield ""
+    yield "EXTENSION_OF: dict[Call, Extension] = {"
+    for call in schema.calls:
+        if call.extension is not None and call.extension != NEGOTIATION:
+            yield f"    Call.{call.name.upper()}: Extension.{call.extension.upper()},"
+    yield "}"
+    yield '"""The extension that has a call; the others are of the protocol itself, or negotiate."""'
 
 
 def struct_lines(struct: Struct) -> Iterator[str]:

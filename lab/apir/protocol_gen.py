@@ -290,6 +290,26 @@ class Call(IntEnum):
     """As buffer_set_tensor, with the bytes in the command."""
 
 
+EXTENSION_OF: dict[Call, Extension] = {
+    Call.ON_DEVICE: Extension.DEVICES,
+    Call.WIDE_SUPPORTS_OP: Extension.WIDE_SHAPES,
+    Call.WIDE_GET_ALLOC_SIZE: Extension.WIDE_SHAPES,
+    Call.WIDE_SET_TENSOR: Extension.WIDE_SHAPES,
+    Call.WIDE_GET_TENSOR: Extension.WIDE_SHAPES,
+    Call.WIDE_CPY_TENSOR: Extension.WIDE_SHAPES,
+    Call.WIDE_GRAPH_COMPUTE: Extension.WIDE_SHAPES,
+    Call.RING_CREATE: Extension.RING,
+    Call.RING_KICK: Extension.RING,
+    Call.GRAPH_KEEP: Extension.GRAPH_IDS,
+    Call.GRAPH_RUN: Extension.GRAPH_IDS,
+    Call.GRAPH_PATCH: Extension.GRAPH_IDS,
+    Call.DEVICE_SUMMARY: Extension.DEVICE_SUMMARY,
+    Call.BATCH: Extension.BATCH,
+    Call.SET_TENSOR_INLINE: Extension.BATCH,
+}
+"""The extension that has a call; the others are of the protocol itself, or negotiate."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorRecord:
     """A tensor on the wire. Bytes 12 to 15, 296 to 303 and those behind the name's NUL are stale. In calls 17 to 19 src, view_src and view_offs are dangling."""

@@ -114,7 +114,10 @@ class CaseCounts(Record):
 
 
 class CommandRecord(Record):
-    """Durations of one remote command as the guest saw them, in microseconds."""
+    """Durations of one remote command as the guest saw them, in microseconds.
+
+    ``most_bytes``: of the largest, data included, request or reply.
+    """
 
     command: str
     count: int
@@ -123,12 +126,17 @@ class CommandRecord(Record):
     p90_us: float
     p99_us: float
     max_us: float
+    most_bytes: int = 0
 
 
 class CallsRecord(Record):
-    """All remote calls of a variant: what both sides counted, and durations by command."""
+    """All remote calls of a variant: what both sides counted, and durations by command.
+
+    ``timed``: in how many replies the host told its times (extension timing).
+    """
 
     count: int = 0
+    timed: int = 0
     p50_us: float | None = None
     p99_us: float | None = None
     guest_counted: int = 0

@@ -92,7 +92,7 @@ class CallLog:
 class JoinedCall:
     """One remote call as both sides saw it; durations in nanoseconds.
 
-    Without the host's record its figures are what the reply told (extension timing), or None.
+    Without the host's record its figures are what the reply told (extension timing), or None. ``told``: the reply told them.
     """
 
     session: int
@@ -109,6 +109,7 @@ class JoinedCall:
     status: int
     bytes_out: int
     bytes_in: int
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Durations of one command, in microseconds."""
+    """Durations of one command, in microseconds. ``most_bytes``: of the largest, data included, request or reply."""
 
     command: str
     count: int
@@ -132,6 +133,7 @@ class Summary:
     p90_us: float
     p99_us: float
     max_us: float
+    most_bytes: int
 
 
 def read_call_log(path: Path) -> CallLog:
@@ -260,6 +262,7 @@ def joined_calls(guest: CallLog, host: CallLog | None) -> Iterator[JoinedCall]:
             status=int(record["status"]),
             bytes_out=int(record["bytes_out"]),
             bytes_in=int(record["bytes_in"]),
+            told=any(ns is not None for ns in told.values()),
         )
 
 
@@ -287,4 +290,6 @@ def summary(command: str, calls: Sequence[JoinedCall]) -> Summary:
     """Durations of the calls given, which are at least one. Percentiles are durations that were measured."""
     durations_us = np.array([call.duration_ns for call in calls]) / 1000.0
     p50, p90, p99 = (float(value) for value in np.percentile(durations_us, (50, 90, 99), method="inverted_cdf"))
-    return Summary(command, len(calls), sum(not succeeded(call) for call in calls), p50, p90, p99, float(durations_us.max()))
+    most_bytes = max(max(call.bytes_out, call.bytes_in) for call in calls)
+    failed = sum(not succeeded(call) for call in calls)
+    return Summary(command, len(calls), failed, p50, p90, p99, float(durations_us.max()), most_bytes)

@@ -208,11 +208,13 @@ def calls_record(joined: Joined) -> CallsRecord:
             p90_us=round(one.p90_us, 3),
             p99_us=round(one.p99_us, 3),
             max_us=round(one.max_us, 3),
+            most_bytes=one.most_bytes,
         )
         for one in summarise(joined.calls)
     )
     return CallsRecord(
         count=len(joined.calls),
+        timed=sum(call.told for call in joined.calls),
         p50_us=round(float(p50), 3),
         p99_us=round(float(p99), 3),
         guest_counted=joined.guest_counted,

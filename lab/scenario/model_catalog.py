@@ -8,11 +8,15 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from lab.apir.protocol_gen import EXTENSION_OF, Call
 from lab.ops.case import BadCaseId
 from lab.ops.catalog import FAMILY_OF, case_named
+from lab.scenario.problem import meant
 from lab.scenario.section import CheckTable, Patterns, Seconds, Section, Words, known_ggml_library
 
 OWN = "own"
+UNPROVED = (Call.ON_DEVICE, Call.SET_TENSOR_INLINE, Call.RING_CREATE, Call.RING_KICK)
+"""Calls that the guest's records have under another's name or not at all, and the ring's, which is proved by itself."""
 
 
 def known_reference(value: str, info: ValidationInfo) -> str:
@@ -38,6 +42,18 @@ def known_operations(ops: tuple[str, ...]) -> tuple[str, ...]:
             meant = f" (did you mean {near[0]}?)" if near else " (lab ops lists them)"
             raise PydanticCustomError("no_operation", "the catalog has no operation '{op}'{meant}", {"op": op, "meant": meant})
     return ops
+
+
+def known_commands(commands: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of commands, each of which must be an extension's, and one that records have by that name."""
+    known = [call.name.lower() for call in EXTENSION_OF if call not in UNPROVED]
+    for command in commands:
+        if command not in known:
+            hint = meant(command, known)
+            raise PydanticCustomError(
+                "no_command", "no extension has a command '{name}' that is recorded", {"name": command, "hint": hint}
+            )
+    return commands
 
 
 class Cost(Section):
@@ -74,6 +90,9 @@ class CatalogCheck(CheckTable):
     or the path of another library, for a host library that is not trusted to be honest when it is run natively."""
     min_cases: Annotated[int, Field(ge=1)] = 1
     """Fewer results than these are a finding."""
+    sends: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(known_commands)] = ()
+    """Commands of extensions that these cases lead to, as in sends = ["graph_run"]: one of each must have been sent where the
+    guest's variables ask for the extension and both sides are ours; ``batch`` with data that are copied only."""
     cost: Cost | None = None
     """Bounds of time and memory; nothing is measured for them if absent."""
     deadline_s: Seconds = 600.0

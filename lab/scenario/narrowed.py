@@ -55,7 +55,7 @@ def _narrowed(checks: Sequence[AnyCheck], ours: tuple[str, ...], theirs: tuple[s
         if isinstance(check, StateCheck):
             yield check
         elif isinstance(check, CatalogCheck) and ours:
-            whole = {"ops": (), "include": (), "exclude": (), "share": 1.0, "min_cases": 1}
+            whole = {"ops": (), "include": (), "exclude": (), "share": 1.0, "min_cases": 1, "sends": ()}
             yield check.model_copy(update={**whole, "cases": ours})
         elif isinstance(check, OpsCheck) and theirs:
             patterns = tuple(re.escape(text.partition("(")[2].removesuffix(")")) + "$" for text in theirs)

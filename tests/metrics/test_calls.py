@@ -52,7 +52,9 @@ def test_what_the_reply_told_stands_in_for_the_hosts_record(tmp_path: Path) -> N
     records["host_queue_ns"], records["host_compute_ns"] = (11, 0), (900, 0)
     alone = join([read_call_log(write_log(tmp_path / "guest.calls", 0, records))])
     assert [(call.host_queue_ns, call.host_compute_ns) for call in alone.calls] == [(11, 900), (None, None)]
-    assert both(tmp_path, records, records_of([3, 4])).calls[0].host_compute_ns == 1000
+    joined = both(tmp_path, records, records_of([3, 4]))
+    assert joined.calls[0].host_compute_ns == 1000
+    assert [call.told for call in joined.calls] == [True, False]
 
 
 def test_records_of_version_1_are_read(tmp_path: Path) -> None:

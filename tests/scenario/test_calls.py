@@ -11,7 +11,8 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.errors import GuestError
-from lab.scenario.calls import fetched_logs
+from lab.metrics.calls import Joined, JoinedCall
+from lab.scenario.calls import calls_record, fetched_logs
 from tests.scenario.fakes import Made, write_calls
 
 
@@ -70,3 +71,13 @@ def test_files_have_a_bound_together(tmp_path: Path) -> None:
     _, _, shell = fetched(tmp_path / "guest-calls", "guest-7-1.calls", "guest-7-2.calls")
     first, second = shell.bounds
     assert first - second == (tmp_path / "guest-calls" / "guest-7-1.calls").stat().st_size
+
+
+def test_summary_tells_the_largest_call_of_a_command_and_the_replies_that_tell_times() -> None:
+    def call(command: str, out: int, back: int, *, told: bool) -> JoinedCall:
+        return JoinedCall(1, 1, None, 4, 0, command, 1, 1000, 0, None, None, 4, out, back, told)
+
+    calls = (call("x", 344, 9000, told=True), call("x", 5000, 4, told=False), call("y", 20, 4, told=True))
+    record = calls_record(Joined(calls, (), 3, 3))
+    assert record.timed == 2
+    assert [(one.command, one.most_bytes) for one in record.commands] == [("x", 9000), ("y", 20)]

@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from lab import paths
 from lab.apir.protocol_gen import Extension
+from lab.ops.catalog import case_named
+from lab.scenario.checks.way import LARGEST_PIECE
+from lab.scenario.model import DataPath
+from lab.scenario.model_catalog import CatalogCheck
+from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
 
 FILE = paths.PROJECT / "scenarios" / "extensions.toml"
 VARIABLE = "GGML_VIRTGPU_EXTENSIONS"
 
 
+ALONE = ("graph_ids", "batch", "asynchronous", "ring", "device_summary")
+"""Those that are of use without another."""
+
+
 def test_every_extension_is_left_out_once_from_one_boot() -> None:
     (entry,) = planned([FILE], Choice())
-    chosen = [variant.scenario.guest.environment[VARIABLE] for variant in entry.variants]
-    assert sorted(map(str, chosen)) == sorted(["all", "none", *(f"-{name.lower()}" for name in Extension.__members__)])
+    guests = [variant.scenario.guest for variant in entry.variants]
+    chosen = {path: [str(guest.environment[VARIABLE]) for guest in guests if guest.data_path == path] for path in DataPath}
+    without = [f"-{name.lower()}" for name in Extension.__members__]
+    assert sorted(chosen[DataPath.COPIED]) == sorted(["all", "none", *without, *ALONE])
+    assert sorted(chosen[DataPath.SHARED]) == ["all", "none"]
+    assert chosen[DataPath.AUTO] == []
     assert len(entry.boots) == 1
     assert len({variant.scenario.checks for variant in entry.variants}) == 1
+
+
+def test_cases_are_the_smoke_scenarios_operations_and_what_shows_an_extension() -> None:
+    (entry,), (smoke,) = planned([FILE], Choice()), planned([FILE.with_name("smoke.toml")], Choice())
+    (check,) = entry.variants[0].scenario.checks
+    assert isinstance(check, CatalogCheck)
+    cases = [case_named(text) for text in check.cases]
+    wanted = {op for other in smoke.variants[0].scenario.checks if isinstance(other, OpsCheck) for op in other.ops}
+    assert wanted
+    assert {case.op for case in cases} == wanted | {"GRAPH"}
+    assert check.min_cases == len(cases)
+    assert set(check.sends) == {"graph_run", "batch"}
+    assert {case.op for case in cases if case.travels[0] > 1} == {"ADD", "MUL_MAT", "GRAPH"}
+    assert any(case.travels[1] > LARGEST_PIECE for case in cases), "a transfer that goes in pieces"

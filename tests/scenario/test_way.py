@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from lab.bundle.schema import CallsRecord, Status
-from lab.scenario.checks.way import ring_facts
+from lab import paths
+from lab.apir.protocol_gen import EXTENSION_OF, FIRST_EXTENSION_CALL, Call
+from lab.bundle.schema import CallsRecord, CommandRecord, Status
+from lab.errors import ConfigError
+from lab.scenario.checks.way import LARGEST_PIECE, extension_facts, ring_facts
+from lab.scenario.model import Scenario
 from lab.scenario.plan import Choice, planned
 from tests.scenario.fakes import (
     SCENARIO,
@@ -92,6 +97,155 @@ def test_command_ring_is_not_asked_of_a_virglrenderer_that_has_the_component(tmp
     scenario = entry.variants[0].scenario
     assert [fact.ok for fact in ring_facts(scenario, CallsRecord(), built_in=False)] == [False]
     assert not list(ring_facts(scenario, CallsRecord(), built_in=True))
+
+
+CATALOG = """\
+name = "small"
+[guest]
+data_path = "{path}"
+environment = {{ {variables} }}
+[[checks]]
+kind = "catalog"
+cases = ["ADD()"]
+sends = ["graph_run", "batch"]
+"""
+OURS_WITH_ALL = ("wide_supports_op", "graph_keep", "graph_run", "device_summary", "batch", "buffer_set_tensor")
+PLAIN = ("device_supports_op", "backend_graph_compute", "device_get_name", "buffer_type_get_name", "buffer_set_tensor")
+UNTIMED = "replies that tell the host's times: some, not none"
+
+
+def catalog(folder: Path, variables: str, path: str = "copied", more: str = "") -> Scenario:
+    (folder / "small.toml").write_text(CATALOG.format(path=path, variables=variables) + more)
+    (entry,) = planned([folder / "small.toml"], Choice())
+    return entry.variants[0].scenario
+
+
+def sent(*commands: str, timed: int = 1, most_bytes: int = 5000) -> CallsRecord:
+    one = {"count": 1, "failed": 0, "p50_us": 1.0, "p90_us": 1.0, "p99_us": 1.0, "max_us": 1.0, "most_bytes": most_bytes}
+    return CallsRecord(commands=tuple(CommandRecord(command=command, **one) for command in commands), timed=timed)
+
+
+def wrong(scenario: Scenario, calls: CallsRecord, *, built_in: bool = False) -> list[str]:
+    facts = extension_facts(scenario, calls, built_in=built_in)
+    return [f"{fact.name}: {fact.expected}, not {fact.seen}" for fact in facts if not fact.ok]
+
+
+def without(*commands: str) -> tuple[str, ...]:
+    return tuple(command for command in OURS_WITH_ALL if command not in commands)
+
+
+@pytest.mark.parametrize(
+    ("asked", "commands", "findings"),
+    [
+        ("all", OURS_WITH_ALL, []),
+        ("all", (*OURS_WITH_ALL, "backend_graph_compute"), []),
+        (
+            "all",
+            PLAIN,
+            [
+                "commands of wide_shapes: some, not none, but device_supports_op",
+                "commands of graph_ids: some, not none, but backend_graph_compute",
+                "commands of device_summary: some, not none, but device_get_name, buffer_type_get_name",
+                "graph_run commands, to which the cases lead: some, not none",
+                "batch commands, to which the cases lead: some, not none",
+            ],
+        ),
+        ("all", without("graph_run"), ["graph_run commands, to which the cases lead: some, not none"]),
+        ("-batch", without("batch"), []),
+        ("-batch", OURS_WITH_ALL, ["commands of batch, which is off: none, not batch"]),
+        ("-graph_ids", (*without("graph_keep", "graph_run"), "backend_graph_compute"), []),
+        ("-graph_ids", OURS_WITH_ALL, ["commands of graph_ids, which is off: none, not graph_keep, graph_run"]),
+        ("-wide_shapes", OURS_WITH_ALL, ["commands of wide_shapes, which is off: none, not wide_supports_op"]),
+        ("-device_summary", OURS_WITH_ALL, ["commands of device_summary, which is off: none, not device_summary"]),
+        ("timing,device_summary", (*PLAIN, "device_summary"), []),
+        ("timing,graph_ids", (*PLAIN, "graph_keep"), ["graph_run commands, to which the cases lead: some, not none"]),
+    ],
+)
+def test_extensions_are_proved_by_their_commands(
+    tmp_path: Path, asked: str, commands: tuple[str, ...], findings: list[str]
+) -> None:
+    scenario = catalog(tmp_path, f'GGML_VIRTGPU_EXTENSIONS = "{asked}"')
+    assert wrong(scenario, sent(*commands)) == findings
+
+
+def test_extensions_are_proved_by_no_commands_where_no_graph_was_computed(tmp_path: Path) -> None:
+    scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "graph_ids,timing"')
+    assert wrong(scenario, sent("device_get_name")) == ["graph_run commands, to which the cases lead: some, not none"]
+
+
+def test_batch_is_asked_of_copied_data_only(tmp_path: Path) -> None:
+    scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"', "shared")
+    assert wrong(scenario, sent(*without("batch"))) == []
+
+
+def test_timing_is_proved_by_the_times_in_the_replies(tmp_path: Path) -> None:
+    asked, off = (catalog(tmp_path, f'GGML_VIRTGPU_EXTENSIONS = "{value}"') for value in ("all", "-timing"))
+    assert wrong(asked, sent(*OURS_WITH_ALL, timed=0)) == [UNTIMED]
+    assert wrong(off, sent(*OURS_WITH_ALL, timed=0)) == []
+    assert wrong(off, sent(*OURS_WITH_ALL, timed=3)) == ["replies that tell the host's times: none, not some"]
+
+
+def test_asynchronous_is_proved_by_the_pieces_of_large_transfers(tmp_path: Path) -> None:
+    asked, off = (catalog(tmp_path, f'GGML_VIRTGPU_EXTENSIONS = "{value}"') for value in ("all", "-asynchronous"))
+    piece, whole = (sent(*OURS_WITH_ALL, most_bytes=LARGEST_PIECE + more) for more in (344, 5000))
+    assert wrong(asked, piece) == []
+    assert wrong(asked, whole) == [
+        f"largest transfer by one command (asynchronous): at most 4194304 bytes, not {LARGEST_PIECE + 5000} bytes"
+    ]
+    assert wrong(off, whole) == []
+
+
+def test_largest_piece_is_the_guest_librarys() -> None:
+    source = (paths.BACKEND_IMPL / "guest" / "copied_buffer.cpp").read_text(encoding="utf-8")
+    (mebibytes,) = re.findall(r"largest_piece = size_t\{(\d+)\} << 20;", source)
+    assert int(mebibytes) << 20 == LARGEST_PIECE
+
+
+@pytest.mark.parametrize("theirs", ["guest", "component", "host"])
+def test_use_of_extensions_is_not_asked_of_a_peer_that_may_have_none(tmp_path: Path, theirs: str) -> None:
+    (tmp_path / "theirs.so").touch()
+    more = f'\n[implementation]\n{theirs} = "{tmp_path}/theirs.so"\n'
+    scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"', more=more)
+    assert wrong(scenario, sent(*PLAIN, timed=0)) == []
+    off = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "-graph_ids"', more=more)
+    assert wrong(off, sent("graph_keep")) == ["commands of graph_ids, which is off: none, not graph_keep"]
+
+
+def test_use_of_extensions_is_not_asked_of_a_virglrenderer_that_has_the_component(tmp_path: Path) -> None:
+    scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"')
+    assert wrong(scenario, sent(*PLAIN, timed=0), built_in=True) == []
+
+
+@pytest.mark.parametrize("variables", ["", 'GGML_VIRTGPU_RING = "off"', "GGML_VIRTGPU_EXTENSIONS = false"])
+def test_nothing_is_said_of_extensions_where_no_variable_does(tmp_path: Path, variables: str) -> None:
+    assert not list(extension_facts(catalog(tmp_path, variables), sent(*PLAIN, timed=0), built_in=False))
+
+
+def test_run_with_refused_extensions_fails(running: Running) -> None:
+    text = SCENARIO + '\n[guest.environment]\nGGML_VIRTGPU_EXTENSIONS = "all"\n'
+    bundle = running(Script(ring=4), text, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert texts(bundle).splitlines() == [
+        "wrong command path [product] commands of graph_ids: expected some, seen none, but backend_graph_compute",
+        "wrong command path [product] replies that tell the host's times: expected some, seen none",
+    ]
+
+
+def test_every_call_of_an_extension_is_known_by_it() -> None:
+    assert set(EXTENSION_OF) == {call for call in Call if call >= FIRST_EXTENSION_CALL} - {Call.NEGOTIATE}
+
+
+@pytest.mark.parametrize("command", ["graph_walk", "buffer_clear", "negotiate", "on_device", "set_tensor_inline", "ring_create"])
+def test_commands_that_prove_no_extension_are_refused(tmp_path: Path, command: str) -> None:
+    (tmp_path / "small.toml").write_text(CATALOG.format(path="copied", variables="").replace("graph_run", command))
+    with pytest.raises(ConfigError, match=f"no extension has a command '{command}'"):
+        planned([tmp_path / "small.toml"], Choice())
+
+
+def test_one_case_by_itself_leads_to_no_command(tmp_path: Path) -> None:
+    catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"')
+    (entry,) = planned([tmp_path / "small.toml"], Choice(cases=("MUL()",)))
+    assert wrong(entry.variants[0].scenario, sent(*without("batch", "graph_run"))) == []
 
 
 def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> None:
