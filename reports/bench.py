@@ -15,11 +15,13 @@ WAYS = {
     "loopback": "loopback",
     "vm": "guest",
     "vm_execbuffer": "guest, EXECBUFFER only",
+    "vm_02": "guest, 0.2 alone",
     "vm_other": "second implementation",
 }
 LATENCIES = {
     "empty_call_us": "empty call",
     "set_4b_us": "tensor_set, 4 B",
+    "set_4b_sent_us": "tensor_set, 4 B, and an empty call",
     "get_4b_us": "tensor_get, 4 B",
     "graph_1_us": "one-node graph",
     "alloc_free_us": "buffer alloc + free, 64 KiB",

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace apir::bench {
 
-struct CopyLoop {
-    const char *name;
-    void (*copy)(void *to, const void *from, size_t size);
-    bool (*usable)(); // on this processor
+struct CopyFloor {
+    std::string name;
+    std::function<void(uint8_t *to, const uint8_t *from, size_t size)> copy;
 };
 
-extern const CopyLoop copy_loops[];
-extern const size_t copy_loop_count;
+// Plain memcpy, the guest library's own loops, and two of those by two threads at once, as the lanes of a large transfer are.
+std::vector<CopyFloor> copy_floors();
 
 } // namespace apir::bench

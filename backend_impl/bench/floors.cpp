@@ -146,10 +146,7 @@ void Floors::copy(const Request &request, Row &row) {
     uint8_t *to = to_blob ? shared.memory : memory.data();
     const uint8_t *from = to_blob ? memory.data() : shared.memory;
     row.number("size", size);
-    for (size_t i = 0; i < copy_loop_count; ++i) {
-        const CopyLoop &loop = copy_loops[i];
-        if (loop.usable()) row.numbers(loop.name, timed(rounds, [&] { loop.copy(to, from, size); }).ns);
-    }
+    for (const CopyFloor &floor : copy_floors()) row.numbers(floor.name.c_str(), timed(rounds, [&] { floor.copy(to, from, size); }).ns);
     device_.close_blob(shared);
 }
 

@@ -43,15 +43,14 @@ struct Chain {
 void graph(Subject &subject, const Request &request, Row &row) {
     const size_t nodes = request.number("nodes", 1);
     Chain chain(subject, nodes);
-    for (size_t i = request.number("warm", 1, 0); i > 0; --i) chain.compute(subject);
-    row.samples(timed(request.number("rounds", 10), [&] { chain.compute(subject); })).number("nodes", nodes);
+    auto once = [&] { chain.compute(subject); };
+    row.samples(timed_warm(request.number("warm", 1, 0), request.number("rounds", 10), once)).number("nodes", nodes);
     chain.check(nodes);
 }
 
 void token(Subject &subject, const Request &request, Row &row) {
     TokenModel model(subject, request.number("rebuild", 0, 0) != 0);
-    for (size_t i = request.number("warm", 2, 0); i > 0; --i) model.next_token();
-    row.samples(timed(request.number("rounds", 10), [&] { model.next_token(); }));
+    row.samples(timed_warm(request.number("warm", 2, 0), request.number("rounds", 10), [&] { model.next_token(); }));
     row.number("nodes", static_cast<uint64_t>(model.nodes())).number("splits", static_cast<uint64_t>(model.splits()));
     row.text("digest", model.digest());
 }

@@ -10,16 +10,9 @@ namespace apir::bench {
 namespace {
 
 constexpr size_t small_buffer = 256;
-// Before the measuring begins: the first call after a pause has its own measurement.
 constexpr size_t warm_rounds = 20;
 // After these a pause is one in steady work.
 constexpr size_t steady_rounds = 100;
-
-void ask_memory(Subject &subject) {
-    size_t free = 0;
-    size_t total = 0;
-    ggml_backend_dev_memory(subject.device(), &free, &total);
-}
 
 uint64_t processor_ns() {
     rusage usage{};
@@ -30,34 +23,33 @@ uint64_t processor_ns() {
     return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-template <typename Call> Timed timed_warm(const Request &request, Call call) {
-    for (size_t i = request.number("warm", warm_rounds, 0); i > 0; --i) call();
-    return timed(request.number("rounds", 100), call);
+template <typename Call> Timed timed_as_asked(const Request &request, Call call) {
+    return timed_warm(request.number("warm", warm_rounds, 0), request.number("rounds", 100), call);
 }
 
 } // namespace
 
 void empty_call(Subject &subject, const Request &request, Row &row) {
-    row.samples(timed_warm(request, [&] { ask_memory(subject); }));
+    row.samples(timed_as_asked(request, [&] { subject.ask_memory(); }));
 }
 
 void clear_call(Subject &subject, const Request &request, Row &row) {
     Buffer buffer = subject.buffer(small_buffer);
-    row.samples(timed_warm(request, [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
+    row.samples(timed_as_asked(request, [&] { ggml_backend_buffer_clear(buffer.get(), 0); }));
 }
 
 void alloc_free(Subject &subject, const Request &request, Row &row) {
     const size_t size = request.number("size", 65536);
-    row.samples(timed_warm(request, [&] { subject.buffer(size); }));
+    row.samples(timed_as_asked(request, [&] { subject.buffer(size); }));
 }
 
 void after_pause(Subject &subject, const Request &request, Row &row) {
     const auto pause = std::chrono::milliseconds(request.number("pause_ms", 1000));
     std::vector<uint64_t> samples;
-    for (size_t i = 0; i < steady_rounds; ++i) ask_memory(subject);
+    for (size_t i = 0; i < steady_rounds; ++i) subject.ask_memory();
     for (size_t left = request.number("rounds", 1); left > 0; --left) {
         std::this_thread::sleep_for(pause);
-        samples.push_back(timed(1, [&] { ask_memory(subject); }).ns.front());
+        samples.push_back(timed(1, [&] { subject.ask_memory(); }).ns.front());
     }
     row.numbers("ns", samples);
 }
@@ -72,11 +64,11 @@ void threads(Subject &subject, const Request &request, Row &row) {
     std::vector<std::thread> workers;
     for (size_t i = 0; i < count; ++i) {
         workers.emplace_back([&, i] {
-            ask_memory(subject);
+            subject.ask_memory();
             ready.fetch_add(1);
             while (!begun.load()) std::this_thread::yield();
             uint64_t made = 0;
-            for (; !over.load(std::memory_order_relaxed); ++made) ask_memory(subject);
+            for (; !over.load(std::memory_order_relaxed); ++made) subject.ask_memory();
             calls[i] = made;
         });
     }
@@ -91,7 +83,7 @@ void threads(Subject &subject, const Request &request, Row &row) {
 }
 
 void idle(Subject &subject, const Request &request, Row &row) {
-    for (size_t i = 0; i < warm_rounds; ++i) ask_memory(subject);
+    for (size_t i = 0; i < warm_rounds; ++i) subject.ask_memory();
     uint64_t before = processor_ns();
     uint64_t start = now_ns();
     std::this_thread::sleep_for(std::chrono::milliseconds(request.number("ms", 1000)));

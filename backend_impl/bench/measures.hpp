@@ -10,7 +10,8 @@ namespace apir::bench {
 // Calls of one kind, one after the other: `ns` of each of `rounds`, after `warm` that are not counted.
 void empty_call(Subject &subject, const Request &request, Row &row);  // the device's memory, asked
 void clear_call(Subject &subject, const Request &request, Row &row);  // a small buffer cleared
-void set(Subject &subject, const Request &request, Row &row);         // `size` bytes to a tensor
+void set(Subject &subject, const Request &request, Row &row);         // `size` bytes to a tensor; `sent`=1: and an empty call, along
+                                                                      // with which a small write goes that was left to be sent
 void get(Subject &subject, const Request &request, Row &row);         // `size` bytes from a tensor
 void alloc_free(Subject &subject, const Request &request, Row &row);  // a buffer of `size` bytes
 void graph(Subject &subject, const Request &request, Row &row);       // the same graph of `nodes` small sums

@@ -40,6 +40,12 @@ ggml_backend_t Subject::backend() {
     return backend_.get();
 }
 
+void Subject::ask_memory() const {
+    size_t free = 0;
+    size_t total = 0;
+    ggml_backend_dev_memory(device_, &free, &total);
+}
+
 Buffer Subject::buffer(size_t size) {
     Buffer made(ggml_backend_buft_alloc_buffer(buffer_type(), size));
     if (made == nullptr) throw Failure("no buffer of " + std::to_string(size) + " bytes");

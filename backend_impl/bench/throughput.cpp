@@ -36,14 +36,17 @@ template <typename Call> void moved(Subject &subject, const Request &request, Ro
     ggml_backend_tensor_set(&tensor, bytes.data.get(), 0, size);
     ggml_backend_tensor_get(&tensor, back.data.get(), 0, size);
     if (std::memcmp(bytes.data.get(), back.data.get(), size) != 0) throw Failure("the tensor did not keep its bytes");
-    row.samples(timed(request.number("rounds", 10), [&] { call(tensor, bytes, back); })).number("size", size);
+    auto once = [&] { call(tensor, bytes, back); };
+    row.samples(timed_warm(request.number("warm", 0, 0), request.number("rounds", 10), once)).number("size", size);
 }
 
 } // namespace
 
 void set(Subject &subject, const Request &request, Row &row) {
-    moved(subject, request, row, [](ggml_tensor &tensor, const Bytes &bytes, const Bytes &) {
+    const bool sent = request.number("sent", 0, 0) != 0;
+    moved(subject, request, row, [&subject, sent](ggml_tensor &tensor, const Bytes &bytes, const Bytes &) {
         ggml_backend_tensor_set(&tensor, bytes.data.get(), 0, bytes.size);
+        if (sent) subject.ask_memory();
     });
 }
 

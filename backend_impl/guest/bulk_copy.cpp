@@ -91,7 +91,7 @@ void between_colliding(uint8_t *to, const uint8_t *from, size_t size) {
 class Choice {
   public:
     Choice() {
-        for (CopyLoop loop : copy_loops()) loops_.push_back({loop, std::chrono::nanoseconds::max()});
+        for (const CopyLoop &loop : copy_loops()) loops_.push_back({loop.copy, std::chrono::nanoseconds::max()});
 #if defined(__x86_64__)
         // Known beforehand: with luck another one wins the few trials, for as long as the program runs.
         if (is_emulated()) chosen_ = by_registers;
@@ -99,8 +99,8 @@ class Choice {
     }
 
     void copy(uint8_t *to, const uint8_t *from, size_t size) {
-        CopyLoop loop = chosen_.load(std::memory_order_relaxed);
-        if (loop != nullptr) return loop(to, from, size);
+        Copy chosen = chosen_.load(std::memory_order_relaxed);
+        if (chosen != nullptr) return chosen(to, from, size);
         // One thread tries; others go on meanwhile.
         std::unique_lock lock(mutex_, std::try_to_lock);
         size_t at = 0;
@@ -109,35 +109,39 @@ class Choice {
     }
 
   private:
+    using Copy = decltype(CopyLoop::copy);
     struct Tried {
-        CopyLoop loop;
+        Copy copy;
         std::chrono::nanoseconds best;
     };
 
     void try_next(uint8_t *to, const uint8_t *from) {
         Tried &tried = loops_[next_ % loops_.size()];
         auto start = std::chrono::steady_clock::now();
-        tried.loop(to, from, trial);
+        tried.copy(to, from, trial);
         tried.best = std::min<std::chrono::nanoseconds>(tried.best, std::chrono::steady_clock::now() - start);
         if (++next_ < loops_.size() * trials) return;
         auto quicker = [](const Tried &a, const Tried &b) { return a.best < b.best; };
-        chosen_.store(std::min_element(loops_.begin(), loops_.end(), quicker)->loop, std::memory_order_relaxed);
+        chosen_.store(std::min_element(loops_.begin(), loops_.end(), quicker)->copy, std::memory_order_relaxed);
     }
 
     std::mutex mutex_;
     std::vector<Tried> loops_;
     size_t next_ = 0;
-    std::atomic<CopyLoop> chosen_{nullptr};
+    std::atomic<Copy> chosen_{nullptr};
 };
 
 } // namespace
 
 std::vector<CopyLoop> copy_loops() {
-    std::vector<CopyLoop> loops{in_pieces};
+    std::vector<CopyLoop> loops{{"pieces", in_pieces}};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) loops.insert(loops.end(), {by_vectors<4>, by_vectors<16>});
-    loops.push_back(by_words);
-    loops.push_back(by_registers);
+    if (__builtin_cpu_supports("avx2")) {
+        loops.push_back({"avx2", by_vectors<4>});
+        loops.push_back({"avx2_16", by_vectors<16>});
+    }
+    loops.push_back({"rep_movsq", by_words});
+    loops.push_back({"registers", by_registers});
 #endif
     return loops;
 }

@@ -10,7 +10,10 @@ namespace apir::guest {
 // As memcpy. Large copies go the way that is the quickest here: as known of emulated processors, or as measured.
 void bulk_copy(void *to, const void *from, size_t size);
 
-using CopyLoop = void (*)(uint8_t *to, const uint8_t *from, size_t size);
+struct CopyLoop {
+    const char *name;
+    void (*copy)(uint8_t *to, const uint8_t *from, size_t size);
+};
 // Those that this processor can run, of which bulk_copy() takes one.
 std::vector<CopyLoop> copy_loops();
 

@@ -1,27 +1,15 @@
 // Copies of all sizes around the ones at which another way is taken, before and after the choice among loops has been made.
-#include <cstring>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "copy_expect.hpp"
 #include "guest/bulk_copy.hpp"
-#include "guest_fake.hpp"
 
 using namespace apir::guest;
 using namespace apir::guest::test;
 
 namespace {
-
-void there_and_no_further(CopyLoop copy, size_t size, size_t from_at, size_t to_at) {
-    std::vector<uint8_t> from(size + 64);
-    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 167 + i / 251);
-    std::vector<uint8_t> to(size + 64, 0xee);
-    copy(to.data() + to_at, from.data() + from_at, size);
-    std::string what = std::to_string(size) + " bytes";
-    expect(std::memcmp(to.data() + to_at, from.data() + from_at, size) == 0, what);
-    for (size_t i = 0; i < to.size(); ++i)
-        if (i < to_at || i >= to_at + size) expect(to[i] == 0xee, what + ": one beside them");
-}
 
 void chosen(uint8_t *to, const uint8_t *from, size_t size) { bulk_copy(to, from, size); }
 
@@ -63,9 +51,9 @@ int main(int count, char **) {
         return failures();
     }
     pages_of_the_same_place_in_the_emulators_table_collide();
-    for (CopyLoop loop : copy_loops())
+    for (const CopyLoop &loop : copy_loops())
         for (size_t size : {0, 1, 7, 8, 31, 32, 63, 64, 65, 127, 128, 129, 511, 512, 1025, 65535, 65536, 65537, 131077})
-            for (size_t at : {0, 1, 13}) there_and_no_further(loop, size, at, 31 - at);
+            for (size_t at : {0, 1, 13}) there_and_no_further(loop.copy, size, at, 31 - at);
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 3; ++thread) {
         threads.emplace_back([] {

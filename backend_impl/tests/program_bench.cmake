@@ -1,9 +1,16 @@
+# What transfers are held against.
+add_executable(test-bench-copy bench_copy_test.cpp ../bench/copy_loops.cpp)
+target_link_libraries(test-bench-copy PRIVATE apir-guest-fake)
+add_test(NAME bench-copy COMMAND test-bench-copy)
+set_tests_properties(bench-copy PROPERTIES TIMEOUT 120)
+
 # The benchmark's program in a loopback: every measurement gives a row, and what cannot be measured is said. The lists of guest.cmake
 # come before this one and name the CPU backend. CTest looks at the output alone where it is told what to look for: a bad end is told there, too.
 if(cpu_backends)
   set(badly "ENDED BADLY|Sanitizer|runtime error")
-  set(ask "empty rounds=3\\nclear rounds=3\\nset size=4 rounds=3\\nget size=100000 rounds=2\\nalloc_free rounds=3\\ngraph nodes=1 rounds=2"
-    "\\ngraph nodes=100 rounds=2\\nthreads threads=3 ms=20\\nafter_pause pause_ms=5\\nidle ms=5\\ntoken rounds=2\\ntoken rounds=2 rebuild=1\\n")
+  set(ask "empty rounds=3\\nclear rounds=3\\nset size=4 rounds=3\\nset size=4 sent=1 warm=2 rounds=3\\nget size=100000 rounds=2\\nalloc_free rounds=3"
+    "\\ngraph nodes=1 rounds=2\\ngraph nodes=100 rounds=2\\nthreads threads=3 ms=20\\nafter_pause pause_ms=5\\nidle ms=5\\ntoken rounds=2"
+    "\\ntoken rounds=2 rebuild=1\\n")
   string(CONCAT ask ${ask})
   set(program "$<TARGET_FILE:apir-bench> loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend} 1 || echo ENDED BADLY")
   foreach(path shared copied)
@@ -11,7 +18,7 @@ if(cpu_backends)
     set_tests_properties(bench-loopback-${path} PROPERTIES TIMEOUT 120 ENVIRONMENT "GGML_VIRTGPU_DATA_PATH=${path}"
       FAIL_REGULAR_EXPRESSION "\"error\"|${badly}" PASS_REGULAR_EXPRESSION "\"measure\": \"idle\".*\"measure\": \"token\".*\"measure\": \"token\"")
   endforeach()
-  add_test(NAME bench-refuses COMMAND sh -c "printf 'nothing\\nset size=0\\nset size\\n' | ${program}")
+  add_test(NAME bench-refuses COMMAND sh -c "printf 'nothing\\nset size=0\\nset size\\nset warm=some\\nset sent=yes\\n' | ${program}")
   set_tests_properties(bench-refuses PROPERTIES TIMEOUT 60 FAIL_REGULAR_EXPRESSION "${badly}" PASS_REGULAR_EXPRESSION
-    "no measurement nothing.*size is '0', which is no number from 1 up.*no KEY=VALUE: size")
+    "no measurement nothing.*size is '0', which is no number from 1 up.*no KEY=VALUE: size.*warm is 'some'.*sent is 'yes'")
 endif()

@@ -1,6 +1,6 @@
 """The benchmark's answer: the line of ``lab bench --json``, which is also what the table and the report are made of.
 
-For the guest and its two ways, the loopback, and a second implementation where there is one, the same keys. Figures that nobody
+For the guest and its three ways, the loopback, and a second implementation where there is one, the same keys. Figures that nobody
 measured are not there.
 """
 
@@ -10,10 +10,16 @@ from typing import Any
 
 from lab.bench import standard
 from lab.bench.figures import Latency, Rows, best_copy, call_rates, gib_per_s
-from lab.bench.standard import DIRECTIONS, FLOORS, LOOPBACK, NATIVE, NODES, OTHER, PATHS, SIZES, THREADS, WAYS
+from lab.bench.standard import DIRECTIONS, FLOORS, LOOPBACK, NATIVE, NODES, OTHER, PATHS, SIZES, THREADS, TOKEN, WAYS, token_census
 
 Answer = dict[str, Any]
-LATENCIES = {"set_4b_us": "set_4b", "get_4b_us": "get_4b", "graph_1_us": "graph_1", "after_pause_us": "after_pause"}
+LATENCIES = {
+    "set_4b_us": "set_4b",
+    "set_4b_sent_us": "set_4b_sent",
+    "get_4b_us": "get_4b",
+    "graph_1_us": "graph_1",
+    "after_pause_us": "after_pause",
+}
 FLOOR_LATENCIES = (
     ("floor_us", "word", "ns"),
     ("ioctl_us", "submission", "ns"),
@@ -26,8 +32,8 @@ FLOOR_LATENCIES = (
 
 The ioctl costs least while the device is busy, for then nobody has to be woken by it; as a part of a call it finds the device idle.
 """
-MADE_OF_EMPTY = ("after_pause_us", "calls_per_s", "slowest_thread_share")
-"""Figures of the call that is measured as ``empty``, whichever the quicker one is."""
+MADE_OF_EMPTY = ("set_4b_sent_us", "after_pause_us", "calls_per_s", "slowest_thread_share")
+"""Figures with the call that is measured as ``empty``, whichever the quicker one is."""
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
@@ -189,13 +195,13 @@ def token_answers(rows: Rows) -> list[Answer]:
     answers = []
     for path in PATHS:
         for name in standard.configurations():
-            subject, phase = f"token/{path}/{name}", f"tokens {path}"
-            sent, again = rows.sent(subject, "token", phase), rows.sent(subject, "rebuilt", phase)
+            subject, census = f"{TOKEN}/{path}/{name}", token_census(path)
+            sent, again = rows.sent(subject, "token", census), rows.sent(subject, "rebuilt", census)
             latency, rebuilt = rows.latency(subject, "token"), rows.latency(subject, "rebuilt")
             if latency is None or rebuilt is None:
                 continue
-            found = rows.of(subject, "token", phase)
-            digests = {row["digest"] for row in (*found, *rows.of(subject, "rebuilt", phase))}
+            found = rows.of(subject, "token")
+            digests = {row["digest"] for row in (*found, *rows.of(subject, "rebuilt"))}
             answers.append(
                 {
                     "extensions": name, "path": path, "nodes": found[-1]["nodes"], "digest": found[-1]["digest"],

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.standard import is_recorded
+from lab.bench.standard import is_counted
 
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
-COPY_LOOPS = ("memcpy", "pieces", "two_threads", "avx2", "avx2_16", "rep_movsq", "registers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,11 @@ class Rows:
                 self._rows.setdefault((row["phase"], row["subject"], row["name"]), []).append(row)
 
     def of(self, subject: str, name: str, phase: str | None = None) -> list[Row]:
-        """Rows of a measurement, outside of the census unless that is the phase asked for."""
+        """Rows of a measurement: those of the phase, or of all phases in which calls are timed and not counted."""
         return [
             row
             for (where, who, what), rows in self._rows.items()
-            if who == subject and what == name and (where == phase if phase else where != "census")
+            if who == subject and what == name and (where == phase if phase else not is_counted(where))
             for row in rows
         ]
 
@@ -78,7 +77,7 @@ class Rows:
         lacking = (
             subject
             for (phase, subject, _), rows in self._rows.items()
-            if is_recorded(phase, subject) and any("commands" not in row for row in rows)
+            if is_counted(phase) and any("commands" not in row for row in rows)
         )
         return tuple(dict.fromkeys(lacking))
 
@@ -118,8 +117,8 @@ def best_copy(rows: Sequence[Row]) -> tuple[str, float] | None:
 
 
 def copy_rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    """Every loop's median rate."""
-    for loop in COPY_LOOPS:
+    """Every loop's median rate. The loops are what a row has samples of."""
+    for loop in dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, list)):
         taken = gib_per_s([{"ns": row[loop], "size": row["size"]} for row in rows if loop in row])
         if taken is not None:
             yield loop, taken

@@ -11,8 +11,10 @@ from lab.bench.plan import Measure, Phase, Subject
 RING = "GGML_VIRTGPU_RING"
 EXTENSIONS = "GGML_VIRTGPU_EXTENSIONS"
 DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
-WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}}
-"""How commands travel: what was negotiated, and the submission ioctl alone."""
+WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}, "vm_02": {EXTENSIONS: "none"}}
+"""How commands travel: what was negotiated, the submission ioctl in the place of the ring, and all as with a peer of 0.2."""
+IDLE_WAYS = ("vm", "vm_execbuffer")
+"""Ways whose idle contexts are watched: a worker without a ring has nothing else to wait for where there are no extensions."""
 OTHER = "vm_other"
 LOOPBACK = "loopback"
 NATIVE = "native"
@@ -34,7 +36,7 @@ LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
 CENSUS, TOKEN = "census", "token"
-"""The phase in which everything is counted, and the first word of the subjects whose tokens are."""
+"""A word of the phases in which calls are counted, and the first one of the subjects whose tokens are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +97,19 @@ def subject(programs: Programs, way: str, path: str, extra: Mapping[str, str] | 
     return Subject(f"{way}/{path}", programs.library, environment, host)
 
 
-def recorded(one: Subject, folder: str, name: str = "") -> Subject:
-    """The same with call records, under another name."""
-    return replace(one, name=name or one.name, calls=f"{folder}/{(name or one.name).replace('/', '-')}")
+def recorded(one: Subject, folder: str) -> Subject:
+    """The same with call records."""
+    return replace(one, calls=f"{folder}/{one.name.replace('/', '-')}")
 
 
-def is_recorded(phase: str, name: str) -> bool:
-    """Whether the subject of this name has call records in the phase."""
-    return phase == CENSUS or name.startswith(f"{TOKEN}/")
+def is_counted(phase: str) -> bool:
+    """Whether calls are counted in the phase, by their records: to write those takes time, so its durations tell nothing."""
+    return CENSUS in phase.split()
+
+
+def token_census(path: str) -> str:
+    """Name of the phase in which the calls and bytes of tokens are counted, by data path."""
+    return f"tokens {CENSUS} {path}"
 
 
 def named(subjects: Sequence[Subject], word: str) -> tuple[str, ...]:
@@ -113,11 +120,16 @@ def named(subjects: Sequence[Subject], word: str) -> tuple[str, ...]:
 SMALL_CALLS = {
     "empty": "empty rounds={}",
     "clear": "clear rounds={}",
-    "set_4b": "set size=4 rounds={}",
-    "get_4b": "get size=4 rounds={}",
-    "graph_1": "graph nodes=1 warm=3 rounds={}",
+    "set_4b": "set size=4 warm=20 rounds={}",
+    "set_4b_sent": "set size=4 sent=1 warm=20 rounds={}",
+    "get_4b": "get size=4 warm=20 rounds={}",
+    "graph_1": "graph nodes=1 warm=20 rounds={}",
 }
-"""Calls that move next to nothing, where small tensors travel; lines take the rounds."""
+"""Calls that move next to nothing, where small tensors travel; lines take the rounds.
+
+A small write is left to go along with the next call: ``set_4b_sent`` is one with an empty call behind it, until the host has both.
+All find the host awake (``empty`` and ``clear`` without being told): the first call after a pause has a measurement of its own.
+"""
 ALLOC_FREE = "alloc_free size=65536 rounds={}"
 COUNTED = {
     **SMALL_CALLS,
@@ -127,6 +139,8 @@ COUNTED = {
     "get_1MiB": f"get size={MIB} rounds={{}}",
 }
 COUNTED_ROUNDS = 12
+CENSUS_REPETITIONS = 2
+"""Once for what is asked only once, and once for what every round sends."""
 
 
 def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
@@ -206,8 +220,7 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
         recorded(subject(programs, way, path), programs.calls) for way in ways for path in PATHS if way != OTHER
     )  # fmt: skip
     measures = tuple(Measure(name, line.format(COUNTED_ROUNDS)) for name, line in COUNTED.items())
-    # once for what is asked only once, and once for what every round sends
-    return Phase(CENSUS, subjects, measures, 2)
+    return Phase(CENSUS, subjects, measures, CENSUS_REPETITIONS)
 
 
 def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
@@ -225,21 +238,26 @@ def configurations() -> dict[str, str]:
 
 
 def token_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
-    """A model-like graph, with every configuration, counted and timed together."""
+    """A model-like graph, with every configuration: counted, then timed."""
     for path in PATHS:
         subjects = tuple(
-            recorded(subject(programs, "vm", path, {EXTENSIONS: value}), programs.calls, f"{TOKEN}/{path}/{name}")
+            replace(subject(programs, "vm", path, {EXTENSIONS: value}), name=f"{TOKEN}/{path}/{name}")
             for name, value in configurations().items()
         )
-        rounds = effort.rounds(10)
-        measures = (
-            Measure("token", f"token warm=2 rounds={2 * rounds}"),
-            Measure("rebuilt", f"token warm=2 rebuild=1 rounds={2 * rounds}"),
-        )
-        yield Phase(f"tokens {path}", subjects, measures, effort.repetitions(3))
+        counted = tuple(recorded(one, programs.calls) for one in subjects)
+        yield Phase(token_census(path), counted, token_measures(COUNTED_ROUNDS), CENSUS_REPETITIONS)
+        yield Phase(f"tokens {path}", subjects, token_measures(2 * effort.rounds(10)), effort.repetitions(3))
 
 
-def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = tuple(WAYS)) -> tuple[Phase, ...]:
+def token_measures(rounds: int) -> tuple[Measure, ...]:
+    """Tokens of a graph that stays, and of one that is described and allocated anew for each."""
+    return (
+        Measure("token", f"token warm=2 rounds={rounds}"),
+        Measure("rebuilt", f"token warm=2 rebuild=1 rounds={rounds}"),
+    )
+
+
+def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = IDLE_WAYS) -> tuple[Phase, ...]:
     """Everything that is measured in a guest."""
     ways = (*WAYS, *((OTHER,) if programs.other is not None else ()))
     return (

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lab import paths
 from lab.bench.answer import CONTRACT_SIZES
-from lab.bench.standard import LOOPBACK, OTHER, WAYS
+from lab.bench.standard import IDLE_WAYS, LOOPBACK, OTHER
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
 from lab.elf import NotElf, build_id
@@ -26,18 +26,26 @@ EMPTY: dict[str, Any] = {
     "loopback": None,
     "vm": None,
     "vm_execbuffer": None,
+    "vm_02": None,
     "floor_us": None,
     "ioctl_us": None,
     "copy_floor_gib_s": None,
 }
 """The line of a benchmark that measured nothing."""
-TITLES = {LOOPBACK: "loopback", "vm": "guest", "vm_execbuffer": "guest, ioctl only", OTHER: "the second"}
+TITLES = {
+    LOOPBACK: "loopback",
+    "vm": "guest",
+    "vm_execbuffer": "guest, ioctl only",
+    "vm_02": "guest, 0.2 alone",
+    OTHER: "the second",
+}
 DASH = "\N{EN DASH}"
 LEAST_IDLE_S = 1.0
 """A hundred of the ticks that processor time of processes is counted in."""
 LATENCIES = {
     "empty_call_us": "empty call",
     "set_4b_us": "tensor_set 4 B",
+    "set_4b_sent_us": "set 4 B + empty call",
     "get_4b_us": "tensor_get 4 B",
     "graph_1_us": "one-node graph",
     "alloc_free_us": "alloc + free 64 KiB",
@@ -116,8 +124,8 @@ def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
 
 
 def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
-    """All ways are watched one after the other, and need not have more than half of the time that there is for everything."""
-    most_s = limit_s / (2 * len(WAYS))
+    """Contexts are watched one after the other, and need not have more than half of the time that there is for everything."""
+    most_s = limit_s / (2 * len(IDLE_WAYS))
     if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
         hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
@@ -190,7 +198,8 @@ def _table(title: str, columns: Sequence[str]) -> Table:
 
 
 def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
-    floor, ioctl = answer.get("floor_us"), answer.get("ioctl_us")
+    # Beside a second implementation a line has no room for ratios to the floors; those to it have a table.
+    floor, ioctl = (None, None) if OTHER in ways else (answer.get("floor_us"), answer.get("ioctl_us"))
     columns = [TITLES[way] for way in ways] + (["÷ word", "÷ ioctl"] if floor and ioctl else [])
     table = _table("\nmicroseconds, p50 / p99; in brackets the median of the quietest repetition", ("", *columns))
     for key, name in LATENCIES.items():

@@ -20,6 +20,7 @@ def way(call_us: float) -> dict[str, Any]:
     return {
         "empty_call_us": latency(call_us),
         "set_4b_us": latency(1.5 * call_us),
+        "set_4b_sent_us": latency(1.7 * call_us),
         "get_4b_us": latency(1.5 * call_us),
         "graph_1_us": latency(3 * call_us),
         "alloc_free_us": latency(20 * call_us),
@@ -46,6 +47,7 @@ ANSWER: dict[str, Any] = {
     "loopback": way(0.3),
     "vm": way(4.0),
     "vm_execbuffer": way(80.0),
+    "vm_02": way(70.0),
     "vm_other": way(190.0),
     "floor_us": latency(0.5),
     "ioctl_us": latency(35.0),

@@ -32,6 +32,13 @@ def test_rates_are_medians() -> None:
     assert best_copy([]) is None
 
 
+def test_loops_are_whatever_a_row_has_samples_of() -> None:
+    place = {"phase": "transfers", "subject": "floors", "name": "copy_set_1MiB", "repetition": 0, "load": 0.1, "size": 1 << 30}
+    rows = [{**place, "pieces": [3_000_000], "two_threads_registers": [1_000_000]}, {**place, "pieces": [1], "later": [500_000]}]
+    assert best_copy(rows) == ("later", 2000.0)
+    assert best_copy(rows[:1]) == ("two_threads_registers", 1000.0)
+
+
 def test_threads_tell_the_slowest() -> None:
     rates = call_rates([{"calls": [100, 50], "ns": 1_000_000_000}, {"calls": [100, 100], "ns": 1_000_000_000}])
     assert rates == (175.0, 0.75)
@@ -51,8 +58,9 @@ def test_census_is_of_a_round() -> None:
 
 
 def test_subjects_without_call_records_are_known() -> None:
-    lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens shared")]
-    rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), row("loopback/copied", "token", [1], "tokens")])
+    lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens census shared")]
+    timed = [row("loopback/copied", "token", [1], "tokens"), row("token/copied/all", "token", [1], "tokens copied")]
+    rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), *timed])
     assert rows.uncounted() == ("vm/copied", "token/shared/all")
     assert set(answered(rows)["vm"]["sent"]) == {"shared"}
 
@@ -72,9 +80,10 @@ def test_empty_call_must_travel() -> None:
 @pytest.mark.parametrize(("commands", "told"), [(4, True), (0, False), (8, False)])
 def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: int, told: bool) -> None:
     threads = [{"phase": "rates", "subject": "vm/copied", "name": f"threads_{n}", "calls": [9] * n, "ns": 10} for n in (1, 4)]
-    timed = [row("vm/copied", "clear", [900]), row("vm/copied", "after_pause", [9000], "pause"), *threads]
+    sent = row("vm/copied", "set_4b_sent", [1000])
+    timed = [row("vm/copied", "clear", [900]), sent, row("vm/copied", "after_pause", [9000], "pause"), *threads]
     answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]))
-    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 3
+    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 4
     assert answer["vm"].get("left_out", []) == ([] if told else list(MADE_OF_EMPTY))
     assert "empty_call_us" in answer["vm"]
     verdicts = {one.target.figure: one.met for one in judged(answer)}
@@ -132,9 +141,8 @@ def test_answer_has_the_keys_of_the_contract() -> None:
 
 
 def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
-    counts = {"commands": 2, "bytes_out": 10, "bytes_in": 1, "nodes": 730}
     tokens = [
-        row("token/copied/all", name, [1000], "tokens copied", digest=digest, **counts)
+        row("token/copied/all", name, [1000], "tokens copied", digest=digest, nodes=730)
         for name, digest in (("token", "cd"), ("token", "ab"), ("rebuilt", "ef"), ("rebuilt", "ab"))
     ]
     native = row("native", "token", [1000], "tokens", digest="gh")
@@ -147,6 +155,18 @@ def test_token_without_call_records_keeps_its_time_and_its_results() -> None:
     (one,) = answered(Rows(rows))["tokens"]
     assert (one["us"], one["digests"]) == (1.0, ["ab"])
     assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (None, None, None)
+
+
+def test_tokens_are_timed_where_their_calls_are_not_counted() -> None:
+    counts = {"commands": 20, "bytes_out": 100, "bytes_in": 1}
+    rows = [
+        row("token/copied/all", name, ns, phase, digest=phase, nodes=730, **more)
+        for name in ("token", "rebuilt")
+        for phase, ns, more in (("tokens census copied", [9000] * 10, counts), ("tokens copied", [1000], {}))
+    ]
+    (one,) = answered(Rows(rows))["tokens"]
+    assert (one["us"], one["rebuilt_us"], one["digests"]) == (1.0, 1.0, ["tokens copied"])
+    assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (2.0, 10, 2.0)
 
 
 def test_ratios_have_a_spread() -> None:

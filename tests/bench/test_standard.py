@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from lab.bench.standard import FULL, LARGEST, QUICK, SIZES, Programs, transfer_phases
+import pytest
 
-GUEST = Programs(library=("apir-bench",), floors=("apir-floors",))
+from lab.bench.plan import Phase
+from lab.bench.standard import (
+    FULL,
+    LARGEST,
+    PATHS,
+    QUICK,
+    SIZES,
+    TOKEN,
+    WAYS,
+    Programs,
+    is_counted,
+    token_census,
+    transfer_phases,
+    vm_phases,
+)
+
+GUEST = Programs(library=("apir-bench",), floors=("apir-floors",), calls="calls")
 
 
 def test_largest_transfers_are_a_phase_of_their_own() -> None:
@@ -23,3 +39,58 @@ def test_quick_look_has_no_phase_without_measures() -> None:
     (only,) = transfer_phases(GUEST, ("vm",), QUICK)
     assert only.name == "transfers"
     assert all(one.subjects is not None for one in only.measures)
+
+
+def asked(phase: Phase, way: str) -> list[tuple[str, str, str]]:
+    """What is asked of a way: measurement, data path, line."""
+    return [
+        (measure.name, path, measure.line)
+        for measure in phase.measures
+        for path in PATHS
+        if f"{way}/{path}" in (measure.subjects or [one.name for one in phase.subjects])
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_is_asked_the_same(way: str) -> None:
+    phases = {one.name: one for one in vm_phases(GUEST, FULL) if not one.name.startswith("idle")}
+    shared = ("census", "calls", "rates", "pause", "transfers", "transfers largest")
+    assert [asked(phases[name], way) for name in shared] == [asked(phases[name], "vm") for name in shared]
+    assert all(asked(phases[name], way) for name in shared)
+
+
+def test_idle_contexts_are_watched_one_after_the_other() -> None:
+    idle = [one for one in vm_phases(GUEST, FULL) if one.name.startswith("idle")]
+    assert [[subject.name for subject in one.subjects] for one in idle] == [["vm/copied"], ["vm_execbuffer/copied"]]
+
+
+def test_ways_differ_by_their_variables() -> None:
+    (census,) = [one for one in vm_phases(GUEST, FULL) if one.name == "census"]
+    seen = {one.name: {**one.environment} for one in census.subjects}
+    for path in PATHS:
+        assert seen[f"vm_02/{path}"] == {"GGML_VIRTGPU_EXTENSIONS": "none", "GGML_VIRTGPU_DATA_PATH": path}
+        assert seen[f"vm_execbuffer/{path}"] == {"GGML_VIRTGPU_RING": "off", "GGML_VIRTGPU_DATA_PATH": path}
+
+
+def test_calls_are_recorded_where_they_are_counted_and_nowhere_else() -> None:
+    phases = vm_phases(GUEST, FULL)
+    assert [(one.name, {bool(subject.calls) for subject in one.subjects}) for one in phases] == [
+        (one.name, {is_counted(one.name)}) for one in phases
+    ]
+    folders = [subject.calls for one in phases for subject in one.subjects if subject.calls]
+    assert len(set(folders)) == len(folders)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_tokens_that_are_timed_are_counted_too(path: str) -> None:
+    phases = {one.name: one for one in vm_phases(GUEST, QUICK)}
+    timed, counted = phases[f"tokens {path}"], phases[token_census(path)]
+    assert [one.name for one in timed.measures] == [one.name for one in counted.measures]
+    assert [(one.name, one.environment) for one in timed.subjects] == [(one.name, one.environment) for one in counted.subjects]
+    assert all(one.name.startswith(f"{TOKEN}/{path}/") for one in timed.subjects)
+
+
+def test_small_calls_find_the_host_awake() -> None:
+    (calls,) = [one for one in vm_phases(GUEST, FULL) if one.name == "calls"]
+    told = {one.name: "warm=20" in one.line.split() for one in calls.measures if not set(one.subjects or ()) <= {"floors"}}
+    assert {name for name, warm in told.items() if not warm} == {"empty", "clear", "alloc_free"}

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lab.bench.answer import answered
-from lab.bench.figures import COPY_LOOPS, GIB, Rows
+from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
 from lab.bench.standard import FULL, MIB, Programs, loopback_phases, vm_phases
 from lab.bench.targets import Target, judged, looked_up, targets, verdict
@@ -58,7 +59,7 @@ def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any
         case "submission":
             row["answered_ns"] = [2000] * rounds
         case "copy":
-            row |= dict.fromkeys(COPY_LOOPS, row.pop("ns"))
+            row |= dict.fromkeys(("memcpy", "registers"), row.pop("ns"))
         case "threads":
             row |= {"calls": [100] * int(asked["threads"]), "ns": 1_000_000}
         case "idle":
@@ -134,6 +135,24 @@ def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
     slow, quick = ({"set": {"1MiB": 3.0}, "copy": {"1MiB": 4.0}, "answered": {"p50": us}} for us in (62.0, 60.0))
     assert verdict(target, slow).best == pytest.approx(MIB / GIB / ((244.14 + 62.0) / 1e6), rel=1e-3)
     assert (verdict(target, slow).out_of_reach, verdict(target, quick).out_of_reach) == (True, False)
+
+
+def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensions_save() -> None:
+    def of(way: str, name: str) -> dict[str, Target]:
+        found = (one for one in targets() if one.figure.startswith(f"{way}."))
+        return {one.label.removesuffix(name): replace(one, label="", figure=one.figure.partition(".")[2], per="") for one in found}
+
+    execbuffer, plain = of("vm_execbuffer", "EXECBUFFER"), of("vm_02", "0.2")
+    written = "tensor_set 4 B, p50, "
+    assert (execbuffer[written].exchange, plain[written].exchange) == ("", "ioctl_answered_us.p50")
+    del execbuffer[written], plain[written]
+    assert plain.items() < execbuffer.items()
+    assert {label for label in execbuffer if label not in plain} == {
+        "1000-node graph again, bytes sent, ",
+        *(f"{verb} 1 MiB, blob-backed, commands, " for verb in ("set", "get")),
+        *(f"idle context, {side}, " for side in ("guest", "worker")),
+    }
+    assert all(one.per == one.figure.replace("_s.4", "_s.1") for one in targets() if one.per)
 
 
 def test_every_target_names_a_figure_of_its_own() -> None:

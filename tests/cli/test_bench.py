@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bench.targets import judged
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.bundle.writer import new_bundle
 from lab.cli.app import app
-from lab.cli.bench import DASH, LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
+from lab.cli.bench import DASH, FLOORS, LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
 from lab.errors import ConfigError
 from lab.scenario.book import opened_record
 from lab.scenario.checks.bench import target_record
@@ -23,7 +24,7 @@ from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario
 from tests.bench.realistic import ANSWER, uncounted_token, write_bench
 
-CONTRACT = {"loopback", "vm", "vm_execbuffer", "floor_us", "ioctl_us", "copy_floor_gib_s"}
+CONTRACT = {"loopback", "vm", "vm_execbuffer", "vm_02", "floor_us", "ioctl_us", "copy_floor_gib_s"}
 
 
 def test_options_are_laid_over_the_scenarios_check(tmp_path: Path) -> None:
@@ -118,13 +119,33 @@ def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert words in said
 
 
+def wide(p50: float) -> dict[str, Any]:
+    return {"p50": p50, "p99": 98_765.4 if p50 > 1 else 0.345, "spread": {"min": 0.93 * p50}}
+
+
+@pytest.mark.parametrize("missing", [(), (OTHER,)], ids=["two implementations", "one"])
+def test_every_way_has_a_column_of_which_nothing_is_cut_off_on_a_pipe(
+    missing: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = {key: value for key, value in ANSWER.items() if key not in missing}
+    ways = [way for way in (LOOPBACK, *WAYS, OTHER) if way in answer]
+    answer |= {way: answer[way] | dict.fromkeys(LATENCIES, wide(0.123 if way == LOOPBACK else 987.6)) for way in ways}
+    answer |= dict.fromkeys(FLOORS, wide(876.5)) | {"floor_us": wide(0.123)}
+    tell_bench(BenchRecord(answer=answer, targets=tuple(target_record(one) for one in judged(answer))))
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if line.startswith("set 4 B + empty call")]
+    assert line.count("988 / 98765 [918]") == len(ways) - 1
+    heads = [line for line in lines if line.split()[:2] == ["loopback", "guest"]]
+    assert [all(TITLES[way] in head for way in ways) for head in heads] == [True, True]
+
+
 def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     tell_bench(BenchRecord(answer=ANSWER, tokens=(uncounted_token(),)))
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
     assert line.split() == ["all", "copied", DASH, DASH, "1,300", DASH, "2,600"]
 
 
-@pytest.mark.parametrize(("missing", "column"), [((), "guest"), (("vm", "vm_execbuffer"), "the second")])
+@pytest.mark.parametrize(("missing", "column"), [((), "guest"), (("vm", "vm_execbuffer", "vm_02"), "the second")])
 def test_floors_stand_in_the_guests_column(missing: tuple[str, ...], column: str) -> None:
     answer = {key: value for key, value in ANSWER.items() if key not in missing}
     ways = [way for way in TITLES if way in answer]

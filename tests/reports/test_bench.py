@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bundle import read_bundle
 from lab.bundle.schema import BENCH
 from reports.bench import Ratio, bench_view
@@ -29,6 +30,21 @@ def test_page_tells_what_a_call_costs(tmp_path: Path) -> None:
     assert text.count("✗ not met") == sum(one.met is False for one in bench_view(folder, variant).record.targets)  # type: ignore[union-attr]
     assert "2 of them out of a guest library's reach" in text
     assert text.count("s reach here: ") == 2
+
+
+def test_page_has_a_column_of_every_way_and_a_row_of_every_call(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    variant = read_bundle(folder).run.variants[0]
+    (folder / variant.logs).mkdir(parents=True, exist_ok=True)
+    write_bench(folder / variant.logs)
+    view = bench_view(folder, variant)
+    assert view is not None
+    assert len(view.ways) == len({LOOPBACK, *WAYS, OTHER})
+    assert {len(cells) for _, cells, _ in (*view.latencies, *view.rates)} == {len(view.ways)}
+    told = {name: cells for name, cells, _ in view.latencies}
+    for way in ("vm", "vm_02"):
+        assert f"{ANSWER[way]['set_4b_sent_us']['p50']:.3g} / " in " ".join(told["tensor_set, 4 B, and an empty call"])
+    assert '<th scope="col" class="number">guest, 0.2 alone</th>' in rendered_report(folder).read_text(encoding="utf-8")
 
 
 def test_page_has_the_ratios_to_a_second_implementation_where_there_are_any(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_target_that_was_to_be_measured_and_was_not_is_a_finding_where_it_is_enf
 
 @pytest.mark.parametrize(("effort", "sizes"), [("full", 4), ("quick", 3)])
 def test_size_that_a_quick_look_leaves_out_is_not_missed(tmp_path: Path, effort: str, sizes: int) -> None:
-    assert len(unmeasured_in(tmp_path, {}, parts=["transfers"], effort=effort)) == 2 * 2 * sizes
+    assert len(unmeasured_in(tmp_path, {}, parts=["transfers"], effort=effort)) == 2 * 3 * sizes
 
 
 def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_same() -> None:
@@ -140,6 +140,8 @@ def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
     assert list(untravelled({"vm": cached})) == ["vm: empty sends 0 commands, so after_pause_us, calls_per_s are left out"]
     nothing = {**ANSWER["vm"], "sent": {"copied": {"graph_1000": {"commands": 0}}}}
     assert list(untravelled({"vm": nothing})) == ["vm: graph_1000 sends 0 commands, less than one a round"]
+    unsent = {**ANSWER["vm"], "sent": {"copied": {"set_4b_sent": {"commands": 0.5}, "set_4b": {"commands": 0.5}}}}
+    assert list(untravelled({"vm": unsent})) == ["vm: set_4b_sent sends 0.5 commands, less than one a round"]
 
 
 def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:
@@ -253,7 +255,8 @@ def test_programs_that_are_timed_record_no_calls(tmp_path: Path) -> None:
     assert "GGML_BACKEND_PATH=/lib.so" in command
     assert "GGML_VIRTGPU_CALL_LOG" not in command
     phases = json.loads((tmp_path / "bench-vm.json").read_text())["phases"]
-    assert {bool(one["calls"]) for one in phases[0]["subjects"]} == {True}
+    recorded = {phase["name"] for phase in phases if any(one["calls"] for one in phase["subjects"])}
+    assert recorded == {"census", "tokens census copied", "tokens census shared"}
 
 
 def test_call_records_of_the_host_are_warned_of_with_the_key_that_takes_them_away(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ def untravelled(answer: Answer) -> Iterator[str]:
         for name in ("set_4b", "get_4b", "graph_1"):
             if name in sent and sent[name]["commands"] > 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands"
-        for name in ("graph_1", "graph_1000"):
+        for name in ("set_4b_sent", "graph_1", "graph_1000"):
             if name in sent and sent[name]["commands"] < 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands, less than one a round"
 
