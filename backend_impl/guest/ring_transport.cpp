@@ -43,6 +43,8 @@ void RingTransport::ring_doorbell() {
 Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) {
     Push pushed = producer_.push(command, size);
     if (pushed == Push::full) {
+        // Those whose commands fill it may all have failed to wake the worker.
+        if (producer_.owes_doorbell()) ring_doorbell();
         static const std::atomic<uint32_t> nothing{0};
         ReplyWait wait(nothing, room_);
         while ((pushed = producer_.push(command, size)) == Push::full) {

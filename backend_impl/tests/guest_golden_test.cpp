@@ -199,12 +199,14 @@ template <size_t N> void play(const std::string &what, const RecordedCommand (&c
         writer.i32(0);
         return ScriptedHost::ok;
     });
+    CapturedLog log;
     std::unique_ptr<Registry> registry = set_up(host);
     expect(registry->devices.size() == 1, what + ": no device");
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     ggml_backend_dev_memory(registry->device(), &free_bytes, &total_bytes);
     Program(*registry).run();
+    expect(log.text().empty(), what + ": a host without extensions is nothing to be told of: " + log.text());
     compare(what, host, commands);
 }
 

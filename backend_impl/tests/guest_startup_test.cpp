@@ -146,6 +146,7 @@ void test_hostile_device() {
 }
 
 void test_old_host() {
+    CapturedLog log;
     // Four booleans from an old host library; the fifth is what the page was before: zeroed by the guest.
     ScriptedHost host;
     host.answer(Call::device_get_props, from_hex("00ffffff00ffffff0050550000000000"));
@@ -159,6 +160,7 @@ void test_old_host() {
     ggml_backend_dev_get_props(other->device(), &props);
     expect(props.caps.mmap_support, "the fifth item is not read");
     expect(newer.sent(Call::negotiate).size() == 1, "negotiation is not asked once per context");
+    expect(log.text().empty(), "a host of 0.2 is nothing to be told of: " + log.text());
 }
 
 void test_facts() {
@@ -184,6 +186,10 @@ void test_facts() {
     ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
     expect(free_bytes == 1000 && total_bytes == 2000, "memory");
     expect(host.sent(Call::device_get_memory).size() == 2, "memory is not read fresh");
+    ggml_backend_dev_props props = {};
+    for (int i = 0; i < 2; ++i) ggml_backend_dev_get_props(device, &props);
+    expect(props.memory_free == 1000 && props.memory_total == 2000, "memory among the properties");
+    expect(host.sent(Call::device_get_memory).size() == 4, "nor is that of the properties");
 }
 
 } // namespace

@@ -84,7 +84,7 @@ void test_a_blob_that_comes_back_late() {
     expect(longest < 500ms, "who has time waits although there is one");
 }
 
-// A call that the host does not answer must not hold up another thread's.
+// A call that the host does not answer must not hold up another thread's. No call is deferred here: of those, see LOCKS.md.
 void test_no_lock_over_a_call() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1500");
     ScriptedHost host;

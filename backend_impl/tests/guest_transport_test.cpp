@@ -1,4 +1,4 @@
-// What a channel makes of its transport's answers, and what the ring says of the worker.
+// What a channel makes of its transport's answers, what the ring says of the worker, and how that one is woken.
 #include "guest_fake.hpp"
 #include "guest/ring_transport.hpp"
 #include "wire/ring.hpp"
@@ -85,6 +85,43 @@ void the_ring_tells_whether_the_worker_slept() {
     }
 }
 
+// Fails to carry a command for as long as it is told to.
+class DeafDevice : public FakeDevice {
+  public:
+    using FakeDevice::FakeDevice;
+    Status submit(const void *command, size_t size) override {
+        if (deaf) return Status::failure("no memory for a submission");
+        ++carried;
+        return FakeDevice::submit(command, size);
+    }
+
+    bool deaf = true;
+    int carried = 0;
+};
+
+// A worker that nobody could wake is woken by the next one who comes, even if that one finds no room for a command.
+void a_doorbell_that_fails_is_rung_again() {
+    for (bool full : {false, true}) {
+        NoHost host;
+        DeafDevice device(DevicePlan{}, host);
+        std::string error;
+        std::unique_ptr<RingTransport> ring = RingTransport::lay_out(device, 0, error);
+        expect(ring != nullptr, error);
+        const RingCreateRequest shape = ring->offer();
+        RingConsumer consumer(host.last.memory, {shape.slots, shape.slot_size});
+        consumer.say(RingState::open);
+        consumer.announce_sleep();
+        CapturedLog log;
+        const uint8_t command[12] = {};
+        OtherSide other = OtherSide::carried;
+        auto submits = [&] { return ring->submit(command, sizeof command, Clock::now() + std::chrono::milliseconds(20), other).ok(); };
+        for (uint32_t left = full ? shape.slots : 1; left > 0; --left) expect(submits(), "a command is on its way without the doorbell");
+        expect(device.carried == 0 && log.has("the host's worker cannot be woken: no memory for a submission"), "a doorbell that fails: " + log.text());
+        device.deaf = false;
+        expect(submits() != full && device.carried == 1, std::string("the next one rings, the ring ") + (full ? "full" : "with room"));
+    }
+}
+
 void the_last_reply_counts() {
     Line line;
     line.transport.ends = true;
@@ -99,6 +136,7 @@ void the_last_reply_counts() {
 int main() {
     each_call_knows_whether_the_worker_slept();
     the_ring_tells_whether_the_worker_slept();
+    a_doorbell_that_fails_is_rung_again();
     the_last_reply_counts();
     return failures();
 }

@@ -9,6 +9,7 @@
 
 #include <csetjmp>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -151,9 +152,11 @@ struct Found {
     std::vector<size_t> way; // the choices that lead there
 };
 
+using Make = std::function<std::unique_ptr<Scene>()>;
+
 class Explorer {
   public:
-    explicit Explorer(std::function<std::unique_ptr<Scene>()> make) : make_(std::move(make)) {}
+    explicit Explorer(Make make) : make_(std::move(make)) {}
 
     Found explore() {
         start({});
@@ -206,13 +209,32 @@ class Explorer {
         on_way_.erase(here);
     }
 
-    std::function<std::unique_ptr<Scene>()> make_;
+    Make make_;
     std::unique_ptr<Scene> scene_;
     std::unique_ptr<Machine> machine_;
     std::vector<size_t> way_;
     std::unordered_set<uint64_t> seen_;
     std::unordered_set<uint64_t> on_way_;
     Found found_;
+};
+
+// What explorations found, a line each, and how many found something else than was wanted.
+class Verdicts {
+  public:
+    void sound(const char *name, const Make &make) {
+        const Found found = Explorer(make).explore();
+        std::printf("%-48s %7zu states: %s\n", name, found.states, found.wrong.empty() ? "nothing wrong" : found.wrong.c_str());
+        failures_ += found.wrong.empty() && found.states > 1000 ? 0 : 1;
+    }
+    void planted(const char *name, const Make &make, const char *wanted) {
+        const Found found = Explorer(make).explore();
+        std::printf("%-48s %7zu states: %s, after %zu steps\n", name, found.states, found.wrong.c_str(), found.way.size());
+        failures_ += found.wrong.find(wanted) != std::string::npos ? 0 : 1;
+    }
+    int failures() const { return failures_; }
+
+  private:
+    int failures_ = 0;
 };
 
 } // namespace apir::test
