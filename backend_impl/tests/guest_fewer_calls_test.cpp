@@ -107,6 +107,24 @@ void answers_known_again(const char *extensions) {
     expect_new(view, "a view of what has another name");
 }
 
+// libggml asks for the size of each tensor that it places, and twice: a model's weights are alike but for their names.
+void sizes_known_again(const char *extensions) {
+    Run run(extensions);
+    Context context = guest::test::context();
+    auto asked = [&](int64_t rows, const char *name) {
+        ggml_tensor *weight = ggml_new_tensor_2d(context.get(), GGML_TYPE_Q4_0, 64, rows);
+        ggml_set_name(weight, name);
+        run.records.fresh();
+        for (int i = 0; i < 2; ++i) expect(ggml_backend_buft_get_alloc_size(run.buft(), weight) >= ggml_nbytes(weight), "a size");
+        return sum(run.records.fresh()).by_call[static_cast<uint32_t>(
+            run.registry->session->has(Extension::wide_shapes) ? Call::wide_get_alloc_size : Call::buffer_type_get_alloc_size)];
+    };
+    const std::string with = std::string(extensions) + ": ";
+    expect(asked(8, "blk.0.weight") == 1, with + "the host is asked once for a weight's size");
+    expect(asked(8, "blk.1.weight") == 0, with + "not for one that is like it");
+    expect(asked(9, "blk.2.weight") == 1, with + "once for one of another shape");
+}
+
 // A thread's write is before what it then tells another thread to do.
 void writes_of_several_threads() {
     Run run("all");
@@ -345,7 +363,10 @@ int main(int count, char **arguments) {
     use_libraries(arguments);
     one_summary();
     small_writes_go_along();
-    for (const char *extensions : {"none", "all"}) answers_known_again(extensions);
+    for (const char *extensions : {"none", "all"}) {
+        answers_known_again(extensions);
+        sizes_known_again(extensions);
+    }
     writes_of_several_threads();
     writes_when_slots_are_short();
     failed_writes();

@@ -133,6 +133,7 @@ void run(const char *library, const char *ggml_library, const char *path, const 
     std::unique_ptr<Registry> registry = set_up(host);
     expect(registry->devices.size() == 1, std::string(path) + ": no device");
     if (registry->devices.size() == 0) return;
+    CapturedLog log; // after the host library, which is in this process too and takes ggml's log for itself
     {
         Backend remote{ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free};
         compare_all(path, remote.get(), native);
@@ -147,6 +148,7 @@ void run(const char *library, const char *ggml_library, const char *path, const 
         for (std::thread &thread : threads) thread.join();
     }
     registry.reset(); // with the buffers that it keeps
+    expect(log.text().empty(), std::string("what is said with extensions ") + extensions + ": " + log.text());
     std::map<uint32_t, int> calls = host.calls();
     expect((calls[uint32_t(Call::wide_supports_op)] > 0) == (std::string(extensions) != "none"), "extensions that were not chosen");
     bool shared = calls[uint32_t(Call::device_buffer_from_ptr)] > 0 && calls[uint32_t(Call::buffer_set_tensor)] == 0;

@@ -134,21 +134,46 @@ void transfers_of_all_sizes() {
     }
 }
 
-// What both sides' record files tell of one context, by whichever way its commands went.
+bool is_graph(const CallRecord &record) {
+    const Call call = static_cast<Call>(record.call);
+    return record.type == static_cast<uint32_t>(CommandType::forward) &&
+           (call == Call::backend_graph_compute || call == Call::wide_graph_compute || call == Call::graph_keep || call == Call::graph_run ||
+            call == Call::graph_patch);
+}
+
+// What the guest's record has of the host's own times (extension timing): both within the call, or nothing.
+void expect_host_times(const CallRecord &record, bool timed) {
+    const std::string call = "call " + std::to_string(record.call);
+    const uint64_t host_ns = record.host_queue_ns + record.host_compute_ns;
+    if (!timed) return expect_equal(host_ns, uint64_t{0}, "the host's time for " + call + " without the extension");
+    if (is_graph(record)) expect(record.host_compute_ns > 0, "the host took time for " + call);
+    expect(host_ns <= record.duration_ns, "the host's time for " + call + " is a part of the guest's: " + std::to_string(host_ns) + " of " +
+                                              std::to_string(record.duration_ns));
+}
+
+// What both sides' record files tell of one context, by whichever way its commands went, with the host's own times and without.
 void call_records() {
-    for (const char *way : {"auto", "off"}) {
+    const struct {
+        const char *ring, *extensions;
+    } ways[] = {{"auto", "all"}, {"off", "all"}, {"auto", "-timing"}};
+    for (const auto &way : ways) {
+        const std::string what = std::string("ring ") + way.ring + ", extensions " + way.extensions;
+        const bool timed = way.extensions != std::string("-timing");
         char folder[] = "stack-test-XXXXXX";
         expect(mkdtemp(folder) != nullptr, "a folder");
-        Variable ring("GGML_VIRTGPU_RING", way);
+        Variable ring("GGML_VIRTGPU_RING", way.ring);
+        Variable extensions("GGML_VIRTGPU_EXTENSIONS", way.extensions);
         Variable guest_log("GGML_VIRTGPU_CALL_LOG", folder);
         Variable host_log("VIRGL_APIR_CALL_LOG", folder);
         {
             StackHost host(GGML_CPU_LIBRARY);
             std::unique_ptr<guest::Registry> registry = set_up();
+            expect(registry->session->has(Extension::timing) == timed, what);
             Backend backend = backend_of(*registry, 0);
             for (int round = 0; round < 60; ++round) compute(backend.get(), 1024);
         }
         uint64_t counted[2] = {0, 0};
+        int64_t graphs = 0;
         for (const auto &entry : std::filesystem::directory_iterator(folder)) {
             std::ifstream file(entry.path(), std::ios::binary);
             CallLogHeader header{};
@@ -157,13 +182,17 @@ void call_records() {
             expect_equal(header.written, header.counted, "records of side " + std::to_string(header.side));
             std::vector<CallRecord> records(header.written);
             file.read(reinterpret_cast<char *>(records.data()), static_cast<std::streamsize>(records.size() * sizeof(CallRecord)));
-            for (const CallRecord &record : records)
+            for (const CallRecord &record : records) {
                 expect(record.start_ns != 0 && record.status >= 0 && record.reply_resource != 0 && record.queue_ns < 1'000'000'000,
                        "a record of call " + std::to_string(record.call));
+                if (header.side == static_cast<uint32_t>(CallSide::guest)) expect_host_times(record, timed);
+            }
+            if (header.side == static_cast<uint32_t>(CallSide::guest)) graphs += std::count_if(records.begin(), records.end(), is_graph);
         }
         std::filesystem::remove_all(folder);
         expect(counted[0] > 50, "calls are recorded");
-        expect_equal(counted[1], counted[0], std::string("both sides count the same calls, ring ") + way);
+        expect(graphs >= 60, "graphs are among them: " + std::to_string(graphs));
+        expect_equal(counted[1], counted[0], "both sides count the same calls, " + what);
     }
 }
 
@@ -193,6 +222,16 @@ void worker_killed_in_a_graph() {
     expect(status == GGML_STATUS_FAILED, "a graph whose worker was killed");
     expect(noticed >= killed && noticed - killed < std::chrono::seconds(1), "is noticed within a second");
     expect(log.has("the host's worker process has ended"), "and told");
+    noticed = Clock::now();
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph behind it");
+    expect(Clock::now() - noticed < std::chrono::milliseconds(100), "fails at once");
+
+    // The device is lost, not the host: a session that begins now has a worker and a ring of its own.
+    std::unique_ptr<guest::Registry> next = set_up();
+    expect(next->devices.size() == 1 && next->session->has(Extension::ring), "a new context with a ring: " + log.text());
+    if (next->devices.size() == 0) return;
+    expect(!compute(backend_of(*next, 0).get(), 1024).empty(), "and it computes");
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "which does not bring the lost one back");
 }
 
 // Seconds that a graph of so many products took; 0 when it failed.
