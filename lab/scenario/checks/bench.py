@@ -315,7 +315,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
     seen = "not measured" if verdict.seen is None else f"{verdict.seen:.4g}{unit}"
     seen += f", {verdict.quietest:.4g} when quietest" if verdict.quietest is not None else ""
     if verdict.too_short and verdict.seen is not None:
-        seen += f", in less than {target.least_s:.0f} s, which tell nothing"
+        seen += f" in less than {target.least_s:.0f} s"
     if verdict.out_of_reach:
         bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
     return TargetRecord(
