@@ -224,7 +224,7 @@ void worker_killed_in_a_graph() {
     expect(log.has("the host's worker process has ended"), "and told");
     noticed = Clock::now();
     expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a graph behind it");
-    expect(Clock::now() - noticed < std::chrono::milliseconds(100), "fails at once");
+    expect(Clock::now() - noticed < std::chrono::seconds(1), "fails at once");
 
     // The device is lost, not the host: a session that begins now has a worker and a ring of its own.
     std::unique_ptr<guest::Registry> next = set_up();
