@@ -19,8 +19,8 @@ from lab.errors import ConfigError, ConfigProblem
 Row = CaseRow | PerfRow | FactRow | FindingRow | CallRow
 KINDS: Mapping[str, type[Row]] = {"case": CaseRow, "perf": PerfRow, "fact": FactRow, "finding": FindingRow}
 READERS: Mapping[type[Row], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (*KINDS.values(), CallRow)}
-NUMBERS = range(-(1 << 63), 1 << 63)
-"""Whole numbers that a row may have: nothing that is counted or timed goes beyond."""
+NUMBERS = range(-(1 << 63), 1 << 64)
+"""Whole numbers that a row may have: what is counted or timed stays far within, a session is any unsigned one of 64 bits."""
 ESCAPED = "\\u"
 
 

@@ -41,6 +41,15 @@ def test_bundle_is_read_as_it_was_written(whole: Path) -> None:
     assert len(bundle.calls_of("smoke", "venus")) == bundle.run.variants[0].calls.count
 
 
+def test_calls_of_every_session_are_read(whole: Path, tmp_path: Path) -> None:
+    folder = copied(whole, tmp_path)
+    calls = [CallRow("smoke", "venus", "both", session, 0, "c", 1, 2, 0, 0, 0, 4, 1, 1) for session in (0, 1 << 63, (1 << 64) - 1)]
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(asdict(call))}\n" for call in calls))
+    bundle = read_bundle(folder)
+    assert (list(bundle.calls), bundle.cut_lines) == (calls, 0)
+    rendered_report(folder)
+
+
 @pytest.mark.parametrize("name", ["results.jsonl", "calls.jsonl"])
 def test_rows_cut_off_at_any_byte_cost_one_line_at_most(whole: Path, tmp_path: Path, name: str) -> None:
     folder = copied(whole, tmp_path)
@@ -97,8 +106,9 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A(\ud800)", "A", "", "pass", "", 0.0, 0.0))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, 10**400, 0, 0, 0, 4, 1, 1))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, -(1 << 64), 0, 0, 0, 4, 1, 1))),
+        json.dumps(asdict(CallRow("smoke", "venus", "both", 1 << 64, 0, "c", 1, 1, 0, 0, 0, 4, 1, 1))),
     ],
-    ids=["no keys", "wrong type", "no table", "nested", "a later outcome", "half a character", "endless", "beyond 64 bits"],
+    ids=["no keys", "wrong type", "no table", "nested", "a later outcome", "half a character", "endless", "below 64 bits", "beyond 64 bits"],
 )
 def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
     folder = copied(whole, tmp_path)
