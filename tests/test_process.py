@@ -44,6 +44,30 @@ with spawn(("sh", "-c", "sleep 0.3; cat /proc/self/autogroup"), log=log) as chil
     assert (tmp_path / "log").read_text().endswith(f"nice {nice}\n")
 
 
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
+@pytest.mark.skipif(os.geteuid() != 0, reason="root takes another user's part")
+def test_ordinary_users_children_are_all_nice_though_the_kernel_takes_a_change_now_and_then() -> None:
+    code = """
+import os, tempfile
+from pathlib import Path
+from lab.deadline import Deadline
+from lab.process import spawn
+os.setuid(65534)
+os.nice(7)
+with tempfile.TemporaryDirectory() as folder:
+    for number in range(3):
+        log = Path(folder, str(number))
+        with spawn(("sh", "-c", "sleep 0.3; cat /proc/self/autogroup"), log=log) as child:
+            with spawn(("sh", "-c", "sleep 0.3; cat /proc/self/autogroup"), log=log) as other:
+                other.wait(Deadline.after(10))
+            child.wait(Deadline.after(10))
+        print(log.read_text(), end="")
+"""
+    done = finish((sys.executable, "-c", code), deadline=Deadline.after(30), env={**os.environ, "TMPDIR": "/tmp"})
+    nice = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)
+    assert [line.partition(" ")[2] for line in done.output.splitlines()] == [f"nice {nice}"] * 6
+
+
 def test_leaving_the_context_ends_the_whole_group(tmp_path: Path) -> None:
     with spawn(("sh", "-c", "sleep 60 & echo started; wait"), log=tmp_path / "log") as child:
         poll("the child's start", lambda: "started" in child.log_tail(), Deadline.after(10))
