@@ -108,7 +108,17 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, -(1 << 64), 0, 0, 0, 4, 1, 1))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1 << 64, 0, "c", 1, 1, 0, 0, 0, 4, 1, 1))),
     ],
-    ids=["no keys", "wrong type", "no table", "nested", "a later outcome", "half a character", "endless", "below 64 bits", "beyond 64 bits"],
+    ids=[
+        "no keys",
+        "wrong type",
+        "no table",
+        "nested",
+        "a later outcome",
+        "half a character",
+        "endless",
+        "below 64 bits",
+        "beyond 64 bits",
+    ],
 )
 def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
     folder = copied(whole, tmp_path)
