@@ -1,6 +1,6 @@
 # make run    all set-up, then the smoke scenario, then where its report is
 # make test   all set-up, then every test that needs no GPU, but for the nightly ones: unit, protocol, native, scenarios in real guests, and (as root)
-#             the smoke scenario under an ordinary user
+#             the smoke scenario under an ordinary user, beside the others
 # make check  formatting, lint, types
 # make clean  removes what was made in this folder; the cache stays (lab setup tells where it is)
 

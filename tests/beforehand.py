@@ -1,15 +1,20 @@
-"""What native tests run is compiled while others run: by a process of its own, ``python -m tests.beforehand WHAT…``.
+"""What is begun while other tests run, for tests that come after those: by processes of their own, out of everybody's way.
 
-Guests and Python tests leave one of two processors idle for much of the time; the compilers take what they do not want (nice 19).
-It carries nothing over: whatever is compiled by the time that it is wanted need not be compiled then.
+Guests and Python tests leave one of two processors idle for much of the time. Two take what they do not want (nice 19), one after
+the other: ``make run`` of an ordinary user (``tests.ordinary_user``), and the compilers of what native tests run, ``python -m
+tests.beforehand WHAT…``. The former goes first. Its guest has deadlines, which the compilers, as nice as it, would bring near, and
+the guests of other tests, most of which come late, too; it is judged by its test, which waits for it. The compilers can be ended at
+any time: whatever is compiled by the time that it is wanted need not be compiled then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from lab import paths
 from lab.deadline import Deadline
@@ -21,10 +26,13 @@ from lab.interruption import interruptible
 from lab.process import Child, spawn
 from lab.qemu.processes import Process, descendants
 from lab.temporary import nameless_file
+from tests import ordinary_user
 
 BUILD_S = 3000.0
 TERMINATE_S = 15.0  # its own child has the first of that
 NICE = 19
+MODULE = "tests.beforehand"
+AFTER = "--after"
 OTHER_API = ("-DAPIR_GGML_API=2",)
 INTERRUPTED = 130
 STEPS: Mapping[str, Callable[[HostRoot, Progress, Deadline], object]] = {
@@ -34,13 +42,14 @@ STEPS: Mapping[str, Callable[[HostRoot, Progress, Deadline], object]] = {
 }
 """What can be compiled, in the order in which that is done."""
 running: list[Child] = []
+"""What runs beside the tests."""
 
 
 @contextlib.contextmanager
-def compiling(what: Sequence[str]) -> Iterator[Child]:
-    """Compile ``what``, names of ``STEPS``, for as long as the context lasts."""
-    argv = (sys.executable, "-m", "tests.beforehand", *what)
-    with nameless_file() as log, spawn(argv, log=log, cwd=paths.PROJECT, terminate_s=TERMINATE_S) as child:
+def beside(module: str, *words: str, terminate_s: float, nice: int = NICE) -> Iterator[Child]:
+    """Run one of our modules out of everybody's way, with all that it starts by ``spawn``, for as long as the context lasts."""
+    argv = ("nice", "-n", str(nice), sys.executable, "-m", module, *words)
+    with nameless_file() as log, spawn(argv, log=log, cwd=paths.PROJECT, terminate_s=terminate_s) as child:
         running.append(child)
         try:
             yield child
@@ -48,21 +57,49 @@ def compiling(what: Sequence[str]) -> Iterator[Child]:
             running.remove(child)
 
 
+def compiling(what: Sequence[str], *, after: Child | None = None) -> AbstractContextManager[Child]:
+    """Compile ``what``, names of ``STEPS``, when ``after`` has ended, for as long as the context lasts."""
+    awaited = () if after is None else (AFTER, str(after.pid))
+    return beside(MODULE, *awaited, *what, terminate_s=TERMINATE_S)
+
+
+def ordinary_run(*, nice: int = NICE) -> AbstractContextManager[Child]:
+    """``make run`` of an ordinary user for as long as the context lasts, at whose end nothing is left of the account."""
+    return beside(ordinary_user.MODULE, str(ordinary_user.CLONED), terminate_s=ordinary_user.TERMINATE_S, nice=nice)
+
+
 def family() -> tuple[Process, ...]:
-    """All processes below this one but for the compilers."""
-    compilers = {pid for child in running for pid in (child.pid, *(one.pid for one in descendants(child.pid)))}
-    return tuple(one for one in descendants(os.getpid()) if one.pid not in compilers)
+    """All processes below this one but for those of what runs beside."""
+    others = {child.pid for child in running}
+    found = []
+    for one in descendants(os.getpid()):  # parents before children
+        if one.pid in others or one.parent in others:
+            others.add(one.pid)
+        else:
+            found.append(one)
+    return tuple(found)
 
 
-def main(what: Sequence[str]) -> int:
+def await_end(pid: int) -> None:
+    """Wait for the end of a process, which may be over."""
+    with contextlib.suppress(ProcessLookupError):
+        end = os.pidfd_open(pid)
+        try:
+            select.select([end], [], [])
+        finally:
+            os.close(end)
+
+
+def main(words: Sequence[str]) -> int:
     """Compile; 0, or why that could not be on standard output."""
-    os.nice(NICE)
-    progress, deadline = LineProgress(), Deadline.after(BUILD_S)
     try:
         with interruptible():
+            if words[0] == AFTER:
+                await_end(int(words[1]))
+            progress, deadline = LineProgress(), Deadline.after(BUILD_S)
             root = host_root(progress, deadline)
             for name, step in STEPS.items():
-                if name in what:
+                if name in words:
                     step(root, progress, deadline)
     except LabError as error:
         print(error)  # noqa: T201 - a program's answer

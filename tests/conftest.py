@@ -2,62 +2,86 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from lab.errors import HostError, LabError
 from lab.host.root import HostRoot, cached_host_root
-from tests import beforehand
+from lab.interruption import postponed
+from lab.process import Child
+from tests import beforehand, ordinary_user
 
+AWAITED = "awaits_ordinary_run"
 COMPILED = "compiled_beforehand"
-COMPILING = pytest.StashKey[ExitStack]()
+BESIDE = pytest.StashKey[ExitStack]()
+ORDINARY_RUN = pytest.StashKey[Child]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What a shell starts in the background ignores SIGINT, and under nohup SIGHUP: tests need what a terminal gives."""
-    config.stash[COMPILING] = ExitStack()
+    """What a shell starts in the background ignores SIGINT, and under nohup SIGHUP: tests need what a terminal gives.
+
+    SIGTERM ends them as Ctrl-C does: what they have begun is taken down.
+    """
+    config.stash[BESIDE] = ExitStack()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests whose programs are compiled beforehand come last, in the order that they have."""
-    items.sort(key=lambda item: item.get_closest_marker(COMPILED) is not None)
+    """What is begun beforehand is wanted late, in the order that the tests have otherwise."""
+    items.sort(key=turn)
+
+
+def turn(item: pytest.Item) -> int:
+    """0; 1 for a test that waits for what runs beside others; 2 for those beside which nothing may run: they come last."""
+    return 2 if item.get_closest_marker(COMPILED) else 1 if item.get_closest_marker(AWAITED) else 0
 
 
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Compile beside the tests what the last ones run."""
+    """Begin beside the tests what the last ones want."""
     option = session.config.option
-    if option.collectonly or option.setuponly or option.setupplan or not session.items:
+    if option.collectonly or option.setuponly or option.setupplan or session.testsfailed or not session.items:
         return
+    stack, first = session.config.stash[BESIDE], turn(session.items[0])
+    if first < 1 and any(turn(item) == 1 for item in session.items) and os.geteuid() == 0:
+        # What cannot be prepared, the test's own fixture tells.
+        with contextlib.suppress(LabError):
+            ordinary_user.prepare()
+            session.config.stash[ORDINARY_RUN] = stack.enter_context(beforehand.ordinary_run())
     what = {name for item in session.items for marker in item.iter_markers(COMPILED) for name in marker.args}
-    if what and session.items[0].get_closest_marker(COMPILED) is None and has_root():
-        session.config.stash[COMPILING].enter_context(beforehand.compiling(sorted(what)))
+    if what and first < 2 and has_root():
+        after = session.config.stash.get(ORDINARY_RUN, None)
+        compilers = stack.enter_context(beforehand.compiling(sorted(what), after=after))
+        stack.callback(tell_failure, session.config, compilers)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Whoever runs it compiles the rest, and nothing else runs beside: some of these tests measure time."""
-    if item.get_closest_marker(COMPILED) is not None:
-        end_compiling(item.config)
+    if turn(item) == 2:
+        item.config.stash[BESIDE].close()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Nothing is left of it."""
-    end_compiling(session.config)
+    """Nothing is left of it, though Ctrl-C is pressed twice."""
+    with postponed():
+        session.config.stash[BESIDE].close()
 
 
-def end_compiling(config: pytest.Config) -> None:
-    """End what compiles beside the tests, and tell why it ended by itself, if it failed."""
-    for child in beforehand.running:
-        if child.exit_status():
-            config.get_terminal_writer().line(f"\ncompiling beside the tests failed: {child.log_tail().strip()[-1000:]}")
-    config.stash[COMPILING].close()
+def tell_failure(config: pytest.Config, compilers: Child) -> None:
+    """Tell why what compiles beside the tests ended by itself, if it failed."""
+    if compilers.exit_status():
+        config.get_terminal_writer().line(f"\ncompiling beside the tests failed: {compilers.log_tail().strip()[-1000:]}")
 
 
 def has_root() -> bool:
@@ -75,3 +99,15 @@ def root() -> HostRoot:
     if found is None:
         raise HostError("host root", "it is not in the cache", hint="lab setup")
     return found
+
+
+@pytest.fixture
+def ordinary_run(request: pytest.FixtureRequest) -> Iterator[Child]:
+    """``make run`` under an ordinary user's account: the one that was begun beside other tests, or one that is begun now."""
+    begun = request.config.stash.get(ORDINARY_RUN, None)
+    if begun is not None:
+        yield begun
+        return
+    ordinary_user.prepare()
+    with beforehand.ordinary_run(nice=0) as child:
+        yield child

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
+from lab.deadline import Deadline
+from lab.process import Child
 from tests import ordinary_user
 
 
 @pytest.mark.scenario
+@pytest.mark.awaits_ordinary_run
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make an account for it")
-def test_make_run_works_under_an_ordinary_account(tmp_path: Path) -> None:
-    log = tmp_path / "make-run.log"
-    status = ordinary_user.main(log)
-    assert status == 0, log.read_text(errors="replace")[-6000:]
+def test_make_run_works_under_an_ordinary_account(ordinary_run: Child) -> None:
+    status = ordinary_run.wait(Deadline.after(ordinary_user.ALL_S))
+    assert status == 0, ordinary_run.log_tail()[-6000:]
