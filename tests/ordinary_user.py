@@ -54,7 +54,7 @@ def account() -> Iterator[pwd.struct_passwd]:
 
 
 def remove(name: str) -> None:
-    """End the processes of an account and remove it with its home; nothing happens where it was not made."""
+    """End the processes of an account and remove it with its home, whatever signal comes; nothing happens where it was not made."""
     try:
         user = pwd.getpwnam(name)
     except KeyError:
@@ -66,10 +66,11 @@ def remove(name: str) -> None:
                 os.kill(pid, 9)
         return not processes_of(user.pw_uid)
 
-    poll("the end of the account's processes", ended, Deadline.after(ENDED_S))
-    # Files of subordinate ids are in its home too: only root can remove them. userdel keeps others from accounts meanwhile.
-    finish(("rm", "-rf", "--one-file-system", user.pw_dir), deadline=Deadline.after(REMOVE_S))
-    check(("userdel", "--remove", name), what="removing the account", deadline=Deadline.after(REMOVE_S))
+    with postponed():
+        poll("the end of the account's processes", ended, Deadline.after(ENDED_S))
+        # Files of subordinate ids are in its home too: only root can remove them. userdel keeps others from accounts meanwhile.
+        finish(("rm", "-rf", "--one-file-system", user.pw_dir), deadline=Deadline.after(REMOVE_S))
+        check(("userdel", "--remove", name), what="removing the account", deadline=Deadline.after(REMOVE_S))
 
 
 def processes_of(uid: int) -> tuple[int, ...]:

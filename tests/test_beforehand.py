@@ -13,9 +13,10 @@ import pytest
 
 from lab.deadline import Deadline, poll
 from lab.paths import PROJECT
-from lab.process import spawn
+from lab.process import finish, spawn
 from lab.qemu.processes import Process, descendants
-from tests import beforehand
+from tests import beforehand, ordinary_user
+from tests.test_interruption import interrupted_after
 
 pytest_plugins = ["pytester"]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make an account")
@@ -153,3 +154,13 @@ def test_account_goes_with_tests_that_end_early(pytester: pytest.Pytester, end: 
     with pytest.raises(KeyError):
         pwd.getpwnam(name)
     assert not (Path("/home") / name).exists()
+
+
+@as_root
+@pytest.mark.scenario
+def test_account_goes_though_its_removal_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.ordinary_user.finish", interrupted_after(finish))
+    with pytest.raises(KeyboardInterrupt), ordinary_user.account() as user:
+        assert Path(user.pw_dir).is_dir()
+    with pytest.raises(KeyError):
+        pwd.getpwnam(user.pw_name)
