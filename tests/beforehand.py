@@ -94,7 +94,7 @@ def main(words: Sequence[str]) -> int:
     """Compile; 0, or why that could not be on standard output."""
     try:
         with interruptible():
-            if words[0] == AFTER:
+            if AFTER in words:
                 await_end(int(words[1]))
             progress, deadline = LineProgress(), Deadline.after(BUILD_S)
             root = host_root(progress, deadline)
