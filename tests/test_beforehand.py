@@ -164,3 +164,16 @@ def test_account_goes_though_its_removal_is_interrupted(monkeypatch: pytest.Monk
         assert Path(user.pw_dir).is_dir()
     with pytest.raises(KeyError):
         pwd.getpwnam(user.pw_name)
+
+
+@as_root
+@pytest.mark.scenario
+def test_compilers_wait_for_the_end_of_the_ordinary_run(pytester: pytest.Pytester) -> None:
+    steps = "run, compilers = beforehand.running; assert compilers.argv[-3:] == ('--after', str(run.pid), 'tests')"
+    project(pytester, "sleep 100", f"{steps}; raise KeyboardInterrupt")
+    with open(pytester.path / "conftest.py", "a") as conftest:
+        conftest.write("\nfrom tests import conftest\nconftest.has_root = lambda: True\n")
+    (pytester.path / "test_compiled.py").write_text(
+        "import pytest\n\n@pytest.mark.compiled_beforehand('tests')\ndef test_compiled():\n    pass\n"
+    )
+    assert run(pytester, "-x", *NAMES, "test_compiled.py").ret == pytest.ExitCode.INTERRUPTED
