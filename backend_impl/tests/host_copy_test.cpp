@@ -34,7 +34,7 @@ void there_and_no_further(size_t size, size_t to_at, size_t from_at) {
 int main() {
     constexpr size_t kib = 1024;
     for (size_t size : {size_t{0}, size_t{1}, line, 16 * kib - 1, 16 * kib, 16 * kib + 1, 16 * kib + 63, 16 * kib + line, 217088 + size_t{15},
-                        1024 * kib, 1024 * kib + 1})
+                        1024 * kib, 1024 * kib + 1, 4096 * kib + 63})
         for (size_t to_at : {size_t{0}, size_t{1}, size_t{16}})
             for (size_t from_at : {size_t{0}, size_t{5}}) there_and_no_further(size, to_at, from_at);
     // Nothing may be read or written for no bytes.
