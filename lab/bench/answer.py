@@ -10,7 +10,21 @@ from typing import Any
 
 from lab.bench import standard
 from lab.bench.figures import Latency, Rows, best_copy, call_rates, gib_per_s
-from lab.bench.standard import DIRECTIONS, FLOORS, LOOPBACK, NATIVE, NODES, OTHER, PATHS, SIZES, THREADS, TOKEN, WAYS, token_census
+from lab.bench.standard import (
+    ALL,
+    DIRECTIONS,
+    FLOORS,
+    LOOPBACK,
+    NATIVE,
+    NODES,
+    OTHER,
+    PATHS,
+    SIZES,
+    THREADS,
+    WAYS,
+    token_census,
+    token_subject,
+)
 
 Answer = dict[str, Any]
 LATENCIES = {
@@ -20,6 +34,7 @@ LATENCIES = {
     "graph_1_us": "graph_1",
     "after_pause_us": "after_pause",
 }
+TOKENS = {"token_us": "token", "rebuilt_us": "rebuilt"}
 FLOOR_LATENCIES = (
     ("floor_us", "word", "ns"),
     ("ioctl_us", "submission", "ns"),
@@ -43,7 +58,7 @@ def answered(rows: Rows) -> Answer:
     """Everything that the rows tell."""
     answer: Answer = {}
     for way in (LOOPBACK, *WAYS, OTHER):
-        if any(subject.startswith(f"{way}/") for subject in rows.subjects()):
+        if any(subject.startswith(f"{way}/") or subject in token_subjects(way) for subject in rows.subjects()):
             answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
     answer |= floors_answer(rows)
     answer["tokens"] = token_answers(rows)
@@ -83,7 +98,25 @@ def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
         if latency is not None:
             answer[key] = latency_answer(latency)
     answer |= transfer_answer(rows, way) | rate_answer(rows, way) | sent_answer(rows, way) | idle_answer(rows, copied)
+    answer |= compared_tokens(rows, way)
     return answer if sends_one(rows, way, "empty") else without_empty(answer)
+
+
+def token_subjects(way: str) -> tuple[str, ...]:
+    """Whose tokens tell a way from a second implementation, by data path: with all extensions, or as that one has it."""
+    name = {"vm": ALL, OTHER: OTHER}.get(way)
+    return () if name is None else tuple(token_subject(path, name) for path in PATHS)
+
+
+def compared_tokens(rows: Rows, way: str) -> Answer:
+    """Durations of a token by the copied path, as ``token_us``, and by the blob-backed one, as ``token_shared_us``."""
+    answer: Answer = {}
+    for subject, path in zip(token_subjects(way), PATHS, strict=False):
+        for key, name in TOKENS.items():
+            latency = rows.latency(subject, name)
+            if latency is not None:
+                answer[key if path == "copied" else key.replace("_us", "_shared_us")] = latency_answer(latency)
+    return answer
 
 
 def sends_one(rows: Rows, way: str, name: str) -> bool:
@@ -195,7 +228,7 @@ def token_answers(rows: Rows) -> list[Answer]:
     answers = []
     for path in PATHS:
         for name in standard.configurations():
-            subject, census = f"{TOKEN}/{path}/{name}", token_census(path)
+            subject, census = token_subject(path, name), token_census(path)
             sent, again = rows.sent(subject, "token", census), rows.sent(subject, "rebuilt", census)
             latency, rebuilt = rows.latency(subject, "token"), rows.latency(subject, "rebuilt")
             if latency is None or rebuilt is None:

@@ -35,6 +35,8 @@ MOVED_BYTES = 64 * MIB
 LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
+ALL = "all"
+"""The configuration with every extension."""
 CENSUS, TOKEN = "census", "token"
 """A word of the phases in which calls are counted, and the first one of the subjects whose tokens are."""
 
@@ -234,18 +236,25 @@ def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iter
 def configurations() -> dict[str, str]:
     """What is compared per token: 0.2 alone, each extension alone, all of them. Values are of ``GGML_VIRTGPU_EXTENSIONS``."""
     each = {name.lower(): name.lower() for name in Extension.__members__}
-    return {"0.2 alone": "none", **each, "all": "all"}
+    return {"0.2 alone": "none", **each, ALL: "all"}
+
+
+def token_subject(path: str, name: str) -> str:
+    """Name of the subject whose tokens are timed: by data path, and configuration or second implementation (``OTHER``)."""
+    return f"{TOKEN}/{path}/{name}"
 
 
 def token_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
-    """A model-like graph, with every configuration: counted, then timed."""
+    """A model-like graph, with every configuration: counted, then timed, in turns with a second implementation as that has it."""
     for path in PATHS:
         subjects = tuple(
-            replace(subject(programs, "vm", path, {EXTENSIONS: value}), name=f"{TOKEN}/{path}/{name}")
+            replace(subject(programs, "vm", path, {EXTENSIONS: value}), name=token_subject(path, name))
             for name, value in configurations().items()
         )
         counted = tuple(recorded(one, programs.calls) for one in subjects)
         yield Phase(token_census(path), counted, token_measures(COUNTED_ROUNDS), CENSUS_REPETITIONS)
+        if programs.other is not None:
+            subjects += (replace(subject(programs, OTHER, path), name=token_subject(path, OTHER)),)
         yield Phase(f"tokens {path}", subjects, token_measures(2 * effort.rounds(10)), effort.repetitions(3))
 
 

@@ -186,6 +186,19 @@ def test_second_implementation_alone_has_no_ratios() -> None:
     assert "ratios" not in answer
 
 
+def test_tokens_of_both_implementations_are_compared_by_path() -> None:
+    rows = [
+        row(f"token/{path}/{name}", measure, [ns], f"tokens {path}", digest="same", nodes=730)
+        for path, ns_of in (("copied", {"all": 1000, "vm_other": 4000}), ("shared", {"all": 3000, "vm_other": 2000}))
+        for name, ns in ns_of.items()
+        for measure in ("token", "rebuilt")
+    ]
+    answer = answered(Rows(rows))
+    found = {key: one["p50"] for key, one in answer["ratios"].items()}
+    assert found == {"token_us": 0.25, "rebuilt_us": 0.25, "token_shared_us": 1.5, "rebuilt_shared_us": 1.5}
+    assert [one["extensions"] for one in answer["tokens"]] == ["all", "all"]
+
+
 def test_both_implementations_are_told_by_the_same_empty_call() -> None:
     ours = [row("vm/copied", "empty", [1000]), row("vm/copied", "clear", [2000])]
     theirs = [row("vm_other/copied", "empty", [8000]), row("vm_other/copied", "clear", [4000])]

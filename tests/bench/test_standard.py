@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lab.bench.plan import Phase
@@ -88,6 +90,16 @@ def test_tokens_that_are_timed_are_counted_too(path: str) -> None:
     assert [one.name for one in timed.measures] == [one.name for one in counted.measures]
     assert [(one.name, one.environment) for one in timed.subjects] == [(one.name, one.environment) for one in counted.subjects]
     assert all(one.name.startswith(f"{TOKEN}/{path}/") for one in timed.subjects)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_tokens_are_timed_in_turns_with_a_second_implementation(path: str) -> None:
+    alone = {one.name: one for one in vm_phases(GUEST, QUICK)}
+    both = {one.name: one for one in vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), QUICK)}
+    *ours, theirs = both[f"tokens {path}"].subjects
+    assert tuple(ours) == alone[f"tokens {path}"].subjects
+    assert (theirs.name, theirs.environment["LIBRARY"], theirs.host) == (f"{TOKEN}/{path}/vm_other", "theirs", "theirs")
+    assert both[token_census(path)] == alone[token_census(path)]
 
 
 def test_small_calls_find_the_host_awake() -> None:
