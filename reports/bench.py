@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.bundle.schema import BENCH, BenchRecord, VariantRecord
+from lab.bundle.schema import BENCH, RATE_SPREAD, BenchRecord, VariantRecord
 from reports.store import logs_folder
 
 DASH = "\N{EN DASH}"
@@ -123,7 +123,7 @@ def view_of(record: BenchRecord) -> BenchView:
         tokens=_tokens(record, native),
         native_us=native,
         nodes=int(record.tokens[0]["nodes"]) if record.tokens else 0,
-        ratios=tuple(_ratios(answer.get("ratios", {}))),
+        ratios=tuple(ratio_rows(answer.get("ratios", {}))),
     )
 
 
@@ -148,21 +148,35 @@ def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str,
     rows = []
     for key, name in RATES.items():
         for point in dict.fromkeys(point for way in ways for point in answer[way].get(key, {})):
-            cells = tuple(_rate(answer[way].get(key, {}).get(point)) for way in ways)
+            cells = tuple(_spread_rate(answer[way], key, point) for way in ways)
             rows.append((f"{name}: {point}", cells, _rate(answer.get(FLOORS.get(key, ""), {}).get(point), "")))
     return tuple(rows)
+
+
+def _spread_rate(figures: Mapping[str, Any], key: str, point: str) -> str:
+    """The median, and in brackets the repetitions' own."""
+    spread = _range(figures.get(f"{key}{RATE_SPREAD}", {}).get(point), "min", "max")
+    return _rate(figures.get(key, {}).get(point)) + (f" ({spread})" if spread else "")
 
 
 def _rate(value: float | None, otherwise: str = DASH) -> str:
     return otherwise if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no exponents
 
 
-def _ratios(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
+def ratio_rows(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
+    """The lines of a comparison, from ``ratios`` of a benchmark's answer."""
     for key, value in ratios.items():
         if "p50" in value:
-            yield Ratio(key, f"{value['p50']:.3g}", f"{value['least']:.3g}{DASH}{value['most']:.3g}")
-        else:
-            yield from (Ratio(f"{key} {size}", f"{ratio:.3g}") for size, ratio in value.items())
+            yield Ratio(key, f"{value['p50']:.3g}", _range(value, "least", "most"))
+        elif not key.endswith(RATE_SPREAD):
+            spread = ratios.get(f"{key}{RATE_SPREAD}", {})
+            yield from (
+                Ratio(f"{key} {size}", f"{ratio:.3g}", _range(spread.get(size), "least", "most")) for size, ratio in value.items()
+            )
+
+
+def _range(spread: Mapping[str, Any] | None, least: str, most: str) -> str:
+    return f"{_rate(spread[least])}{DASH}{_rate(spread[most])}" if spread else ""
 
 
 def _counted(calls: float | None) -> str:

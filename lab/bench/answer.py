@@ -6,10 +6,11 @@ measured are not there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lab.bench import standard
-from lab.bench.figures import Latency, Rows, best_copy, call_rates, gib_per_s
+from lab.bench.figures import Latency, Rate, Rows, best_copy, call_rates, gib_per_s, rate_of
 from lab.bench.standard import (
     ALL,
     DIRECTIONS,
@@ -25,6 +26,7 @@ from lab.bench.standard import (
     token_census,
     token_subject,
 )
+from lab.bundle.schema import RATE_SPREAD
 
 Answer = dict[str, Any]
 LATENCIES = {
@@ -34,6 +36,8 @@ LATENCIES = {
     "graph_1_us": "graph_1",
     "after_pause_us": "after_pause",
 }
+PER_S = 6
+"""Significant figures of what is counted: rates of threads are divided by each other, and the quotient has a bound."""
 TOKENS = {"token_us": "token", "rebuilt_us": "rebuilt"}
 FLOOR_LATENCIES = (
     ("floor_us", "word", "ns"),
@@ -128,7 +132,8 @@ def sends_one(rows: Rows, way: str, name: str) -> bool:
 def without_empty(answer: Answer) -> Answer:
     """The figures of a way without those of a call that is no empty one; ``left_out`` names them."""
     left_out = [key for key in MADE_OF_EMPTY if key in answer]
-    return {key: value for key, value in answer.items() if key not in left_out} | ({"left_out": left_out} if left_out else {})
+    kept = {key: value for key, value in answer.items() if key.removesuffix(RATE_SPREAD) not in left_out}
+    return kept | ({"left_out": left_out} if left_out else {})
 
 
 def empty_call_of(answer: Answer) -> str:
@@ -153,24 +158,28 @@ def transfer_answer(rows: Rows, way: str) -> Answer:
     for path in PATHS:
         for verb in DIRECTIONS:
             rates = {size: gib_per_s(rows.of(f"{way}/{path}", f"{verb}_{size}")) for size in SIZES}
-            key = f"{verb}_gib_s" if path == "copied" else f"{verb}_shared_gib_s"
-            known = {size: significant(rate) for size, rate in rates.items() if rate is not None}
-            if known:
-                answer[key] = known
+            answer |= told_rates(f"{verb}_gib_s" if path == "copied" else f"{verb}_shared_gib_s", rates)
     return answer
+
+
+def told_rates(key: str, rates: Mapping[str, Rate | None], figures: int = 3) -> Answer:
+    """Medians as ``key``, and how the repetitions' own are spread beside them."""
+    known = {point: rate for point, rate in rates.items() if rate is not None}
+    if not known:
+        return {}
+    spread = {point: {"min": significant(rate.least), "max": significant(rate.most)} for point, rate in known.items()}
+    return {key: {point: significant(rate.median, figures) for point, rate in known.items()}, f"{key}{RATE_SPREAD}": spread}
 
 
 def rate_answer(rows: Rows, way: str) -> Answer:
     """Graphs and calls per second."""
     graphs = {nodes: rows.latency(f"{way}/copied", f"graph_{nodes}") for nodes in NODES}
-    calls = {threads: call_rates(rows.of(f"{way}/copied", f"threads_{threads}")) for threads in THREADS}
-    answer: Answer = {}
-    known = {str(nodes): round(1e6 / one.p50, 1) for nodes, one in graphs.items() if one is not None}
-    if known:
-        answer["graphs_per_s"] = known
-    if any(calls.values()):
-        answer["calls_per_s"] = {str(threads): round(one[0], 1) for threads, one in calls.items() if one is not None}
-        answer["slowest_thread_share"] = {str(threads): round(one[1], 3) for threads, one in calls.items() if one is not None}
+    found = {threads: call_rates(rows.of(f"{way}/copied", f"threads_{threads}")) for threads in THREADS}
+    calls = {str(threads): one for threads, one in found.items() if one is not None}
+    answer = told_rates("graphs_per_s", {str(nodes): rate_of(one) for nodes, one in graphs.items() if one is not None}, PER_S)
+    answer |= told_rates("calls_per_s", {threads: rate for threads, (rate, _) in calls.items()}, PER_S)
+    if calls:
+        answer["slowest_thread_share"] = {threads: round(share, 3) for threads, (_, share) in calls.items()}
     return answer
 
 
@@ -264,9 +273,15 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
             found[key] = {"p50": significant(value["p50"] / other["p50"]), "least": significant(low), "most": significant(high)}
         elif key.endswith(("_gib_s", "_per_s")):
             found[key] = {size: significant(rate / other[size]) for size, rate in value.items() if other.get(size)}
+        elif key.endswith(RATE_SPREAD):
+            found[key] = {
+                size: {"least": significant(mine["min"] / its["max"]), "most": significant(mine["max"] / its["min"])}
+                for size, mine in value.items()
+                if (its := other.get(size)) and its["min"]
+            }
     return found
 
 
-def significant(value: float) -> float:
-    """Three significant figures."""
-    return float(f"{value:.3g}")
+def significant(value: float, figures: int = 3) -> float:
+    """With so many significant figures."""
+    return float(f"{value:.{figures}g}")

@@ -33,6 +33,15 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """GiB or calls per second: the median, and the repetitions' own medians with the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """What one round sends: commands, and bytes to and from the host."""
 
@@ -103,10 +112,15 @@ def sent_per_round(row: Row) -> Sent:
     return Sent(*(row[key] / len(row["ns"]) for key in ("commands", "bytes_out", "bytes_in")))
 
 
-def gib_per_s(rows: Sequence[Row]) -> float | None:
-    """The median rate of transfers."""
+def gib_per_s(rows: Sequence[Row]) -> Rate | None:
+    """The rate of transfers."""
     latency = latency_of([row["ns"] for row in rows])
-    return None if latency is None else rows[0]["size"] / GIB / (latency.p50 / 1e6)
+    return None if latency is None else rate_of(latency, rows[0]["size"] / GIB)
+
+
+def rate_of(latency: Latency, amount: float = 1.0) -> Rate:
+    """How often per second, times ``amount``."""
+    return Rate(*(amount / (us / 1e6) for us in (latency.p50, latency.most, latency.least)))
 
 
 def best_copy(rows: Sequence[Row]) -> tuple[str, float] | None:
@@ -121,11 +135,11 @@ def copy_rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
     for loop in dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, list)):
         taken = gib_per_s([{"ns": row[loop], "size": row["size"]} for row in rows if loop in row])
         if taken is not None:
-            yield loop, taken
+            yield loop, taken.median
 
 
-def call_rates(rows: Sequence[Row]) -> tuple[float, float] | None:
-    """Calls per second of all threads together (median), and the slowest thread's share of the quickest's (median)."""
+def call_rates(rows: Sequence[Row]) -> tuple[Rate, float] | None:
+    """Calls per second of all threads together, and the slowest thread's share of the quickest's (median)."""
     rates = [sum(row["calls"]) / (row["ns"] / 1e9) for row in rows]
     shares = [min(row["calls"]) / max(*row["calls"], 1) for row in rows]
-    return (float(np.median(rates)), float(np.median(shares))) if rates else None
+    return (Rate(float(np.median(rates)), min(rates), max(rates)), float(np.median(shares))) if rates else None

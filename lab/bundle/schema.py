@@ -69,6 +69,10 @@ class PayloadRecord(Record):
     build_id: str | None
 
 
+RATE_SPREAD = "_spread"
+"""Rates of a benchmark's answer are numbers: how repetitions are spread has a key of its own, the rate's with this behind it."""
+
+
 class BenchRecord(Record):
     """What a benchmark measured: the line of ``lab bench --json``, the targets, and how busy the machine was.
 

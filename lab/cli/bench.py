@@ -20,6 +20,7 @@ from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
+from reports.bench import ratio_rows
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
 EMPTY: dict[str, Any] = {
@@ -276,17 +277,9 @@ def _tokens(record: BenchRecord) -> Table:
 
 def _ratios(ratios: Mapping[str, Any]) -> Table:
     table = _table("\nours ÷ the second implementation's: durations below 1 and rates above 1 are quicker", ("", "ratio", "spread"))
-    for key, value in ratios.items():
-        for name, ratio, spread in _ratio_rows(key, value):
-            table.add_row(name, f"{ratio:.3g}", spread)
+    for one in ratio_rows(ratios):
+        table.add_row(one.name, one.ratio, one.spread)
     return table
-
-
-def _ratio_rows(key: str, value: Mapping[str, Any]) -> Iterator[tuple[str, float, str]]:
-    if "p50" in value:
-        yield key, value["p50"], f"{value['least']:.3g}{DASH}{value['most']:.3g}"
-    else:
-        yield from ((f"{key} {size}", ratio, "") for size, ratio in value.items())
 
 
 def _targets(record: BenchRecord) -> Table:

@@ -28,6 +28,7 @@ def way(call_us: float) -> dict[str, Any]:
         "set_gib_s": sizes,
         "get_gib_s": sizes,
         "set_shared_gib_s": sizes,
+        "set_gib_s_spread": {size: {"min": 0.8 * rate, "max": 1.2 * rate} for size, rate in sizes.items()},
         "graphs_per_s": {"1": 1e6 / (3 * call_us), "1000": 900.0},
         "calls_per_s": {"1": 1e6 / call_us, "4": 1.1e6 / call_us},
         "slowest_thread_share": {"1": 1.0, "4": 0.7},
@@ -61,7 +62,11 @@ ANSWER: dict[str, Any] = {
         for name, calls, us in (("0.2 alone", 9, 4200.0), ("ring", 9, 3100.0), ("all", 2, 1300.0))
     ],
     "token_native_us": 650.0,
-    "ratios": {"empty_call_us": {"p50": 0.02, "least": 0.01, "most": 0.04}, "set_gib_s": {"1MiB": 1.5}},
+    "ratios": {
+        "empty_call_us": {"p50": 0.02, "least": 0.01, "most": 0.04},
+        "set_gib_s": {"1MiB": 1.5},
+        "set_gib_s_spread": {"1MiB": {"least": 1.2, "most": 1.8}},
+    },
 }
 
 

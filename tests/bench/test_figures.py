@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lab.bench.answer import MADE_OF_EMPTY, answered, empty_call, ratios
-from lab.bench.figures import Rows, best_copy, call_rates, gib_per_s, latency_of
+from lab.bench.figures import Rate, Rows, best_copy, call_rates, gib_per_s, latency_of
 from lab.bench.targets import judged
 
 
@@ -25,8 +25,12 @@ def test_latency_pools_samples_and_spreads_medians() -> None:
 
 def test_rates_are_medians() -> None:
     mib = 1 << 20
-    rows = [row("a", "set_1MiB", [1_000_000, 2_000_000, 9_000_000], size=mib)]
-    assert gib_per_s(rows) == pytest.approx(mib / (1 << 30) / 0.002)
+    rows = [
+        row("a", "set_1MiB", samples, size=mib) for samples in ([1_000_000, 1_000_000, 9_000_000], [2_000_000], [4_000_000] * 3)
+    ]
+    rate = gib_per_s(rows)
+    assert rate is not None
+    assert [mib / (1 << 30) / one for one in (rate.median, rate.least, rate.most)] == pytest.approx([0.004, 0.004, 0.001])
     copies = [{"size": mib, "memcpy": [4_000_000], "avx2": [2_000_000, 2_000_000]}]
     assert best_copy(copies) == ("avx2", pytest.approx(mib / (1 << 30) / 0.002))
     assert best_copy([]) is None
@@ -41,8 +45,8 @@ def test_loops_are_whatever_a_row_has_samples_of() -> None:
 
 def test_threads_tell_the_slowest() -> None:
     rates = call_rates([{"calls": [100, 50], "ns": 1_000_000_000}, {"calls": [100, 100], "ns": 1_000_000_000}])
-    assert rates == (175.0, 0.75)
-    assert call_rates([{"calls": [0, 0], "ns": 1}]) == (0.0, 0.0)
+    assert rates == (Rate(175.0, 150.0, 200.0), 0.75)
+    assert call_rates([{"calls": [0, 0], "ns": 1}]) == (Rate(0.0, 0.0, 0.0), 0.0)
     assert call_rates([]) is None
 
 
@@ -170,11 +174,20 @@ def test_tokens_are_timed_where_their_calls_are_not_counted() -> None:
 
 
 def test_ratios_have_a_spread() -> None:
-    ours = {"empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}}, "set_gib_s": {"1MiB": 2.0, "4B": 1.0}}
-    theirs = {"empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}}, "set_gib_s": {"1MiB": 0.5}}
+    ours = {
+        "empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}},
+        "set_gib_s": {"1MiB": 2.0, "4B": 1.0},
+        "set_gib_s_spread": {"1MiB": {"min": 1.0, "max": 3.0}, "4B": {"min": 1.0, "max": 1.0}},
+    }
+    theirs = {
+        "empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}},
+        "set_gib_s": {"1MiB": 0.5},
+        "set_gib_s_spread": {"1MiB": {"min": 0.25, "max": 0.5}},
+    }
     found = ratios(ours, theirs)
     assert found["empty_call_us"] == {"p50": 0.025, "least": 0.0167, "most": 0.0375}
     assert found["set_gib_s"] == {"1MiB": 4.0}
+    assert found["set_gib_s_spread"] == {"1MiB": {"least": 2.0, "most": 12.0}}
 
 
 def test_second_implementation_alone_has_no_ratios() -> None:

@@ -54,7 +54,9 @@ def test_page_has_the_ratios_to_a_second_implementation_where_there_are_any(tmp_
     write_bench(folder / variant.logs)
     view = bench_view(folder, variant)
     assert view is not None
-    assert view.ratios == (Ratio("empty_call_us", "0.02", "0.01\N{EN DASH}0.04"), Ratio("set_gib_s 1MiB", "1.5"))
+    ratios = (Ratio("empty_call_us", "0.02", "0.01\N{EN DASH}0.04"), Ratio("set_gib_s 1MiB", "1.5", "1.2\N{EN DASH}1.8"))
+    assert view.ratios == ratios
+    assert ("set, copied path, GiB/s: 1MiB", "1.5 (1.2\N{EN DASH}1.8)") in {(name, cells[0]) for name, cells, _ in view.rates}
     text = rendered_report(folder).read_text(encoding="utf-8")
     for words in ("Beside the second implementation", "second guest library", "/their/lib.so", ">1d<", ">5ha<"):
         assert words in text
