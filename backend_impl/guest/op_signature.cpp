@@ -11,49 +11,50 @@ namespace {
 // From a tensor's shape to its flags there is nothing else, and no gap.
 constexpr size_t told_from = offsetof(ggml_tensor, ne);
 constexpr size_t told_size = offsetof(ggml_tensor, flags) + sizeof(ggml_tensor::flags) - told_from;
-static_assert(told_size % sizeof(uint64_t) == 0 &&
+static_assert(told_size % (2 * sizeof(uint64_t)) == sizeof(uint64_t) && sizeof(ggml_tensor::name) % (2 * sizeof(uint64_t)) == 0 &&
               told_size == sizeof(ggml_tensor::ne) + sizeof(ggml_tensor::nb) + sizeof(ggml_tensor::op) +
                                sizeof(ggml_tensor::op_params) + sizeof(ggml_tensor::flags));
 
-// MurmurHash3 (public domain, Austin Appleby) over words, twice with other constants: neither half tells of the other.
+// Two words at a time, multiplied to 128 bits that are folded into 64, as wyhash (public domain, Wang Yi) has it; twice with other constants
+// and the words in each other's place: neither half tells of the other. Programs that describe their graph for each token ask for
+// thousands of signatures, and a multiplication is the one instruction that mixes as much in an emulated machine as elsewhere.
 class Hash {
   public:
-    void add(uint64_t word) {
-        first_ = mixed(first_, word * 0x87c37b91114253d5, 31, 0x4cf5ad432745937f);
-        second_ = mixed(second_, word * 0x9fb21c651e98df25, 33, 0xd6e8feb86659fd93);
+    void add(uint64_t one, uint64_t other) {
+        first_ = folded(first_ ^ one, other ^ 0xe7037ed1a0b428db);
+        second_ = folded(one ^ 0x8ebc6af09c88c6e3, second_ ^ other);
     }
 
+    // A multiple of 16.
     void add(const void *bytes, size_t size) {
         const auto *from = static_cast<const uint8_t *>(bytes);
-        for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-            uint64_t word = 0;
-            std::memcpy(&word, from + at, sizeof word);
-            add(word);
-        }
+        for (size_t at = 0; at < size; at += 2 * sizeof(uint64_t)) add(word_at(from + at), word_at(from + at + sizeof(uint64_t)));
     }
 
-    OpSignature signature() const { return {finished(first_), finished(second_)}; }
+    static uint64_t word_at(const uint8_t *from) {
+        uint64_t word = 0;
+        std::memcpy(&word, from, sizeof word);
+        return word;
+    }
+
+    OpSignature signature() const { return {folded(first_, 0x589965cc75374cc3), folded(second_, 0x1d8e4e27c47d124f)}; }
 
   private:
-    static uint64_t rotated(uint64_t word, int by) { return word << by | word >> (64 - by); }
+    __extension__ using Wide = unsigned __int128;
 
-    static uint64_t mixed(uint64_t state, uint64_t word, int by, uint64_t factor) {
-        return rotated(state ^ rotated(word, by) * factor, 27) * 5 + 0x52dce729;
+    static uint64_t folded(uint64_t one, uint64_t other) {
+        const Wide product = static_cast<Wide>(one) * other;
+        return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
     }
 
-    static uint64_t finished(uint64_t state) {
-        state = (state ^ state >> 33) * 0xff51afd7ed558ccd;
-        state = (state ^ state >> 33) * 0xc4ceb9fe1a85ec53;
-        return state ^ state >> 33;
-    }
-
-    uint64_t first_ = 0;
+    uint64_t first_ = 0x2d358dccaa6c78a5;
     uint64_t second_ = 0x9e3779b97f4a7c15;
 };
 
 void add_tensor(Hash &hash, const ggml_tensor *tensor, bool with_name) {
-    hash.add(static_cast<uint64_t>(tensor->type));
-    hash.add(reinterpret_cast<const uint8_t *>(tensor) + told_from, told_size);
+    const auto *told = reinterpret_cast<const uint8_t *>(tensor) + told_from;
+    hash.add(static_cast<uint64_t>(tensor->type), Hash::word_at(told));
+    hash.add(told + sizeof(uint64_t), told_size - sizeof(uint64_t));
     if (!with_name || tensor->op != GGML_OP_NONE) return;
     char name[sizeof tensor->name] = {};
     std::memcpy(name, tensor->name, strnlen(tensor->name, sizeof name - 1));
@@ -71,8 +72,7 @@ OpSignature signature_of(const ggml_tensor *op, SignatureParts parts) {
         if (tensors[i] == nullptr) continue;
         size_t same = 0;
         while (tensors[same] != tensors[i]) ++same;
-        hash.add(i * most + same);
-        if (i == 0 || parts.source_offsets) hash.add(tensors[i]->view_offs);
+        hash.add(i * most + same, i == 0 || parts.source_offsets ? tensors[i]->view_offs : 0);
         if (same == i) add_tensor(hash, tensors[i], parts.leaf_names);
     }
     return hash.signature();

@@ -17,6 +17,8 @@ namespace {
 constexpr size_t line = 64;
 // Below this nobody would notice.
 constexpr size_t least = size_t{16} << 10;
+// More than a core's own cache holds has left it by itself.
+constexpr size_t most = size_t{1} << 20;
 
 bool has_clflushopt() {
     unsigned a = 0;
@@ -46,16 +48,18 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 
 void leave_caches(const void *data, size_t size) {
     static const bool able = has_clflushopt();
-    if (able && size >= least && size <= core_cache) flush(data, size);
+    if (able && size >= least && size <= most) flush(data, size);
 }
 
 void copy_past_caches(void *to, const void *from, size_t size) {
-    const bool aligned = reinterpret_cast<uintptr_t>(to) % line == 0;
-    const size_t streamed = aligned && size >= least ? size / line * line : 0;
     auto *target = static_cast<uint8_t *>(to);
     const auto *source = static_cast<const uint8_t *>(from);
-    if (streamed != 0) stream(target, source, streamed);
-    if (streamed != size) std::memcpy(target + streamed, source + streamed, size - streamed);
+    const size_t before = size < least ? size : (line - reinterpret_cast<uintptr_t>(to) % line) % line;
+    const size_t streamed = (size - before) / line * line;
+    if (before != 0) std::memcpy(target, source, before);
+    if (streamed != 0) stream(target + before, source + before, streamed);
+    const size_t done = before + streamed;
+    if (done != size) std::memcpy(target + done, source + done, size - done);
 }
 
 #else

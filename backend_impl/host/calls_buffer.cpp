@@ -51,7 +51,7 @@ template <typename Request> void Session::set_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, data);
-    if (request.size > core_cache && ggml_backend_buffer_is_host(tensor.buffer)) {
+    if (ggml_nbytes(&tensor) >= beyond_caches && ggml_backend_buffer_is_host(tensor.buffer)) {
         copy_past_caches(static_cast<uint8_t *>(tensor.data) + request.offset, data.data, request.size);
     } else if (request.size != 0) {
         ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);

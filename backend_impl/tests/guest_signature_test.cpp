@@ -1,0 +1,124 @@
+// Signatures of ops: each bit that the host is told changes both halves, each change in its own way, and what it is not told changes none.
+#include <array>
+#include <cstring>
+#include <set>
+
+#include "guest/op_signature.hpp"
+#include "guest_fake.hpp"
+
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+constexpr SignatureParts all_parts{true, true};
+
+// An op, its sources and its view source, as a graph has them.
+struct Op {
+    std::array<ggml_tensor, 5> tensors{};
+    ggml_tensor &op = tensors[0];
+
+    Op() {
+        for (size_t i = 0; i < tensors.size(); ++i) {
+            ggml_tensor &tensor = tensors[i];
+            tensor.op = i == 0 ? GGML_OP_MUL_MAT : GGML_OP_NONE;
+            for (int d = 0; d < GGML_MAX_DIMS; ++d) {
+                tensor.ne[d] = 1;
+                tensor.nb[d] = 4;
+            }
+        }
+        for (size_t i = 1; i < 4; ++i) op.src[i - 1] = &tensors[i];
+        op.view_src = &tensors[4];
+    }
+    Op(const Op &) = delete;
+    Op &operator=(const Op &) = delete;
+};
+
+struct Field {
+    const char *name;
+    size_t at;
+    size_t size;
+};
+
+const Field told[] = {
+    {"type", offsetof(ggml_tensor, type), sizeof(ggml_tensor::type)},
+    {"ne", offsetof(ggml_tensor, ne), sizeof(ggml_tensor::ne)},
+    {"nb", offsetof(ggml_tensor, nb), sizeof(ggml_tensor::nb)},
+    {"op_params", offsetof(ggml_tensor, op_params), sizeof(ggml_tensor::op_params)},
+    {"flags", offsetof(ggml_tensor, flags), sizeof(ggml_tensor::flags)},
+    {"view_offs", offsetof(ggml_tensor, view_offs), sizeof(ggml_tensor::view_offs)},
+};
+const Field untold[] = {
+    {"buffer", offsetof(ggml_tensor, buffer), sizeof(ggml_tensor::buffer)},
+    {"data", offsetof(ggml_tensor, data), sizeof(ggml_tensor::data)},
+    {"extra", offsetof(ggml_tensor, extra), sizeof(ggml_tensor::extra)},
+};
+
+// `look` sees the signature with each bit of the field turned.
+template <typename Look> void turn_each_bit(Op &op, ggml_tensor &tensor, const Field &field, Look look) {
+    auto *bytes = reinterpret_cast<uint8_t *>(&tensor) + field.at;
+    for (size_t bit = 0; bit < 8 * field.size; ++bit) {
+        bytes[bit / 8] ^= static_cast<uint8_t>(1U << bit % 8);
+        look(signature_of(&op.op, all_parts));
+        bytes[bit / 8] ^= static_cast<uint8_t>(1U << bit % 8);
+    }
+}
+
+void every_bit_that_is_told() {
+    Op op;
+    std::set<uint64_t> first;
+    std::set<uint64_t> second;
+    size_t asked = 0;
+    auto distinct = [&](const OpSignature &signature, const std::string &what) {
+        ++asked;
+        expect(first.insert(signature.first).second && second.insert(signature.second).second, what + " is told from all others");
+    };
+    distinct(signature_of(&op.op, all_parts), "the op as it is");
+    for (size_t i = 0; i < op.tensors.size(); ++i)
+        for (const Field &field : told)
+            turn_each_bit(op, op.tensors[i], field, [&](const OpSignature &signature) {
+                distinct(signature, "tensor " + std::to_string(i) + ", a bit of " + field.name);
+            });
+    expect(asked > 5 * 1000, "thousands of them");
+}
+
+void nothing_else() {
+    Op op;
+    const OpSignature as_it_is = signature_of(&op.op, all_parts);
+    for (ggml_tensor &tensor : op.tensors)
+        for (const Field &field : untold)
+            turn_each_bit(op, tensor, field, [&](const OpSignature &signature) { expect(signature == as_it_is, field.name); });
+    std::strcpy(op.op.name, "computed");
+    expect(signature_of(&op.op, all_parts) == as_it_is, "the name of what is computed");
+    std::strcpy(op.tensors[1].name, "leaf");
+    expect(signature_of(&op.op, {false, true}) == signature_of(&Op().op, {false, true}), "a leaf's name where none goes along");
+    expect(!(signature_of(&op.op, all_parts) == as_it_is), "a leaf's name");
+    op.tensors[2].view_offs = 16;
+    expect(signature_of(&op.op, {}) == signature_of(&Op().op, {}), "a source's place in what it is a view of, where it does not go along");
+}
+
+// The same tensors in other places, and one tensor twice.
+void which_is_which() {
+    Op op;
+    op.tensors[2].ne[0] = 2;
+    const OpSignature as_it_is = signature_of(&op.op, all_parts);
+    std::swap(op.op.src[0], op.op.src[1]);
+    expect(!(signature_of(&op.op, all_parts) == as_it_is), "sources in another order");
+    std::swap(op.op.src[0], op.op.src[1]);
+    op.op.src[2] = op.op.src[0];
+    expect(!(signature_of(&op.op, all_parts) == as_it_is), "one tensor for two that are alike");
+    op.op.src[2] = nullptr;
+    const OpSignature without = signature_of(&op.op, all_parts);
+    op.op.src[3] = &op.tensors[3];
+    expect(!(without == as_it_is) && !(signature_of(&op.op, all_parts) == without) && !(signature_of(&op.op, all_parts) == as_it_is),
+           "a source that is not there, or elsewhere");
+}
+
+} // namespace
+
+int main() {
+    every_bit_that_is_told();
+    nothing_else();
+    which_is_which();
+    return failures();
+}
