@@ -25,6 +25,7 @@ from lab.temporary import nameless_file
 TERMINATE_S = 5.0
 GROUP_S = 1.0
 GROUP_AGAIN_S = 0.02
+NICEST = 19
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 TAIL_BYTES = 20_000
@@ -130,25 +131,26 @@ def dying_with(parent: int) -> Callable[[], None]:
     return ask
 
 
-def keep_nice(session: int) -> None:
+def keep_nice(session: int, *, nicer: int = 0) -> None:
     """Give the scheduling group of a new session our own nice value, where the kernel has such groups (``CONFIG_SCHED_AUTOGROUP``).
 
     Between sessions it is the groups' value that counts, and a new one's is 0: ``nice make test`` would be as pushing as without.
-    Within a tenth of a second after anybody's change the kernel takes none from an ordinary user, who asks again.
+    Within a tenth of a second after anybody's change the kernel takes none from an ordinary user, who asks again, and for the
+    value that is ours by then. ``nicer`` is for a session whose program is that much nicer than we are.
     """
-    nice = os.getpriority(os.PRIO_PROCESS, 0)
     group = Path(f"/proc/{session}/autogroup")
 
     def taken() -> bool:
+        nice = min(NICEST, os.getpriority(os.PRIO_PROCESS, 0) + nicer)
         try:
-            group.write_text(str(nice), encoding="ascii")
+            if nice > 0:
+                group.write_text(str(nice), encoding="ascii")
         except BlockingIOError:
             return False
         return True
 
-    if nice > 0:
-        with contextlib.suppress(OSError, WaitTimeout):
-            poll("the group's nice value", taken, Deadline.after(GROUP_S), interval_s=GROUP_AGAIN_S)
+    with contextlib.suppress(OSError, WaitTimeout):
+        poll("the group's nice value", taken, Deadline.after(GROUP_S), interval_s=GROUP_AGAIN_S)
 
 
 def end_group(child: Child, terminate_s: float = TERMINATE_S) -> None:

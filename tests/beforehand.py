@@ -1,10 +1,15 @@
 """What is begun while other tests run, for tests that come after those: by processes of their own, out of everybody's way.
 
-Guests and Python tests leave one of two processors idle for much of the time. Two take what they do not want (nice 19), one after
-the other: ``make run`` of an ordinary user (``tests.ordinary_user``), and the compilers of what native tests run, ``python -m
-tests.beforehand WHAT…``. The former goes first. Its guest has deadlines, which the compilers, as nice as it, would bring near, and
-the guests of other tests, most of which come late, too; it is judged by its test, which waits for it. The compilers can be ended at
-any time: whatever is compiled by the time that it is wanted need not be compiled then.
+Guests and Python tests leave one of two processors idle for much of the time. Two take what they do not want, one after the
+other: first ``make run`` of an ordinary user (``tests.ordinary_user``), which is judged by its test, then the compilers of what
+native tests run (``python -m tests.beforehand WHAT…``). The compilers can be ended at any time: whatever is compiled by the time
+that it is wanted need not be compiled then.
+
+The compilers have no deadline that matters, and take what nobody else wants (nice 19). ``make run`` has deadlines within, by the
+clock: its guest boots, answers and tells its state in so many seconds. So it never competes with the compilers, which wait for its
+end, and it is less nice than they are (nice 10): two busy sessions leave it some tenth of a processor, where nice 19 would leave
+a seventieth. When its test begins to wait for it, nothing else runs, and it becomes as pushing as the tests are. The time that the
+test gives it counts from then; the run's own limit is longer than any suite.
 """
 
 from __future__ import annotations
@@ -22,8 +27,8 @@ from lab.errors import LabError
 from lab.host.native import compiled_tests, native_payloads
 from lab.host.progress import LineProgress, Progress
 from lab.host.root import HostRoot, host_root
-from lab.interruption import interruptible
-from lab.process import Child, spawn
+from lab.interruption import interruptible, postponed
+from lab.process import Child, keep_nice, spawn
 from lab.qemu.processes import Process, descendants
 from lab.temporary import nameless_file
 from tests import ordinary_user
@@ -31,6 +36,7 @@ from tests import ordinary_user
 BUILD_S = 3000.0
 TERMINATE_S = 15.0  # its own child has the first of that
 NICE = 19
+ORDINARY_NICE = 10
 MODULE = "tests.beforehand"
 AFTER = "--after"
 OTHER_API = ("-DAPIR_GGML_API=2",)
@@ -47,14 +53,23 @@ running: list[Child] = []
 
 @contextlib.contextmanager
 def beside(module: str, *words: str, terminate_s: float, nice: int = NICE) -> Iterator[Child]:
-    """Run one of our modules out of everybody's way, with all that it starts by ``spawn``, for as long as the context lasts."""
+    """Run one of our modules out of everybody's way, with all that it starts by ``spawn``, for as long as the context lasts.
+
+    Its end takes time: an account has to be removed. A signal that comes meanwhile waits for that.
+    """
     argv = ("nice", "-n", str(nice), sys.executable, "-m", module, *words)
-    with nameless_file() as log, spawn(argv, log=log, cwd=paths.PROJECT, terminate_s=terminate_s) as child:
-        running.append(child)
+    with contextlib.ExitStack() as stack:
+        with postponed():
+            log = stack.enter_context(nameless_file())
+            child = stack.enter_context(spawn(argv, log=log, cwd=paths.PROJECT, terminate_s=terminate_s))
+            running.append(child)
+            stack.callback(running.remove, child)
+            keep_nice(child.pid, nicer=nice)
         try:
             yield child
         finally:
-            running.remove(child)
+            with postponed():
+                stack.close()
 
 
 def compiling(what: Sequence[str], *, after: Child | None = None) -> AbstractContextManager[Child]:
@@ -63,7 +78,7 @@ def compiling(what: Sequence[str], *, after: Child | None = None) -> AbstractCon
     return beside(MODULE, *awaited, *what, terminate_s=TERMINATE_S)
 
 
-def ordinary_run(*, nice: int = NICE) -> AbstractContextManager[Child]:
+def ordinary_run(*, nice: int = ORDINARY_NICE) -> AbstractContextManager[Child]:
     """``make run`` of an ordinary user for as long as the context lasts, at whose end nothing is left of the account."""
     return beside(ordinary_user.MODULE, str(ordinary_user.CLONED), terminate_s=ordinary_user.TERMINATE_S, nice=nice)
 

@@ -15,5 +15,5 @@ from tests import ordinary_user
 @pytest.mark.awaits_ordinary_run
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make an account for it")
 def test_make_run_works_under_an_ordinary_account(ordinary_run: Child) -> None:
-    status = ordinary_run.wait(Deadline.after(ordinary_user.ALL_S))
+    status = ordinary_run.wait(Deadline.after(ordinary_user.AWAITED_S))
     assert status == 0, ordinary_run.log_tail()[-6000:]

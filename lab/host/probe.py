@@ -82,10 +82,15 @@ def memory() -> Capability:
 
 def memory_in(meminfo: str) -> Capability:
     """The same, from the text of /proc/meminfo."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
-    available = int(found[1]) * 1024 if found else 0
+    available = available_in(meminfo)
     probed = f"{available / GIB:.1f} GiB available (/proc/meminfo), {MEMORY_NEEDED / GIB:.0f} GiB needed for one guest"
     return Capability("memory", available >= MEMORY_NEEDED, probed, None if available >= MEMORY_NEEDED else "end other programs")
+
+
+def available_in(meminfo: str) -> int:
+    """Bytes that programs can have; 0 where the kernel does not tell."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
 
 
 def disk() -> Capability:
