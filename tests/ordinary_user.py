@@ -44,6 +44,7 @@ REMOVE_S = 300
 TERMINATE_S = STOP_S + ENDED_S + 2 * REMOVE_S + 30
 AWAITED_S = INSTALL_S + ALONE_S + TERMINATE_S  # from when nothing else runs
 MODULE = "tests.ordinary_user"
+NAMED = "labuser"
 CLONED = PROJECT
 INTERRUPTED = 130
 PUBLIC = (WORK, Path("/tmp"))
@@ -56,7 +57,7 @@ RANGE = re.compile(r"^([^:\n]+):([0-9]+):([0-9]+)$", re.MULTILINE)
 @contextlib.contextmanager
 def account() -> Iterator[pwd.struct_passwd]:
     """An ordinary user's account that lasts as long as the context; its processes are ended with it."""
-    name = f"labuser{secrets.token_hex(3)}"
+    name = f"{NAMED}{secrets.token_hex(3)}"
     with contextlib.ExitStack() as stack:
         with postponed():
             stack.callback(remove, name)
@@ -70,8 +71,10 @@ def account() -> Iterator[pwd.struct_passwd]:
 def remove(name: str) -> None:
     """End the processes of an account and remove it with all that it owns, whatever signal comes, each step though another fails.
 
-    Nothing happens where it was not made.
+    Nothing happens where it was not made. Raises ``ValueError`` for the account of somebody else.
     """
+    if not name.startswith(NAMED):
+        raise ValueError(f"{name} is no account that was made here: those are named {NAMED}…")
     try:
         user = pwd.getpwnam(name)
     except KeyError:

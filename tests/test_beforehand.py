@@ -323,3 +323,8 @@ def compiled(pytester: pytest.Pytester) -> None:
     (pytester.path / "test_compiled.py").write_text(
         "import pytest\n\n@pytest.mark.compiled_beforehand('tests')\ndef test_compiled():\n    pass\n"
     )
+
+
+def test_nobody_elses_account_is_removed() -> None:
+    with pytest.raises(ValueError, match="nobody is no account that was made here"):
+        ordinary_user.remove("nobody")
