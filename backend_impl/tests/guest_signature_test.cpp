@@ -38,10 +38,13 @@ struct Field {
     const char *name;
     size_t at;
     size_t size;
+    size_t bits = 8 * size;
 };
 
+constexpr size_t type_bits = 6; // what an enumeration of some forty values can hold
+
 const Field told[] = {
-    {"type", offsetof(ggml_tensor, type), sizeof(ggml_tensor::type)},
+    {"type", offsetof(ggml_tensor, type), sizeof(ggml_tensor::type), type_bits},
     {"ne", offsetof(ggml_tensor, ne), sizeof(ggml_tensor::ne)},
     {"nb", offsetof(ggml_tensor, nb), sizeof(ggml_tensor::nb)},
     {"op_params", offsetof(ggml_tensor, op_params), sizeof(ggml_tensor::op_params)},
@@ -57,7 +60,7 @@ const Field untold[] = {
 // `look` sees the signature with each bit of the field turned.
 template <typename Look> void turn_each_bit(Op &op, ggml_tensor &tensor, const Field &field, Look look) {
     auto *bytes = reinterpret_cast<uint8_t *>(&tensor) + field.at;
-    for (size_t bit = 0; bit < 8 * field.size; ++bit) {
+    for (size_t bit = 0; bit < field.bits; ++bit) {
         bytes[bit / 8] ^= static_cast<uint8_t>(1U << bit % 8);
         look(signature_of(&op.op, all_parts));
         bytes[bit / 8] ^= static_cast<uint8_t>(1U << bit % 8);
