@@ -5,7 +5,7 @@
 
 namespace apir::host {
 
-// A tensor of this size stays in no cache until it is computed with.
+// A tensor of this size is taken to stay in no cache until it is computed with: some hosts have larger ones, few leave them to one program.
 inline constexpr size_t beyond_caches = size_t{32} << 20;
 
 // Takes `size` bytes out of all caches (x86 with CLFLUSHOPT; elsewhere nothing happens). Whoever writes a line that another core has just
