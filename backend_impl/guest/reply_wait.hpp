@@ -64,6 +64,7 @@ class ReplyWait {
     void give_up() { in_vain_ = true; }
 
   private:
+    bool is_quick() const;
     bool begin_spinning();
     void stop_spinning();
     void stand_in_row();
