@@ -41,7 +41,7 @@ struct Blob {
     size_t size = 0; // in bytes, a multiple of blob_granularity
 };
 
-// Functions may be called from several threads at once, except open and init_context, which come first.
+// Functions may be called from several threads at once, except open, init_context and bunch_fences, which come first.
 class Device {
   public:
     virtual ~Device() = default;
@@ -54,6 +54,8 @@ class Device {
     // Reads a capability set's data, at most `size` bytes.
     virtual Status get_caps(uint32_t capset, void *data, size_t size) = 0;
     virtual Status init_context(uint32_t capset) = 0;
+    // The host has the extension bunched_fences: from here on submissions are fenced on unawaited_ring where that saves interrupts.
+    virtual void bunch_fences() {}
 
     // A mapped blob of at least `size` bytes. Fails when the host-visible window is full.
     virtual Status create_blob(size_t size, Blob &blob) = 0;

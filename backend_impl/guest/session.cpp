@@ -182,6 +182,7 @@ void Session::negotiate() {
     if (result.ok()) extensions_ = reply.accepted & offered;
     if (has(Extension::liveness) && !config_.graph_deadline) channel_.trust_graphs();
     if (has(Extension::timing)) channel_.expect_times();
+    if (has(Extension::bunched_fences)) device_->bunch_fences();
     std::string names;
     for (const NamedExtension &each : all_extensions)
         if (has(each.extension)) names += std::string(" ") + each.name;

@@ -56,6 +56,7 @@ class FakeHost {
     virtual void on_command(const std::vector<uint8_t> &command) = 0;
     virtual void on_blob(uint32_t, const Blob &) {}
     virtual void on_blob_closed(uint32_t) {}
+    virtual void on_bunch_fences() {}
 };
 
 // How a fake device behaves.
@@ -76,6 +77,7 @@ class FakeDevice : public Device {
     Status open(const std::string &node) override;
     Status get_caps(uint32_t capset, void *data, size_t size) override;
     Status init_context(uint32_t capset) override;
+    void bunch_fences() override { host_.on_bunch_fences(); }
     Status create_blob(size_t size, Blob &blob) override;
     void close_blob(Blob &blob) override;
     Status submit(const void *command, size_t size) override;

@@ -192,6 +192,28 @@ void test_facts() {
     expect(host.sent(Call::device_get_memory).size() == 4, "nor is that of the properties");
 }
 
+// Only a component that has the extension completes fences on that ring, and not every one completes fences at all.
+void test_bunched_fences() {
+    struct Host : ScriptedHost {
+        void on_bunch_fences() override { ++asked; }
+        int asked = 0;
+    };
+    auto asked = [](uint64_t accepted) {
+        Host host;
+        host.script(Call::negotiate, [accepted](Reader &, Writer &reply) {
+            reply.u64(accepted);
+            return ScriptedHost::ok;
+        });
+        set_up(host);
+        return host.asked;
+    };
+    const uint64_t bunched = static_cast<uint64_t>(Extension::bunched_fences);
+    expect(asked(bunched) == 1, "fences of a host that bunches them");
+    expect(asked(~bunched & static_cast<uint64_t>(Extension::liveness)) == 0, "fences of a host that does not");
+    Variable off("GGML_VIRTGPU_EXTENSIONS", "-bunched_fences");
+    expect(asked(bunched) == 0, "an extension that was not offered");
+}
+
 } // namespace
 
 int main() {
@@ -202,6 +224,7 @@ int main() {
     test_load_codes();
     test_hostile_device();
     test_old_host();
+    test_bunched_fences();
     test_facts();
     return failures();
 }

@@ -30,3 +30,8 @@ add_executable(test-virgl-wakefulness virgl_wakefulness_test.cpp)
 target_include_directories(test-virgl-wakefulness PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(test-virgl-wakefulness PRIVATE apir-worker-parts)
 add_test(NAME virgl-wakefulness COMMAND test-virgl-wakefulness)
+
+add_executable(test-virgl-held-fences virgl_held_fences_test.cpp)
+target_include_directories(test-virgl-held-fences PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(test-virgl-held-fences PRIVATE apir-wire)
+add_test(NAME virgl-held-fences COMMAND test-virgl-held-fences)

@@ -148,6 +148,22 @@ void fences() {
         expect(qemu.fences.size() == 1, "told once");
     }
     {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        virgl_renderer_context_create_fence(3, 0, unawaited_ring, 79);
+        poll(nullptr, 0, 20);
+        virgl_renderer_poll();
+        expect(qemu.fences.size() == 1 && qemu.fences[0].id == 79, "one that nobody awaits: a while later");
+        for (uint64_t id = 80; id < 96; ++id) virgl_renderer_context_create_fence(3, 0, unawaited_ring, id);
+        virgl_renderer_poll();
+        expect(qemu.fences.size() == 17 && qemu.fences[16].ring == unawaited_ring && qemu.fences[16].id == 95, "or with others");
+        virgl_renderer_context_create_fence(3, 0, unawaited_ring, 96);
+        virgl_renderer_reset();
+        poll(nullptr, 0, 20);
+        virgl_renderer_poll();
+        expect_equal(qemu.fences.size(), size_t{17}, "fences told, and none of before a reset");
+    }
+    {
         Qemu qemu(VIRGL_RENDERER_ASYNC_FENCE_CB);
         GuestContext guest(3, 30);
         virgl_renderer_context_create_fence(3, 0, 0, 78);

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <dlfcn.h>
 #include <exception>
 #include <mutex>
@@ -18,20 +17,16 @@ extern "C" { // the header itself does not say so
 
 #include <apir_gen.hpp>
 #include <build_id.hpp>
+#include <call_log.hpp>
 
 #include "component.hpp"
 #include "component_log.hpp"
+#include "held_fences.hpp"
 #include "real.hpp"
 #include "refuse_start.hpp"
 
 namespace apir::virgl {
 namespace {
-
-struct Fence {
-    uint32_t context;
-    uint32_t ring;
-    uint64_t id;
-};
 
 // Not for an empty text and 0.
 bool asks_for_capset() {
@@ -47,7 +42,7 @@ struct State {
     void *cookie = nullptr;
     void (*write_context_fence)(void *cookie, uint32_t context, uint32_t ring, uint64_t fence) = nullptr;
     bool fences_at_once = false;
-    std::deque<Fence> fences; // that QEMU is told of when it polls
+    HeldFences fences;
     // Contexts on capsets of ours that were refused, until they are destroyed: QEMU looks at no refusal, and makes fences for them.
     std::unordered_set<uint32_t> refused;
     Component component;
@@ -132,11 +127,8 @@ int virgl_renderer_init(void *cookie, int flags, virgl_renderer_callbacks *callb
 
 void virgl_renderer_poll(void) {
     State &ours = state();
-    while (!ours.fences.empty()) {
-        Fence fence = ours.fences.front();
-        ours.fences.pop_front();
-        ours.write_context_fence(ours.cookie, fence.context, fence.ring, fence.id);
-    }
+    ours.fences.poll(apir::monotonic_ns(),
+                     [&](const Fence &fence) { ours.write_context_fence(ours.cookie, fence.context, fence.ring, fence.id); });
     APIR_REAL(virgl_renderer_poll)();
 }
 
@@ -192,7 +184,7 @@ int virgl_renderer_context_create_fence(uint32_t context, uint32_t flags, uint32
     if (ours.fences_at_once)
         ours.write_context_fence(ours.cookie, context, ring, fence);
     else
-        ours.fences.push_back({context, ring, fence});
+        ours.fences.add({context, ring, fence}, apir::monotonic_ns());
     return 0;
 }
 

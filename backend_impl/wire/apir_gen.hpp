@@ -38,6 +38,8 @@ inline constexpr uint32_t handshake_wait_ms = 2000;
 inline constexpr uint32_t load_library_wait_ms = 60000;
 // Bytes at the end of a reply resource that belong to the extension timing.
 inline constexpr uint32_t reply_timing_size = 16;
+// Ring of a context (ring_idx of a submission) whose fences nobody waits for, with the extension bunched_fences.
+inline constexpr uint32_t unawaited_ring = 1;
 // Forward calls from this number up are extensions; a peer without them refuses with any code other than ok.
 inline constexpr uint32_t first_extension_call = 64;
 // Sources of a tensor (GGML_MAX_SRC).
@@ -149,13 +151,14 @@ enum class Extension : uint64_t {
     batch = uint64_t{1} << 6, // Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call.
     asynchronous = uint64_t{1} << 7, // A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order.
     timing = uint64_t{1} << 8, // The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them.
+    bunched_fences = uint64_t{1} << 9, // Fences of a context's unawaited_ring are completed late and in bunches, within some 10 ms: they say nothing of a command. A guest that fences its submissions there is spared the interrupt by which each other one tells that it was taken, and gets one for many.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 9> all_extensions = {{
+inline constexpr std::array<NamedExtension, 10> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
@@ -165,8 +168,9 @@ inline constexpr std::array<NamedExtension, 9> all_extensions = {{
     {Extension::batch, "batch"},
     {Extension::asynchronous, "asynchronous"},
     {Extension::timing, "timing"},
+    {Extension::bunched_fences, "bunched_fences"},
 }};
-inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous) | uint64_t(Extension::timing);
+inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous) | uint64_t(Extension::timing) | uint64_t(Extension::bunched_fences);
 inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch);
 
 // Forward calls.

@@ -8,7 +8,8 @@ What the guest's records tell of each extension: ``ring`` has a call that makes 
 ``wide_shapes`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a command of its own
 only where several small writes of copied data follow one another, for fewer of them go along with the next command, which is
 recorded under its own name. ``asynchronous`` has none: it shows where large data are copied, which then go in pieces.
-``liveness`` has none either, and the one of ``devices`` is recorded as the call that it carries: these two are not proved.
+``liveness`` and ``bunched_fences`` have none either, and the one of ``devices`` is recorded as the call that it carries: these
+three are not proved.
 """
 
 from __future__ import annotations
