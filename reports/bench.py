@@ -150,6 +150,9 @@ def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str,
         for point in dict.fromkeys(point for way in ways for point in answer[way].get(key, {})):
             cells = tuple(_spread_rate(answer[way], key, point) for way in ways)
             rows.append((f"{name}: {point}", cells, _rate(answer.get(FLOORS.get(key, ""), {}).get(point), "")))
+    if any("interrupts_per_call" in answer[way] for way in ways):
+        cells = tuple(_rate(answer[way].get("interrupts_per_call")) for way in ways)
+        rows.append(("interrupts of the guest's GPU per empty call", cells, ""))
     return tuple(rows)
 
 

@@ -17,12 +17,14 @@ struct Timed {
     std::vector<uint64_t> ns;
     uint64_t begin_ns = 0;
     uint64_t end_ns = 0;
+    size_t calls = 0; // with those that were not timed
 };
 
 // Duration of each of `rounds` calls. One look at the clock ends a round and begins the next.
 template <typename Call> Timed timed(size_t rounds, Call call) {
     Timed made;
     made.ns.resize(rounds);
+    made.calls = rounds;
     uint64_t before = made.begin_ns = now_ns();
     for (uint64_t &sample : made.ns) {
         call();
@@ -36,8 +38,10 @@ template <typename Call> Timed timed(size_t rounds, Call call) {
 
 // The same after `warm` calls that are not counted: what finds the host asleep has a measurement of its own.
 template <typename Call> Timed timed_warm(size_t warm, size_t rounds, Call call) {
-    for (; warm > 0; --warm) call();
-    return timed(rounds, call);
+    for (size_t left = warm; left > 0; --left) call();
+    Timed made = timed(rounds, call);
+    made.calls += warm;
+    return made;
 }
 
 } // namespace apir::bench

@@ -32,7 +32,7 @@ Row &Row::numbers(const char *name, const std::vector<uint64_t> &values) {
 }
 
 Row &Row::samples(const Timed &timed) {
-    return numbers("ns", timed.ns).number("begin_ns", timed.begin_ns).number("end_ns", timed.end_ns);
+    return numbers("ns", timed.ns).number("begin_ns", timed.begin_ns).number("end_ns", timed.end_ns).number("rounds", timed.calls);
 }
 
 void Row::print() const {

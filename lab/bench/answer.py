@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.bench import standard
-from lab.bench.figures import Latency, Rate, Rows, best_copy, call_rates, gib_per_s, rate_of
+from lab.bench.figures import Latency, Rate, Rows, best_copy, call_rates, gib_per_s, interrupts_per_round, rate_of
 from lab.bench.standard import (
     ALL,
     DIRECTIONS,
@@ -93,6 +93,9 @@ def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
     empty = empty_call(rows, way, call)
     if empty is not None:
         answer["empty_call_us"] = latency_answer(empty[1]) | {"call": empty[0]}
+        interrupts = interrupts_per_round(rows.of(copied, empty[0]))
+        if interrupts is not None:
+            answer["interrupts_per_call"] = round(interrupts, 3)
     for key, name in LATENCIES.items():
         latency = rows.latency(copied, name)
         if latency is not None:

@@ -112,6 +112,12 @@ def sent_per_round(row: Row) -> Sent:
     return Sent(*(row[key] / len(row["ns"]) for key in ("commands", "bytes_out", "bytes_in")))
 
 
+def interrupts_per_round(rows: Sequence[Row]) -> float | None:
+    """Interrupts of the guest's GPU for each round, those that were not timed among them; None where nobody counted."""
+    counted = [row for row in rows if "interrupts" in row and row.get("rounds")]
+    return sum(row["interrupts"] for row in counted) / sum(row["rounds"] for row in counted) if counted else None
+
+
 def gib_per_s(rows: Sequence[Row]) -> Rate | None:
     """The rate of transfers."""
     latency = latency_of([row["ns"] for row in rows])

@@ -242,6 +242,7 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
     for key, name, unit in (("graphs_per_s", "graphs/s of", "nodes"), ("calls_per_s", "calls/s of", "threads")):
         for number in dict.fromkeys(number for way in ways for number in answer[way].get(key, {})):
             table.add_row(f"{name} {number} {unit}", *(_count(answer[way].get(key, {}).get(number)) for way in ways), "")
+    table.add_row("interrupts per empty call", *(str(answer[way].get("interrupts_per_call", DASH)) for way in ways), "")
     for side in ("guest", "worker"):
         table.add_row(
             f"idle context, {side}, % of a core", *(str(answer[way].get("idle_percent", {}).get(side, DASH)) for way in ways), ""

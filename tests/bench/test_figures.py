@@ -61,6 +61,14 @@ def test_census_is_of_a_round() -> None:
     assert Rows([row("vm/copied", "empty", [1], "census")]).sent("vm/copied", "empty", "census") is None
 
 
+def test_interrupts_are_those_of_all_rounds_where_somebody_counted() -> None:
+    counted = [row("vm/copied", "empty", [100] * 80) | {"rounds": 100, "interrupts": most} for most in (4, 8)]
+    uncounted = row("vm_02/copied", "empty", [100])
+    answer = answered(Rows([*counted, row("vm/copied", "empty", [100] * 80), uncounted]))
+    assert answer["vm"]["interrupts_per_call"] == 0.06
+    assert "interrupts_per_call" not in answer["vm_02"]
+
+
 def test_subjects_without_call_records_are_known() -> None:
     lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens census shared")]
     timed = [row("loopback/copied", "token", [1], "tokens"), row("token/copied/all", "token", [1], "tokens copied")]

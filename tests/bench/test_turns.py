@@ -189,3 +189,23 @@ def test_calls_outside_of_the_timed_rounds_are_not_counted() -> None:
     records = [turns.RECORD.unpack(one.tobytes()) for one in raw]
     assert [one[0] for one in turns.within(records, {"begin_ns": 20, "end_ns": 30})] == [1, 2]
     assert turns.within(records, {}) == records
+
+
+INTERRUPTS = """\
+            CPU0       CPU1
+  1:          9          7   IO-APIC   1-edge      i8042
+ 24:          5          0   PCI-MSIX-0000:00:01.0   0-edge      virtio1-config
+ 25:       1200         34   PCI-MSIX-0000:00:01.0   1-edge      virtio1-control
+ 26:          0          1   PCI-MSIX-0000:00:01.0   2-edge      virtio1-cursor
+ 27:         11         12   PCI-MSIX-0000:00:02.0   1-edge      virtio10-input.0
+NMI:          0          0   Non-maskable interrupts
+ERR:          0
+"""
+
+
+def test_only_the_interrupts_of_virtio_gpu_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "interrupts").write_text(INTERRUPTS)
+    (tmp_path / "driver").mkdir()
+    assert turns.gpu_interrupts(tmp_path / "interrupts", tmp_path / "driver") is None
+    (tmp_path / "driver" / "virtio1").mkdir()
+    assert turns.gpu_interrupts(tmp_path / "interrupts", tmp_path / "driver") == 5 + 1234 + 1

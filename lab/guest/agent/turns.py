@@ -36,6 +36,8 @@ START_NS = 1
 """Place of a record's beginning, by the clock that ``begin_ns`` and ``end_ns`` of a row are of."""
 MAGIC = b"APIRCALL"
 SAID_LIMIT = 2000
+INTERRUPTS = Path("/proc/interrupts")
+GPU_DRIVER = Path("/sys/bus/virtio/drivers/virtio_gpu")
 
 
 class Program:
@@ -147,6 +149,16 @@ class Program:
         return rows
 
 
+def gpu_interrupts(interrupts: Path = INTERRUPTS, driver: Path = GPU_DRIVER) -> int | None:
+    """How many interrupts virtio-gpu devices have raised since the boot; None where there is no such device, as on the host."""
+    names = tuple(f"{path.name}-" for path in driver.glob("virtio*"))
+    if not names:
+        return None
+    lines = [line.split() for line in interrupts.read_text(encoding="utf-8").splitlines()]
+    # NUMBER: COUNT-PER-CPU… CONTROLLER EDGE virtio0-control
+    return sum(int(word) for line in lines if line and line[-1].startswith(names) for word in line[1:] if word.isdigit())
+
+
 def json_object(line: bytes) -> dict[str, Any] | None:
     """What a line says in JSON; None when it is no object."""
     try:
@@ -216,7 +228,11 @@ def measured(out: TextIO, gate: int | None, phase: dict[str, Any], programs: lis
                 place = {"phase": phase["name"], "subject": program.name, "name": measure["name"], "repetition": repetition}
                 if measure.get("watched"):
                     passed(out, gate, {"event": "begins", **place, "pid": program.pid})
+                before = gpu_interrupts()
                 row = program.ask(measure["line"], measure["limit_s"])
+                after = gpu_interrupts()
+                if before is not None and after is not None:
+                    row["interrupts"] = after - before
                 tell(out, {**place, "load": os.getloadavg()[0], **row})
 
 
