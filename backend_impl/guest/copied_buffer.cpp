@@ -18,6 +18,8 @@ constexpr size_t inline_limit = 1024;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
+// So much is cut into pieces where each one has to be awaited before the next one is sent.
+constexpr size_t least_one_by_one = size_t{8} << 20;
 constexpr size_t page = 4096;
 
 struct InlineSet {
@@ -34,21 +36,23 @@ const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 // How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Between `least` and `piece` it is
 // half of what is left.
 struct Cut {
-    size_t piece = SIZE_MAX;
-    size_t least = SIZE_MAX;
-    bool two_lanes = false;
+    size_t piece;
+    size_t least;
+    bool two_lanes;
 };
 
 // A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
 // copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, and soon a second thread. With the ring
 // that one would only take the worker's processor, until the data is more than any cache holds and memory is what everybody waits for.
+// Where commands go one by one each of them costs the host's waking as well: fewer still, and one for what is less than 8 MiB.
 // The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one.
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
-    if (!session.has(Extension::asynchronous)) return {};
     auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
     auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
+    if (!session.has(Extension::asynchronous))
+        return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), false);
     if (session.has(Extension::ring) && size < 32 * mib) {
         constexpr size_t least = 128 * kib;
         constexpr size_t most = 256 * kib;
@@ -158,11 +162,13 @@ void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait
 }
 
 bool CopiedBuffer::settle(Way way, Piece &piece) {
+    if (piece.end == nullptr) return piece.well;
     const CallResult result = piece.end();
     piece.end = nullptr;
     if (result.timed_out()) piece.slot.retire();
     result.report(name_of(way == Way::in));
-    return result.ok();
+    piece.well = result.ok();
+    return piece.well;
 }
 
 template <typename Before, typename After>
@@ -184,15 +190,13 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
     return !work.failed.load();
 }
 
-template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &before, Piece &piece) {
+template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &before, Piece &piece) {
     const size_t half = (work.size - std::min(work.size, work.begun.load())) / 2 / page * page;
     const size_t most = std::min(piece.slot->size, std::clamp(half, work.least, work.piece));
     piece.done = work.begun.fetch_add(most);
     if (piece.done >= work.size) return false;
     piece.size = std::min(work.size - piece.done, most);
     before(piece.slot->memory, piece.done, piece.size);
-    const bool piped = work.size > work.least;
-    begin(work.way, work.record, work.offset, !piped, piece);
     return true;
 }
 
@@ -200,6 +204,9 @@ template <typename Before> bool CopiedBuffer::begin_next(Work &work, Before &bef
 // a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
     const size_t depth = work.size > work.least ? pipe_depth : 1;
+    // Without the extension nothing says that the host takes a second command of a thread. The next slot is filled all the same, or the last
+    // one emptied, while the host is at the other.
+    const bool one_by_one = !session().has(Extension::asynchronous);
     std::optional<Piece> under_way[pipe_depth];
     size_t begun = 0;
     size_t ended = 0;
@@ -211,8 +218,12 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
                 Deadline until = begun == ended ? session().channel().deadline(Patience::graph) : Deadline(Clock::now());
                 piece.slot = session().data_slots().take(until);
                 if (piece.slot) {
-                    more = begin_next(work, before, piece);
-                    if (more) under_way[begun++ % pipe_depth].emplace(std::move(piece));
+                    more = take_next(work, before, piece);
+                    if (!more) continue;
+                    if (one_by_one && begun != ended && !settle(work.way, *under_way[ended % pipe_depth])) work.failed = true;
+                    if (work.failed) continue;
+                    begin(work.way, work.record, work.offset, depth == 1, piece);
+                    under_way[begun++ % pipe_depth].emplace(std::move(piece));
                     continue;
                 }
                 if (begun == ended) {

@@ -37,7 +37,8 @@ class CopiedBuffer : public RemoteBuffer {
         }
 
         BlobPool::Lease slot;
-        std::function<CallResult()> end; // until it was awaited
+        std::function<CallResult()> end; // from when it was sent until it was awaited
+        bool well = true;                // what came of it then
         size_t done = 0; // bytes before it
         size_t size = 0;
     };
@@ -50,7 +51,7 @@ class CopiedBuffer : public RemoteBuffer {
     template <typename Request, typename Reply, typename One>
     std::function<CallResult()> begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
                                          const CallTraits &traits);
-    // Awaits it.
+    // Awaits it, unless somebody has. Whether it went well.
     static bool settle(Way way, Piece &piece);
     // What is left of a transfer, for whoever takes the next piece.
     struct Work {
@@ -68,8 +69,8 @@ class CopiedBuffer : public RemoteBuffer {
     template <typename Before, typename After>
     bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);
     template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
-    // False when nothing is left to be begun.
-    template <typename Before> bool begin_next(Work &work, Before &before, Piece &piece);
+    // Takes the next piece, and `before` has its slot. False when nothing is left.
+    template <typename Before> bool take_next(Work &work, Before &before, Piece &piece);
     BlobPool::Lease slot_beside(InFlight &in_flight);
 };
 

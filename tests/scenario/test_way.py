@@ -11,7 +11,7 @@ from lab import paths
 from lab.apir.protocol_gen import EXTENSION_OF, FIRST_EXTENSION_CALL, Call
 from lab.bundle.schema import CallsRecord, CommandRecord, Status
 from lab.errors import ConfigError
-from lab.scenario.checks.way import LARGEST_PIECE, extension_facts, ring_facts
+from lab.scenario.checks.way import LARGEST_PIECE, LEAST_ONE_BY_ONE, extension_facts, ring_facts
 from lab.scenario.model import Scenario
 from lab.scenario.plan import Choice, planned
 from tests.scenario.fakes import (
@@ -195,10 +195,11 @@ def test_asynchronous_is_proved_by_the_pieces_of_large_transfers(tmp_path: Path)
     assert wrong(off, whole) == []
 
 
-def test_largest_piece_is_the_guest_librarys() -> None:
+@pytest.mark.parametrize(("name", "size"), [("largest_piece", LARGEST_PIECE), ("least_one_by_one", LEAST_ONE_BY_ONE)])
+def test_sizes_of_pieces_are_the_guest_librarys(name: str, size: int) -> None:
     source = (paths.BACKEND_IMPL / "guest" / "copied_buffer.cpp").read_text(encoding="utf-8")
-    (mebibytes,) = re.findall(r"largest_piece = size_t\{(\d+)\} << 20;", source)
-    assert int(mebibytes) << 20 == LARGEST_PIECE
+    (mebibytes,) = re.findall(rf"{name} = size_t\{{(\d+)\}} << 20;", source)
+    assert int(mebibytes) << 20 == size
 
 
 @pytest.mark.parametrize("theirs", ["guest", "component", "host"])

@@ -1,0 +1,165 @@
+// Large transfers by protocol 0.2 alone: one command at a time, and the guest copies the next piece, or the last one, while the host is at
+// that one.
+//
+// Usage: test-guest-one-by-one HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include "extension_run.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::atomic<int> submitted{0};
+
+class CountingDevice : public FakeDevice {
+  public:
+    using FakeDevice::FakeDevice;
+    Status submit(const void *command, size_t size) override {
+        ++submitted;
+        return FakeDevice::submit(command, size);
+    }
+};
+
+// Is at a transfer's command for as long as the guest takes to copy beside it, and looks whether it sends anything meanwhile.
+class PatientLibrary : public LibraryHost {
+  public:
+    using LibraryHost::LibraryHost;
+
+    void on_blob(uint32_t resource, const Blob &blob) override {
+        LibraryHost::on_blob(resource, blob);
+        if (blob.size < least_slot) return;
+        std::lock_guard lock(mutex_);
+        slots_.push_back(blob.memory);
+    }
+
+    void on_command(const std::vector<uint8_t> &command) override {
+        CommandHeader header;
+        Reader reader(command.data(), command.size());
+        expect(read(reader, header), "a header");
+        const bool out = header.flags == static_cast<uint32_t>(Call::buffer_set_tensor);
+        const bool in = header.flags == static_cast<uint32_t>(Call::buffer_get_tensor);
+        const int sent = submitted;
+        if (watches && (out || in)) {
+            const int number = pieces++;
+            if (destination != nullptr && out && number == 0)
+                await([this] { return filled_slots() == 2; }, "the second slot is filled while the host is at the first");
+            if (destination != nullptr && in && number == 1)
+                await([this] { return *destination.load() == value; }, "the first slot is emptied while the host is at the second");
+            std::this_thread::sleep_for(5ms);
+            expect(submitted == sent, "nothing is sent while a command is under way");
+            if (number == refused) return refuse(header.reply_resource);
+        }
+        LibraryHost::on_command(command);
+    }
+
+    static constexpr size_t least_slot = size_t{1} << 20;
+    static constexpr uint8_t value = 7;
+    std::atomic<bool> watches{false};
+    std::atomic<int> pieces{0};
+    std::atomic<int> refused{-1}; // a piece, by its number
+    // Where what is read goes to, if the guest's copies are to be waited for.
+    std::atomic<const std::atomic<uint8_t> *> destination{nullptr};
+
+  private:
+    template <typename Done> static void await(Done done, const char *what) {
+        const Clock::time_point until = Clock::now() + 10s;
+        while (!done() && Clock::now() < until) std::this_thread::sleep_for(1ms);
+        expect(done(), what);
+    }
+
+    void refuse(uint32_t resource) {
+        auto *notify = static_cast<std::atomic<uint32_t> *>(memory(resource));
+        notify->store(static_cast<uint32_t>(ReturnCode::call_failed) + 1);
+    }
+
+    int filled_slots() {
+        std::lock_guard lock(mutex_);
+        int filled = 0;
+        for (uint8_t *slot : slots_) filled += reinterpret_cast<const std::atomic<uint8_t> *>(slot)->load() == value ? 1 : 0;
+        return filled;
+    }
+
+    std::mutex mutex_;
+    std::vector<uint8_t *> slots_;
+};
+
+constexpr int64_t bytes = int64_t{17} << 20;
+
+struct Transfers {
+    Transfers()
+        : none("GGML_VIRTGPU_EXTENSIONS", "none"), path("GGML_VIRTGPU_DATA_PATH", "copied"), host(libraries.host, libraries.ggml, "1"),
+          registry(make_registry(std::make_unique<CountingDevice>(DevicePlan{}, host))),
+          tensor(ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, bytes)),
+          buffer(ggml_backend_alloc_ctx_tensors_from_buft(memory.get(), ggml_backend_dev_buffer_type(registry->device())),
+                 ggml_backend_buffer_free) {}
+
+    Variable none;
+    Variable path;
+    PatientLibrary host;
+    std::unique_ptr<Registry> registry;
+    Context memory = context();
+    ggml_tensor *tensor;
+    Buffer buffer;
+};
+
+void pieces_overlap() {
+    Transfers run;
+    std::vector<uint8_t> data(bytes, PatientLibrary::value);
+    data.back() = 9;
+    std::vector<uint8_t> back(bytes, 0);
+    run.host.watches = true;
+    run.host.destination = reinterpret_cast<const std::atomic<uint8_t> *>(back.data());
+    ggml_backend_tensor_set(run.tensor, data.data(), 0, bytes);
+    expect(run.host.pieces == 8, std::to_string(run.host.pieces) + " pieces out");
+    run.host.pieces = 0;
+    ggml_backend_tensor_get(run.tensor, back.data(), 0, bytes);
+    expect(run.host.pieces == 8, std::to_string(run.host.pieces) + " pieces in");
+    expect(back == data, "the data");
+}
+
+void less_goes_at_once() {
+    Transfers run;
+    std::vector<uint8_t> data(size_t{6} << 20, PatientLibrary::value);
+    const int before = submitted;
+    ggml_backend_tensor_set(run.tensor, data.data(), 0, data.size());
+    expect(submitted == before + 1, std::to_string(submitted - before) + " commands for 6 MiB");
+}
+
+// Both ways: the piece after the refused one stays at home, and nothing is left of what could not be read.
+void a_refusal_ends_it() {
+    Transfers run;
+    std::vector<uint8_t> data(bytes, 1);
+    CapturedLog log;
+    run.host.watches = true;
+    run.host.refused = 2;
+    for (bool out : {true, false}) {
+        run.host.pieces = 0;
+        std::fill(data.begin(), data.end(), PatientLibrary::value);
+        if (out) ggml_backend_tensor_set(run.tensor, data.data(), 0, bytes);
+        else ggml_backend_tensor_get(run.tensor, data.data(), 0, bytes);
+        expect(run.host.pieces == 3, std::to_string(run.host.pieces) + " pieces until one was refused");
+    }
+    expect(data == std::vector<uint8_t>(bytes, 0), "what could not be read is zeros");
+    run.host.refused = -1;
+    ggml_backend_tensor_set(run.tensor, data.data(), 0, bytes);
+    std::vector<uint8_t> back(bytes, 1);
+    run.host.watches = false;
+    ggml_backend_tensor_get(run.tensor, back.data(), 0, bytes);
+    expect(back == data, "the next transfer goes well");
+}
+
+} // namespace
+
+int main(int arguments_count, char **arguments) {
+    if (arguments_count != 3) {
+        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+        return 2;
+    }
+    use_libraries(arguments);
+    pieces_overlap();
+    less_goes_at_once();
+    a_refusal_ends_it();
+    return failures();
+}
