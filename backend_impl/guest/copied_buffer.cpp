@@ -42,9 +42,9 @@ struct Cut {
 };
 
 // A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
-// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, and soon a second thread. With the ring
-// that one would only take the worker's processor, until the data is more than any cache holds and memory is what everybody waits for.
-// Where commands go one by one each of them costs the host's waking as well: fewer still, and one for what is less than 8 MiB.
+// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces. Where commands go one by one each of them
+// costs the host's waking as well: one for what is less than 8 MiB. A second thread takes the processor of who carries commands, until the
+// data is more than any cache holds and memory is what everybody waits for.
 // The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one.
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
@@ -53,12 +53,11 @@ Cut cut_of(const Session &session, bool in, size_t size) {
     auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
     if (!session.has(Extension::asynchronous))
         return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), false);
-    if (session.has(Extension::ring) && size < 32 * mib) {
-        constexpr size_t least = 128 * kib;
-        constexpr size_t most = 256 * kib;
-        return in ? alike(std::clamp(part(5), least, most), false) : Cut{most, least, false};
-    }
-    return alike(std::clamp(part(8), 512 * kib, largest_piece), size >= 8 * mib);
+    if (size >= 32 * mib) return alike(largest_piece, true);
+    if (!session.has(Extension::ring)) return alike(std::clamp(part(5), 512 * kib, largest_piece), false);
+    constexpr size_t least = 128 * kib;
+    constexpr size_t most = 256 * kib;
+    return in ? alike(std::clamp(part(5), least, most), false) : Cut{most, least, false};
 }
 
 // A thread that is awaited on every way out.

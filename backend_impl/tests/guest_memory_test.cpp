@@ -34,7 +34,7 @@ class SparedLibrary : public LibraryHost {
     }
 };
 
-constexpr int64_t bytes = int64_t{8} << 20;
+constexpr int64_t bytes = int64_t{32} << 20; // from there on by two threads
 
 // One more allocation may pass each time, until none is refused any more.
 void every_allocation(int times) {
