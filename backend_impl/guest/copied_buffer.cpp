@@ -165,8 +165,8 @@ bool CopiedBuffer::settle(Way way, Piece &piece) {
     const CallResult result = piece.end();
     piece.end = nullptr;
     if (result.timed_out()) piece.slot.retire();
-    result.report(name_of(way == Way::in));
     piece.well = result.ok();
+    result.report(name_of(way == Way::in));
     return piece.well;
 }
 

@@ -1,7 +1,8 @@
 // A buffer that the host has where it likes: bytes travel in a data slot, a piece at a time, or in the command when they are few.
 //
-// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other. Large
-// tensors go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory.
+// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
+// 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
+// of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ class CopiedBuffer : public RemoteBuffer {
 
         BlobPool::Lease slot;
         std::function<CallResult()> end; // from when it was sent until it was awaited
-        bool well = true;                // what came of it then
+        bool well = false;               // what came of it then
         size_t done = 0; // bytes before it
         size_t size = 0;
     };

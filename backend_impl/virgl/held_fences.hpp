@@ -24,6 +24,7 @@ class HeldFences {
   public:
     // Each one keeps an entry of the guest's control queue, which has 256, and the submission's memory.
     static constexpr size_t bunch = 16;
+    // Looked at when QEMU polls: some 15 ms at most.
     static constexpr uint64_t longest_ns = 5'000'000;
 
     void add(const Fence &fence, uint64_t now_ns) {

@@ -180,7 +180,8 @@ void virgl_renderer_context_destroy(uint32_t context) {
 int virgl_renderer_context_create_fence(uint32_t context, uint32_t flags, uint32_t ring, uint64_t fence) {
     State &ours = state();
     if (!ours.has_fences_of(context)) return APIR_REAL(virgl_renderer_context_create_fence)(context, flags, ring, fence);
-    // Complete at once: a reply is told by its own word in memory, and nothing of ours uses fences for more.
+    // A reply is told by its own word in memory, and nothing of ours uses fences: they are complete when QEMU next polls, but for those that
+    // are kept for a bunch. With fences taken at any time nothing is kept, and nothing is gained by fences on unawaited_ring.
     if (ours.fences_at_once)
         ours.write_context_fence(ours.cookie, context, ring, fence);
     else

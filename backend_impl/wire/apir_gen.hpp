@@ -38,7 +38,7 @@ inline constexpr uint32_t handshake_wait_ms = 2000;
 inline constexpr uint32_t load_library_wait_ms = 60000;
 // Bytes at the end of a reply resource that belong to the extension timing.
 inline constexpr uint32_t reply_timing_size = 16;
-// Ring of a context (ring_idx of a submission) whose fences nobody waits for, with the extension bunched_fences.
+// Ring of a context (ring_idx of a submission) whose fences a component with the extension bunched_fences completes late, in every context: nobody may wait for them.
 inline constexpr uint32_t unawaited_ring = 1;
 // Forward calls from this number up are extensions; a peer without them refuses with any code other than ok.
 inline constexpr uint32_t first_extension_call = 64;
@@ -151,7 +151,7 @@ enum class Extension : uint64_t {
     batch = uint64_t{1} << 6, // Several calls in one command (84), with small tensor data in the command itself (85): what a guest does not have to have an answer to goes along with the next call.
     asynchronous = uint64_t{1} << 7, // A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order.
     timing = uint64_t{1} << 8, // The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them.
-    bunched_fences = uint64_t{1} << 9, // Fences of a context's unawaited_ring are completed late and in bunches, within some 10 ms: they say nothing of a command. A guest that fences its submissions there is spared the interrupt by which each other one tells that it was taken, and gets one for many.
+    bunched_fences = uint64_t{1} << 9, // Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many.
 };
 
 struct NamedExtension {

@@ -35,7 +35,7 @@ LOAD_LIBRARY_WAIT_MS = 60000
 REPLY_TIMING_SIZE = 16
 """Bytes at the end of a reply resource that belong to the extension timing."""
 UNAWAITED_RING = 1
-"""Ring of a context (ring_idx of a submission) whose fences nobody waits for, with the extension bunched_fences."""
+"""Ring of a context (ring_idx of a submission) whose fences a component with the extension bunched_fences completes late, in every context: nobody may wait for them."""
 FIRST_EXTENSION_CALL = 64
 """Forward calls from this number up are extensions; a peer without them refuses with any code other than ok."""
 MAX_SOURCES = 10
@@ -208,7 +208,7 @@ class Extension(IntFlag):
     TIMING = 1 << 8
     """The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them."""
     BUNCHED_FENCES = 1 << 9
-    """Fences of a context's unawaited_ring are completed late and in bunches, within some 10 ms: they say nothing of a command. A guest that fences its submissions there is spared the interrupt by which each other one tells that it was taken, and gets one for many."""
+    """Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many."""
 
 
 class Call(IntEnum):

@@ -209,3 +209,5 @@ def test_only_the_interrupts_of_virtio_gpu_are_counted(tmp_path: Path) -> None:
     assert turns.gpu_interrupts(tmp_path / "interrupts", tmp_path / "driver") is None
     (tmp_path / "driver" / "virtio1").mkdir()
     assert turns.gpu_interrupts(tmp_path / "interrupts", tmp_path / "driver") == 5 + 1234 + 1
+    (tmp_path / "interrupts").write_text(INTERRUPTS.replace("virtio1-", "virtio1 "))
+    assert turns.gpu_interrupts(tmp_path / "interrupts", tmp_path / "driver") is None

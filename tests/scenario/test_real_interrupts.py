@@ -15,10 +15,11 @@ pytestmark = pytest.mark.scenario
 
 BENCH = (sys.executable, "-c", "from lab.cli import main; main()", "bench", "--quick", "--only", "vm", "--part", "calls")
 RUN_S = 300.0
-ONE_OF_A_FEW = 0.2
-"""The component answers 16 submissions with one interrupt (0.06 seen), fewer where they come slowly."""
-MOST_OF_THEM = 0.4
-"""An interrupt that comes while another one is being served is none of its own (0.6 to 0.9 seen)."""
+A_FEW = 3
+"""The component answers 16 submissions with one interrupt, fewer where they come slowly: 0.06 seen by EXECBUFFER.
+
+By 0.2 alone 0.6 to 0.9, for one that comes while another one is being served is none of its own.
+"""
 
 
 def test_submissions_that_nobody_waits_for_are_answered_in_bunches(tmp_path: Path) -> None:
@@ -26,6 +27,5 @@ def test_submissions_that_nobody_waits_for_are_answered_in_bunches(tmp_path: Pat
     assert done.exit_status == 0, done.output
     answer = json.loads(done.output.splitlines()[-1])
     plain, bunched, ring = (answer[way]["interrupts_per_call"] for way in ("vm_02", "vm_execbuffer", "vm"))
-    assert plain > MOST_OF_THEM
-    assert bunched < ONE_OF_A_FEW
-    assert ring < ONE_OF_A_FEW
+    assert plain > A_FEW * bunched
+    assert plain > A_FEW * ring

@@ -150,13 +150,12 @@ class Program:
 
 
 def gpu_interrupts(interrupts: Path = INTERRUPTS, driver: Path = GPU_DRIVER) -> int | None:
-    """How many interrupts virtio-gpu devices have raised since the boot; None where there is no such device, as on the host."""
+    """How many interrupts virtio-gpu devices have raised since the boot; None where no such device has its own."""
     names = tuple(f"{path.name}-" for path in driver.glob("virtio*"))
-    if not names:
-        return None
-    lines = [line.split() for line in interrupts.read_text(encoding="utf-8").splitlines()]
     # NUMBER: COUNT-PER-CPU… CONTROLLER EDGE virtio0-control
-    return sum(int(word) for line in lines if line and line[-1].startswith(names) for word in line[1:] if word.isdigit())
+    lines = [line.split() for line in interrupts.read_text(encoding="utf-8").splitlines()] if names else []
+    own = [line for line in lines if line and line[-1].startswith(names)]
+    return sum(int(word) for line in own for word in line[1:] if word.isdigit()) if own else None
 
 
 def json_object(line: bytes) -> dict[str, Any] | None:
