@@ -53,7 +53,7 @@ constexpr int yields_at_once = 8;
 std::atomic<int> spinners{0};
 thread_local int awake_for = 0;
 thread_local bool turn_over = false;
-thread_local Clock::time_point last_spun; // end of the last wait that the thread spent awake
+thread_local Clock::time_point last_wait; // when the thread's last one ended
 
 int spinner_limit() {
     static const int limit = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -99,7 +99,7 @@ void Pace::learn(Clock::duration took) {
 ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
     : word_(word), pace_(pace), other_(other), start_(Clock::now()), seen_(start_), looks_(first_looks) {
     // Who does something else between its calls has not looked after those in the row meanwhile. Quick replies of the ring are not known here.
-    if (other_ == OtherSide::carried && start_ - last_spun >= quick_carried_pace) WaitingRow::instance().call_answered();
+    if (other_ == OtherSide::carried && start_ - last_wait >= quick_carried_pace) WaitingRow::instance().call_answered();
     const bool gave_way = std::exchange(turn_over, false) && WaitingRow::instance().give_way();
     if (gave_way || !begin_spinning()) {
         awake_for = 0;
@@ -137,8 +137,8 @@ ReplyWait::~ReplyWait() {
     place_.reset();
     // What it takes to wake the other side says nothing of its replies.
     if (other_ != OtherSide::asleep && !in_vain_) pace_.learn(seen_ - start_);
+    last_wait = seen_;
     if (!spun) return;
-    last_spun = seen_;
     if (!is_quick()) WaitingRow::instance().call_first();
     stay_awake(spun_reply);
 }
