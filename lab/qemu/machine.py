@@ -30,6 +30,8 @@ from lab.guest.keys import BootKeys, boot_keys
 from lab.guest.ssh import GuestShell, connected_shell
 from lab.process import Child, end_group, spawn
 from lab.qemu.boot import BootSpec, LaunchPlan, launch_plan
+from lab.qemu.command import Accel
+from lab.qemu.priority import put_main_thread_first
 from lab.qemu.processes import Process, descendants
 from lab.qemu.qmp import QmpSession, qmp_session
 
@@ -53,6 +55,8 @@ class Machine:
         self.plan = plan
         self.child = child
         self.console: Console | None = None
+        self.main_thread_first: bool | None = None
+        """Whether QEMU's main thread goes before its virtual processors; None where that is not wanted."""
         self._asked_to_end = threading.Event()
         self._transport: paramiko.Transport | None = None
 
@@ -73,6 +77,11 @@ class Machine:
     def serial_tail(self) -> str:
         """The last lines of the serial console."""
         return self.console.tail() if self.console is not None else ""
+
+    @property
+    def qemu_pid(self) -> int | None:
+        """Process id of QEMU itself (not of bwrap around it); None when it is not there."""
+        return next((process.pid for process in self.tree() if process.name.startswith(QEMU_PREFIX)), None)
 
     def tree(self) -> tuple[Process, ...]:
         """Every process of this machine below bwrap's own."""
@@ -130,10 +139,15 @@ class Guest:
     @property
     def qemu_pid(self) -> int:
         """Process id of QEMU itself (not of bwrap around it)."""
-        for process in self.machine.tree():
-            if process.name.startswith(QEMU_PREFIX):
-                return process.pid
+        pid = self.machine.qemu_pid
+        if pid is not None:
+            return pid
         raise GuestLost(self.machine.lost() or "QEMU's process is not there", self.serial_tail())
+
+    @property
+    def main_thread_first(self) -> bool | None:
+        """Whether QEMU's main thread goes before its virtual processors (``lab.qemu.priority``); None where that is not wanted."""
+        return self.machine.main_thread_first
 
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the APIR workers, oldest first."""
@@ -253,6 +267,9 @@ def running_machine(spec: BootSpec, keys: BootKeys, logs: Path, deadline: Deadli
         except (GuestLost, WaitTimeout) as error:
             raise LaunchError(plan.qemu, _exit_status(child), child.log_tail()) from error
         with taken_down(machine, qmp):
+            if spec.accel is Accel.TCG:
+                pid = machine.qemu_pid
+                machine.main_thread_first = pid is not None and put_main_thread_first(pid)
             yield machine, qmp
 
 

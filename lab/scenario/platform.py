@@ -67,6 +67,10 @@ class Guest(Protocol):
     def qemu_pid(self) -> int:
         """QEMU's process id on the host."""
 
+    @property
+    def main_thread_first(self) -> bool | None:
+        """Whether QEMU's main thread goes before its virtual processors; None where that is not wanted."""
+
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids, on the host, of the component's workers that are running."""
 

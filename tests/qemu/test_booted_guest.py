@@ -21,6 +21,7 @@ from lab.host.root import host_root
 from lab.image import guest_image
 from lab.qemu.command import Gpu
 from lab.qemu.machine import BootSpec, Guest, booted_guest
+from lab.qemu.priority import STEP
 from tests.beforehand import family
 
 pytestmark = pytest.mark.scenario
@@ -73,6 +74,15 @@ def test_qemu_pid_is_qemus_own(guest: Guest) -> None:
     assert Path(f"/proc/{guest.qemu_pid}/comm").read_text().startswith("qemu-system")
     assert guest.worker_pids() == ()
     assert guest.alive()
+
+
+def test_main_thread_goes_before_the_virtual_processors_where_that_is_allowed(guest: Guest) -> None:
+    tasks = {int(task.name): (task / "comm").read_text() for task in Path(f"/proc/{guest.qemu_pid}/task").iterdir()}
+    processors = {os.getpriority(os.PRIO_PROCESS, task) for task, name in tasks.items() if name.startswith("CPU ")}
+    emulated = guest.argv[guest.argv.index("-accel") + 1].startswith("tcg")
+    assert guest.main_thread_first in ((True, False) if emulated else (None,))
+    ahead = STEP if guest.main_thread_first else 0
+    assert processors == {os.getpriority(os.PRIO_PROCESS, guest.qemu_pid) + ahead}
 
 
 def test_command_gives_status_and_both_outputs(guest: Guest) -> None:

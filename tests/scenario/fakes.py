@@ -269,6 +269,7 @@ class FakeGuest:
     capsets: tuple[int, ...] = (1, 2, 4, 10)
     boot_s: float = 9.5
     qemu_pid: int = QEMU_PID
+    main_thread_first: bool | None = True
 
     def worker_pids(self) -> tuple[int, ...]:
         served = self.script.reference_worker

@@ -183,7 +183,7 @@ class Shell:
 def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = (), host: dict[str, str] | None = None) -> Any:
     tools = tmp_path / "tools"
     shipped = SimpleNamespace(host_library=SimpleNamespace(inside="/ours.so"))
-    guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: workers)
+    guest = SimpleNamespace(ssh=shell, qemu_pid=os.getpid(), worker_pids=lambda: workers, main_thread_first=True)
     return SimpleNamespace(
         guest=guest,
         logs=tmp_path,
@@ -264,6 +264,19 @@ def test_call_records_of_the_host_are_warned_of_with_the_key_that_takes_them_awa
     (warning,) = Bench(stage, BenchCheck(kind="bench"), load_before=0.0).warnings()
     assert "host.environment.VIRGL_APIR_CALL_LOG = false" in warning
     alone = BenchCheck.model_validate({"kind": "bench", "places": ["loopback"]})
+    assert list(Bench(stage, alone, load_before=0.0).warnings()) == []
+
+
+def test_main_thread_that_waits_like_others_is_warned_of_with_what_it_takes(tmp_path: Path) -> None:
+    stage = staged(tmp_path, Shell())
+    told = {}
+    for first in (True, False, None):
+        stage.guest.main_thread_first = first
+        told[first] = list(Bench(stage, BenchCheck(kind="bench"), load_before=0.0).warnings())
+    assert told[True] == told[None] == []
+    assert "CAP_SYS_NICE" in told[False][0]
+    alone = BenchCheck.model_validate({"kind": "bench", "places": ["loopback"]})
+    stage.guest.main_thread_first = False
     assert list(Bench(stage, alone, load_before=0.0).warnings()) == []
 
 

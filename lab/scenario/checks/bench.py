@@ -218,6 +218,11 @@ class Bench:
         if Place.VM in self.check.places and HOST_CALL_LOG in self.stage.host_variables:
             key = f"host.environment.{HOST_CALL_LOG} = false"
             yield f"the host recorded calls while they were timed, which takes time itself: {key} in the scenario leaves that away"
+        if Place.VM in self.check.places and self.stage.guest.main_thread_first is False:
+            yield (
+                "QEMU's main thread could not be put before the virtual processors (it takes CAP_SYS_NICE, or `ulimit -e 30`): "
+                "what QEMU carries is slower, most of all the calls of several threads by EXECBUFFER"
+            )
         rows = Rows(self.rows)
         if uncounted := rows.uncounted():
             yield f"no call records were found of {', '.join(uncounted)}: their commands and bytes are not counted"

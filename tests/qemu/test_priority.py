@@ -1,0 +1,90 @@
+"""QEMU's main thread before its virtual processors, seen with a process of several threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.qemu.priority import STEP, put_main_thread_first
+
+NOBODY = 65534
+AS_NOBODY = f"import os, resource; resource.setrlimit(resource.RLIMIT_NICE, (0, 0)); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+"""What a program does that has started: another user may not be able to read it where it lies."""
+PROGRAM = """
+import os, sys, threading
+def thread():
+    told = threading.Event()
+    def run():
+        print(threading.get_native_id(), flush=True)
+        told.set()
+        threading.Event().wait()
+    threading.Thread(target=run, daemon=True).start()
+    told.wait()
+thread()
+for line in sys.stdin:
+    thread()
+    child = os.fork()
+    if child == 0:
+        sys.stdin.read()
+        os._exit(0)
+    print(child, flush=True)
+"""
+
+
+@contextlib.contextmanager
+def several_threads(first: str = "") -> Iterator[tuple[int, int, Callable[[], tuple[int, int]]]]:
+    """A process, a thread of it, and what makes another thread and a child of its main thread's; ids of all of them."""
+    argv = (sys.executable, "-c", first + PROGRAM)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def more() -> tuple[int, int]:
+            stdin.write("more\n")
+            stdin.flush()
+            return int(stdout.readline()), int(stdout.readline())
+
+        yield process.pid, int(stdout.readline()), more
+
+
+def nice(task: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, task)
+
+
+def may_hurry() -> bool:
+    capabilities = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
+    return bool(int(capabilities.split()[1], 16) >> 23 & 1)  # CAP_SYS_NICE
+
+
+@pytest.mark.skipif(not may_hurry(), reason="this user may not lower a nice value (CAP_SYS_NICE)")
+def test_main_thread_alone_becomes_less_nice() -> None:
+    ours = nice(0)
+    with several_threads() as (pid, thread, more):
+        assert put_main_thread_first(pid)
+        later = more()
+        assert nice(pid) == max(-20, ours - STEP)
+        assert {nice(one) for one in (thread, *later)} == {ours}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's process needs root to be made")
+def test_where_it_is_not_allowed_nothing_changes() -> None:
+    ours = nice(0)
+    with several_threads(AS_NOBODY) as (pid, thread, more):
+        script = f"from lab.qemu.priority import put_main_thread_first as put\n{AS_NOBODY}print(put({pid}))"
+        argv = (sys.executable, "-c", script)
+        told = subprocess.run(argv, capture_output=True, text=True, check=True)
+        assert told.stdout == "False\n"
+        assert {nice(one) for one in (pid, thread, *more())} == {ours}
+
+
+def test_process_that_is_gone_is_left_as_it_is() -> None:
+    with subprocess.Popen((sys.executable, "-c", "")) as process:
+        process.wait()
+    assert not put_main_thread_first(process.pid)
