@@ -13,6 +13,8 @@ import os
 STEP = 10
 """By how much its nice value is below that of the virtual processors: ten times their weight."""
 LEAST_NICE = -20
+WEIGHED = (os.SCHED_OTHER, os.SCHED_BATCH)
+"""Policies by which nice values count. Who starts the lab by another one (``chrt``) has chosen it for all that it starts."""
 
 
 def put_main_thread_first(pid: int) -> bool:
@@ -20,11 +22,13 @@ def put_main_thread_first(pid: int) -> bool:
 
     Its other threads, and what the main thread makes later (workers among them), stay as nice as they were. It takes CAP_SYS_NICE
     or a limit of nice values with room for it (``ulimit -e 30``, with which QEMU has to run, too); without, nothing changes, nor
-    with a process that is just ending.
+    with a process that is just ending or has another scheduling policy than the usual ones.
     """
     try:
-        nice = os.getpriority(os.PRIO_PROCESS, pid)
-        os.sched_setscheduler(pid, os.sched_getscheduler(pid) | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+        policy, nice = os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
+        if policy not in WEIGHED:
+            return False
+        os.sched_setscheduler(pid, policy | os.SCHED_RESET_ON_FORK, os.sched_param(0))
         os.setpriority(os.PRIO_PROCESS, pid, max(LEAST_NICE, nice - STEP))
     except (PermissionError, ProcessLookupError):
         return False

@@ -84,6 +84,13 @@ def test_where_it_is_not_allowed_nothing_changes() -> None:
         assert {nice(one) for one in (pid, thread, *more())} == {ours}
 
 
+def test_another_policy_is_kept() -> None:
+    with several_threads("import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n") as (pid, _, more):
+        assert not put_main_thread_first(pid)
+        assert {nice(one) for one in (pid, *more())} == {nice(0)}
+        assert os.sched_getscheduler(pid) == os.SCHED_IDLE
+
+
 def test_process_that_is_gone_is_left_as_it_is() -> None:
     with subprocess.Popen((sys.executable, "-c", "")) as process:
         process.wait()
