@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 from lab.deadline import Deadline, poll
 from lab.errors import WaitTimeout
+from lab.qemu.priority import LEAST_NICE, STEP
 from lab.qemu.processes import descendants
 
 GIVEN_S = 2.0
@@ -47,3 +49,12 @@ def given(pid: int, nice: int) -> bool:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), nice)
         Path(f"/proc/{pid}/autogroup").write_text(str(nice), encoding="ascii")
     return had
+
+
+def may_hurry() -> bool:
+    """Whether this process may make one of its own go before it by ``STEP``: by CAP_SYS_NICE, or by its limit."""
+    capabilities = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
+    if int(capabilities.split()[1], 16) >> 23 & 1:
+        return True
+    least = 20 - resource.getrlimit(resource.RLIMIT_NICE)[0]
+    return least <= max(LEAST_NICE, os.getpriority(os.PRIO_PROCESS, 0) - STEP)

@@ -56,7 +56,7 @@ class Machine:
         self.child = child
         self.console: Console | None = None
         self.main_thread_first: bool | None = None
-        """Whether QEMU's main thread goes before its virtual processors; None where that is not wanted."""
+        """Whether QEMU's main thread goes before its virtual processors; None where it was not tried or is not the lab's to say."""
         self._asked_to_end = threading.Event()
         self._transport: paramiko.Transport | None = None
 
@@ -146,7 +146,7 @@ class Guest:
 
     @property
     def main_thread_first(self) -> bool | None:
-        """Whether QEMU's main thread goes before its virtual processors (``lab.qemu.priority``); None where that is not wanted."""
+        """What ``lab.qemu.priority`` says of QEMU's main thread; None with KVM, where it is left alone."""
         return self.machine.main_thread_first
 
     def worker_pids(self) -> tuple[int, ...]:

@@ -17,17 +17,17 @@ WEIGHED = (os.SCHED_OTHER, os.SCHED_BATCH)
 """Policies by which nice values count. Who starts the lab by another one (``chrt``) has chosen it for all that it starts."""
 
 
-def put_main_thread_first(pid: int) -> bool:
+def put_main_thread_first(pid: int) -> bool | None:
     """Give a process's main thread a nice value that is ``STEP`` lower than the one it has; whether that was allowed.
 
     Its other threads, and what the main thread makes later (workers among them), stay as nice as they were. It takes CAP_SYS_NICE
     or a limit of nice values with room for it (``ulimit -e 30``, with which QEMU has to run, too); without, nothing changes, nor
-    with a process that is just ending or has another scheduling policy than the usual ones.
+    with a process that is just ending. None, and nothing changes, where another scheduling policy than the usual ones was chosen.
     """
     try:
         policy, nice = os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
         if policy not in WEIGHED:
-            return False
+            return None
         os.sched_setscheduler(pid, policy | os.SCHED_RESET_ON_FORK, os.sched_param(0))
         os.setpriority(os.PRIO_PROCESS, pid, max(LEAST_NICE, nice - STEP))
     except (PermissionError, ProcessLookupError):

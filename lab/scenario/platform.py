@@ -69,7 +69,7 @@ class Guest(Protocol):
 
     @property
     def main_thread_first(self) -> bool | None:
-        """Whether QEMU's main thread goes before its virtual processors; None where that is not wanted."""
+        """Whether QEMU's main thread goes before its virtual processors; None where it was not tried or is not the lab's to say."""
 
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids, on the host, of the component's workers that are running."""

@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from lab.qemu.priority import STEP, put_main_thread_first
+from tests.niceness import may_hurry
 
 NOBODY = 65534
 AS_NOBODY = f"import os, resource; resource.setrlimit(resource.RLIMIT_NICE, (0, 0)); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
@@ -58,12 +58,7 @@ def nice(task: int) -> int:
     return os.getpriority(os.PRIO_PROCESS, task)
 
 
-def may_hurry() -> bool:
-    capabilities = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
-    return bool(int(capabilities.split()[1], 16) >> 23 & 1)  # CAP_SYS_NICE
-
-
-@pytest.mark.skipif(not may_hurry(), reason="this user may not lower a nice value (CAP_SYS_NICE)")
+@pytest.mark.skipif(not may_hurry(), reason="this user may not lower a nice value (CAP_SYS_NICE, ulimit -e)")
 def test_main_thread_alone_becomes_less_nice() -> None:
     ours = nice(0)
     with several_threads() as (pid, thread, more):
@@ -86,7 +81,7 @@ def test_where_it_is_not_allowed_nothing_changes() -> None:
 
 def test_another_policy_is_kept() -> None:
     with several_threads("import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n") as (pid, _, more):
-        assert not put_main_thread_first(pid)
+        assert put_main_thread_first(pid) is None
         assert {nice(one) for one in (pid, *more())} == {nice(0)}
         assert os.sched_getscheduler(pid) == os.SCHED_IDLE
 
@@ -94,4 +89,4 @@ def test_another_policy_is_kept() -> None:
 def test_process_that_is_gone_is_left_as_it_is() -> None:
     with subprocess.Popen((sys.executable, "-c", "")) as process:
         process.wait()
-    assert not put_main_thread_first(process.pid)
+    assert put_main_thread_first(process.pid) is False
