@@ -12,12 +12,37 @@ from lab.bench.standard import LOOPBACK, SIZES
 COPY_SHARE = 0.8
 EXECBUFFER, PLAIN = ("EXECBUFFER", "vm_execbuffer"), ("0.2", "vm_02")
 """Ways without a ring, which are held to the same bounds: their names in labels and in the answer."""
-EXCHANGE = {"vm_execbuffer": "ioctl_answered_us.p50", "vm_02": "ioctl_answered_us.p50"}
-"""What the barest exchange takes, by the way that commands go."""
 IDLE_S = 59.0
 """An idle context is judged by a minute; a clock may be a moment early."""
 ROUNDING = 1e-9
 """Figures are products and quotients of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Necessity:
+    """What a figure cannot do without: measured in the same run, in microseconds, with no library around it.
+
+    Attributes:
+        figure: key path in the answer.
+        name: for people.
+    """
+
+    figure: str
+    name: str
+
+
+EXCHANGE = Necessity("ioctl_answered_us.p50", "the bare ioctl and its answer")
+EXCHANGES = {EXECBUFFER[1]: (EXCHANGE,), PLAIN[1]: (EXCHANGE,)}
+"""By the way that commands go."""
+TAIL = (
+    Necessity("ioctl_answered_us.p99", "the bare ioctl and its answer"),
+    Necessity("ioctl_us.p99", "the bare ioctl, its answer not waited for"),
+)
+AFTER_PAUSE = (
+    Necessity("ioctl_answered_after_pause_us.p50", EXCHANGE.name),
+    Necessity("ioctl_after_pause_us.p50", "the bare ioctl, its answer not waited for"),
+    Necessity("ioctl_after_pause_us.spread.min", "the quickest of all bare ioctls after a pause, its answer not waited for"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +58,7 @@ class Target:
         at_least: the figure must not be below the bound; else it must not be above.
         per: key path of a figure that ``figure`` is divided by; empty: by nothing.
         unit: of the figure.
-        exchange: key path of what the barest exchange of this kind took in the same run, in microseconds: a submission and its
-            answer with no library around them, which no call that is answered can do without; empty: no such floor.
+        needs: what the figure cannot do without; the first one that the bound has no room for is told. Empty: no such floor.
         size: bytes of a transfer whose rate ``figure`` is; 0: it is a duration.
         over: key path of how long the figure was watched, in seconds; empty: that does not matter.
         least_s: a figure that was watched for less says nothing yet: work that ends after a second weighs 60 times as much in one.
@@ -49,7 +73,7 @@ class Target:
     at_least: bool = False
     per: str = ""
     unit: str = "µs"
-    exchange: str = ""
+    needs: tuple[Necessity, ...] = ()
     size: int = 0
     over: str = ""
     least_s: float = 0
@@ -70,9 +94,9 @@ class Target:
 class Verdict:
     """A target with what was seen. ``met`` is None when it was not measured, or not for long enough.
 
-    ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. ``best``: what the barest exchange
-    leaves room for, in the figure's unit; None where there is no such floor. Neither decides. ``too_short``: it was measured, for
-    less than the target needs.
+    ``quietest``: of a median, the quietest repetition's own: what a noisy machine hides. ``best``: what ``need`` leaves room for,
+    in the figure's unit; None where there is no such floor. Neither decides. ``too_short``: it was measured, for less than the
+    target needs.
     """
 
     target: Target
@@ -81,20 +105,18 @@ class Verdict:
     met: bool | None
     quietest: float | None = None
     best: float | None = None
+    need: str = ""
     too_short: bool = False
 
     @property
     def out_of_reach(self) -> bool:
         """Not met, and by this run's floors no guest library could have.
 
-        The bare exchange passes through the same QEMU, component and worker: whether those could be quicker it does not tell. A
-        figure that beats the floor disproves it: on a noisy machine that is a median of other moments.
+        The bare exchange passes through the same QEMU, component and worker: whether those could be quicker it does not tell.
         """
         if self.met is not False or self.best is None or self.bound is None or self.seen is None:
             return False
-        if self.target.at_least:
-            return self.seen <= self.best < self.bound
-        return self.seen >= self.best > self.bound
+        return rules_out(self.best, self.target, self.seen, self.bound)
 
 
 def latencies(
@@ -118,7 +140,7 @@ def latencies(
             enough = enough_us if quantile == "p50" else None
             yield Target(
                 f"{label}, {quantile}, {name}", f"{way}.{key}.{quantile}", factor, "ioctl_us.p50", enough,
-                exchange=f"ioctl_answered_us.{quantile}" if awaited else "", part="calls",
+                needs=() if not awaited else TAIL if quantile == "p99" else (EXCHANGE,), part="calls",
             )  # fmt: skip
 
 
@@ -136,7 +158,7 @@ def targets() -> tuple[Target, ...]:
         Target("first call after 1 s idle, ring", "vm.after_pause_us.p50", 200, part="pause"),
         *(
             Target(f"first call after 1 s idle, {name}", f"{way}.after_pause_us.p50", 200,
-                   exchange="ioctl_answered_after_pause_us.p50", part="pause")
+                   needs=AFTER_PAUSE, part="pause")
             for name, way in (EXECBUFFER, PLAIN)
         ),
         *(
@@ -151,7 +173,7 @@ def targets() -> tuple[Target, ...]:
         ),
         *(
             Target(f"{verb} {size}, copied, {name}", f"{way}.{verb}_gib_s.{size}", COPY_SHARE, f"copy_floor_{verb}_gib_s.{size}",
-                   at_least=True, unit="GiB/s", exchange=EXCHANGE.get(way, ""), size=SIZES[size], part="transfers")
+                   at_least=True, unit="GiB/s", needs=EXCHANGES.get(way, ()), size=SIZES[size], part="transfers")
             for verb in ("set", "get") for size in CONTRACT_SIZES for name, way in ways
         ),
         *(
@@ -197,19 +219,30 @@ def verdict(target: Target, answer: Answer) -> Verdict:
         bound = max(bound, target.or_limit)
     quietest = looked_up(answer, target.figure.removesuffix("p50") + "spread.min") if target.figure.endswith(".p50") else None
     met = seen >= bound * (1 - ROUNDING) if target.at_least else seen <= bound * (1 + ROUNDING)
-    return Verdict(target, seen, bound, met, quietest, best_possible(answer, target, floor))
+    known = [(room, need.name) for need in target.needs if (room := best_possible(answer, target, need, floor)) is not None]
+    ruling = [one for one in known if rules_out(one[0], target, seen, bound)]
+    best, need = next(iter([*ruling, *known]), (None, ""))
+    return Verdict(target, seen, bound, met, quietest, best, need)
 
 
-def best_possible(answer: Answer, target: Target, floor: float) -> float | None:
-    """What no guest library can do better, by the floors of the same run; None where there is none.
+def best_possible(answer: Answer, target: Target, need: Necessity, floor: float) -> float | None:
+    """What no guest library can do better, by what it cannot do without; None where that was not measured.
 
     For a transfer that is the copying and one exchange: behind the last piece out, before the first piece in, however the rest
     overlaps. What the host copies is not even counted.
     """
-    exchange_us = looked_up(answer, target.exchange) if target.exchange else None
-    if exchange_us is None:
+    need_us = looked_up(answer, need.figure)
+    if need_us is None:
         return None
-    return target.size / GIB / (target.size / GIB / floor + exchange_us / 1e6) if target.size else exchange_us
+    return target.size / GIB / (target.size / GIB / floor + need_us / 1e6) if target.size else need_us
+
+
+def rules_out(best: float, target: Target, seen: float, bound: float) -> bool:
+    """Whether the best possible figure misses the bound.
+
+    A figure that beats the floor disproves it: on a noisy machine that is a median of other moments.
+    """
+    return seen <= best < bound if target.at_least else seen >= best > bound
 
 
 def looked_up(answer: Answer, path: str) -> float | None:

@@ -48,7 +48,7 @@ class Record(BaseModel):
 class TargetRecord(Record):
     """A bound that a measured figure is held against; ``met`` is None when it was not measured, or not for long enough.
 
-    ``out_of_reach``: not met, and by what the barest exchange took in the same run no guest library could have.
+    ``out_of_reach``: not met, and by what it cannot do without, measured in the same run, no guest library could have.
     """
 
     label: str

@@ -10,7 +10,7 @@ from lab.bench.answer import answered
 from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
 from lab.bench.standard import FULL, MIB, Programs, loopback_phases, vm_phases
-from lab.bench.targets import Target, judged, looked_up, targets, verdict
+from lab.bench.targets import Necessity, Target, judged, looked_up, targets, verdict
 
 
 def test_absolute_bound_is_met_and_refused() -> None:
@@ -78,10 +78,11 @@ def synthetic_rows() -> Iterator[dict[str, Any]]:
 
 
 def test_full_benchmark_judges_every_target() -> None:
-    verdicts = judged(answered(Rows(synthetic_rows())))
-    assert [one.target.label for one in verdicts if one.met is None] == []
-    assert [one.target.label for one in verdicts if one.target.exchange and one.best is None] == []
-    assert any(one.target.exchange for one in verdicts)
+    answer = answered(Rows(synthetic_rows()))
+    assert [one.target.label for one in judged(answer) if one.met is None] == []
+    needs = [need.figure for one in targets() for need in one.needs]
+    assert len(set(needs)) == 6
+    assert [figure for figure in needs if looked_up(answer, figure) is None] == []
 
 
 @pytest.mark.parametrize("place", ["loopback", "vm"])
@@ -116,7 +117,7 @@ def test_quietest_repetition_is_told_and_does_not_decide() -> None:
 
 
 def test_bound_below_the_bare_exchange_is_told_to_be_out_of_reach_and_not_met() -> None:
-    target = Target("empty", "e.p50", 2, "ioctl.p50", exchange="answered.p50")
+    target = Target("empty", "e.p50", 2, "ioctl.p50", needs=(Necessity("answered.p50", "the exchange"),))
     answer = {"e": {"p50": 105.0}, "ioctl": {"p50": 50.0}, "answered": {"p50": 101.0}}
     assert (verdict(target, answer).met, verdict(target, answer).out_of_reach) == (False, True)
     within = answer | {"answered": {"p50": 99.0}}
@@ -129,8 +130,37 @@ def test_bound_below_the_bare_exchange_is_told_to_be_out_of_reach_and_not_met() 
     assert (verdict(target, unknown).best, verdict(target, unknown).out_of_reach) == (None, False)
 
 
+def test_one_floor_that_the_bound_has_no_room_for_is_enough_and_is_named() -> None:
+    target = Target(
+        "empty", "e.p99", 5, "ioctl.p50", needs=(Necessity("answered.p99", "the exchange"), Necessity("ioctl.p99", "a part of it"))
+    )
+    answer = {"e": {"p99": 600.0}, "ioctl": {"p50": 80.0, "p99": 500.0}, "answered": {"p99": 700.0}}
+    disproved_and_not = verdict(target, answer)
+    assert (disproved_and_not.out_of_reach, disproved_and_not.best, disproved_and_not.need) == (True, 500.0, "a part of it")
+    both = verdict(target, answer | {"e": {"p99": 800.0}})
+    assert (both.out_of_reach, both.best, both.need) == (True, 700.0, "the exchange")
+    neither = verdict(target, answer | {"ioctl": {"p50": 80.0, "p99": 399.0}})
+    assert (neither.out_of_reach, neither.need) == (False, "the exchange")
+    only_the_part = verdict(target, answer | {"answered": {}})
+    assert (only_the_part.out_of_reach, only_the_part.need) == (True, "a part of it")
+
+
+@pytest.mark.parametrize("way", ["vm_execbuffer", "vm_02"])
+def test_call_after_a_pause_cannot_take_less_than_the_quickest_ioctl_after_one(way: str) -> None:
+    floors = {"ioctl_answered_after_pause_us": {"p50": 900.0}, "ioctl_after_pause_us": {"p50": 800.0, "spread": {"min": 350.0}}}
+    answer = {way: {"after_pause_us": {"p50": 500.0}}, **floors}
+    (seen,) = (one for one in judged(answer) if one.met is not None)
+    assert (seen.out_of_reach, seen.best) == (True, 350.0)
+    assert seen.need.startswith("the quickest of all bare ioctls")
+    floors["ioctl_after_pause_us"] = {"p50": 800.0, "spread": {"min": 199.0}}
+    (seen,) = (one for one in judged(answer | floors) if one.met is not None)
+    assert (seen.met, seen.out_of_reach) == (False, False)
+
+
 def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
-    target = Target("set", "set.1MiB", 0.8, "copy.1MiB", at_least=True, exchange="answered.p50", size=MIB)
+    target = Target(
+        "set", "set.1MiB", 0.8, "copy.1MiB", at_least=True, needs=(Necessity("answered.p50", "the exchange"),), size=MIB
+    )
     # 1 MiB at 4 GiB/s: 244 µs; four fifths of that rate leave 61 µs for all else
     slow, quick = ({"set": {"1MiB": 3.0}, "copy": {"1MiB": 4.0}, "answered": {"p50": us}} for us in (62.0, 60.0))
     assert verdict(target, slow).best == pytest.approx(MIB / GIB / ((244.14 + 62.0) / 1e6), rel=1e-3)
@@ -144,7 +174,7 @@ def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensio
 
     execbuffer, plain = of("vm_execbuffer", "EXECBUFFER"), of("vm_02", "0.2")
     written = "tensor_set 4 B, p50, "
-    assert (execbuffer[written].exchange, plain[written].exchange) == ("", "ioctl_answered_us.p50")
+    assert (execbuffer[written].needs, [need.figure for need in plain[written].needs]) == ((), ["ioctl_answered_us.p50"])
     del execbuffer[written], plain[written]
     assert plain.items() < execbuffer.items()
     assert {label for label in execbuffer if label not in plain} == {

@@ -114,6 +114,11 @@ def test_target_that_the_bare_exchange_rules_out_says_so_and_is_missed_all_the_s
         == "≤ 100 µs (2 times the ioctl); out of a guest library's reach here: 101 µs by the bare ioctl and its answer"
     )
     assert (tail.met, tail.out_of_reach, "reach" in tail.expected) == (False, False, False)
+    floors["ioctl_us"]["p99"] = 260.0
+    told_of = {one.label: one for one in map(target_record, judged({"vm_execbuffer": {"empty_call_us": latency}, **floors}))}
+    tail = told_of["empty call, p99, EXECBUFFER"]
+    assert (tail.met, tail.out_of_reach) == (False, True)
+    assert tail.expected.endswith("out of a guest library's reach here: 260 µs by the bare ioctl, its answer not waited for")
 
 
 def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: Path) -> None:

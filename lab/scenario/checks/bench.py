@@ -322,7 +322,7 @@ def target_record(verdict: Verdict) -> TargetRecord:
     if verdict.too_short and verdict.seen is not None:
         seen += f" in less than {target.least_s:.0f} s"
     if verdict.out_of_reach:
-        bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by the bare ioctl and its answer"
+        bound += f"; out of a guest library's reach here: {verdict.best:.4g}{unit} by {verdict.need}"
     return TargetRecord(
         label=target.label, expected=bound, seen=verdict.seen, seen_text=seen, bound=verdict.bound, met=verdict.met,
         out_of_reach=verdict.out_of_reach,
