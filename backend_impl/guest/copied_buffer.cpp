@@ -18,7 +18,7 @@ constexpr size_t inline_limit = 1024;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
-// So much is cut into pieces where each one has to be awaited before the next one is sent.
+// So much is cut into pieces where a thread has to await each one before it sends the next one.
 constexpr size_t least_one_by_one = size_t{8} << 20;
 constexpr size_t page = 4096;
 
@@ -42,9 +42,9 @@ struct Cut {
 };
 
 // A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
-// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces. Where commands go one by one each of them
-// costs the host's waking as well: one for what is less than 8 MiB. A second thread takes the processor of who carries commands, until the
-// data is more than any cache holds and memory is what everybody waits for.
+// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces. A second thread takes the processor of who
+// carries commands, until the data is more than any cache holds and memory is what everybody waits for. Where commands go one by one each of
+// them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies while the first one waits.
 // The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one.
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
@@ -52,9 +52,10 @@ Cut cut_of(const Session &session, bool in, size_t size) {
     auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
     auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
     if (!session.has(Extension::asynchronous))
-        return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), false);
-    if (size >= 32 * mib) return alike(largest_piece, true);
-    if (!session.has(Extension::ring)) return alike(std::clamp(part(5), 512 * kib, largest_piece), false);
+        return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), true);
+    const bool ring = session.has(Extension::ring);
+    if (size >= 32 * mib) return alike(ring ? std::clamp(part(32), largest_piece, 2 * largest_piece) : largest_piece, true);
+    if (!ring) return alike(std::clamp(part(5), 512 * kib, largest_piece), false);
     constexpr size_t least = 128 * kib;
     constexpr size_t most = 256 * kib;
     return in ? alike(std::clamp(part(5), least, most), false) : Cut{most, least, false};
