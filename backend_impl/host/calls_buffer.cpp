@@ -65,7 +65,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, data);
     if (ggml_backend_buffer_is_host(tensor.buffer)) {
-        copy_past_caches(data.data, static_cast<const uint8_t *>(tensor.data) + request.offset, request.size);
+        copy_for_reader(data.data, static_cast<const uint8_t *>(tensor.data) + request.offset, request.size);
     } else {
         leave_caches(data.data, request.size); // the guest has read what was there
         if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
