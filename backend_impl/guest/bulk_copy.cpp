@@ -33,8 +33,12 @@ void in_pieces(uint8_t *to, const uint8_t *from, size_t size) {
 }
 
 #if defined(__x86_64__)
+// An emulator joins the blocks that it makes of a loop only within a page: a loop that lies across two of them is looked up with every round,
+// and a third as quick. Each begins where all of it fits into its page.
+#define IN_ONE_PAGE __attribute__((noinline, aligned(1024)))
+
 // So many vectors are loaded before the first is stored.
-template <size_t count> __attribute__((target("avx2"))) void by_vectors(uint8_t *to, const uint8_t *from, size_t size) {
+template <size_t count> IN_ONE_PAGE __attribute__((target("avx2"))) void by_vectors(uint8_t *to, const uint8_t *from, size_t size) {
     constexpr size_t step = count * sizeof(__m256i);
     size_t at = 0;
     for (; at + step <= size; at += step) {
@@ -50,7 +54,7 @@ template <size_t count> __attribute__((target("avx2"))) void by_vectors(uint8_t 
     if (at < size) std::memcpy(to + at, from + at, size - at);
 }
 
-void by_words(uint8_t *to, const uint8_t *from, size_t size) {
+IN_ONE_PAGE void by_words(uint8_t *to, const uint8_t *from, size_t size) {
     size_t words = size / 8;
     size_t rest = size % 8;
     asm volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(words) : : "memory");
@@ -59,7 +63,7 @@ void by_words(uint8_t *to, const uint8_t *from, size_t size) {
 
 // An emulator keeps its guest's vector registers in memory: each vector that is loaded and stored waits there until the stores before
 // it are done, those to memory which the host has just read too. What goes through ordinary registers need not, and is half as quick again.
-void by_registers(uint8_t *to, const uint8_t *from, size_t size) {
+inline __attribute__((always_inline)) void through_registers(uint8_t *to, const uint8_t *from, size_t size) {
     constexpr size_t step = 64;
     size_t steps = size / step;
     if (steps != 0) {
@@ -74,6 +78,33 @@ void by_registers(uint8_t *to, const uint8_t *from, size_t size) {
     }
     if (size % step != 0) std::memcpy(to, from, size % step);
 }
+
+IN_ONE_PAGE void by_registers(uint8_t *to, const uint8_t *from, size_t size) { through_registers(to, from, size); }
+
+constexpr size_t block = 1024;
+
+// Loads from each line of a block, which is read or written next. In what an emulator makes of a loop, more than a hundred instructions lie
+// between one line and the next, so the processor sees two or three lines ahead and waits for memory again and again; it finds all of these
+// at once.
+inline __attribute__((always_inline)) void touch(const uint8_t *lines) {
+    asm volatile("mov (%0), %%r8\n mov 64(%0), %%r8\n mov 128(%0), %%r8\n mov 192(%0), %%r8\n"
+                 "mov 256(%0), %%r8\n mov 320(%0), %%r8\n mov 384(%0), %%r8\n mov 448(%0), %%r8\n"
+                 "mov 512(%0), %%r8\n mov 576(%0), %%r8\n mov 640(%0), %%r8\n mov 704(%0), %%r8\n"
+                 "mov 768(%0), %%r8\n mov 832(%0), %%r8\n mov 896(%0), %%r8\n mov 960(%0), %%r8"
+                 :
+                 : "r"(lines)
+                 : "memory", "r8");
+}
+
+template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t *from, size_t size) {
+    size_t at = 0;
+    for (; at + block <= size; at += block) {
+        touch((far == Far::source ? from : to) + at);
+        through_registers(to + at, from + at, block);
+    }
+    through_registers(to + at, from + at, size - at);
+}
+#undef IN_ONE_PAGE
 #endif
 
 // What goes between pages that collide, as many bytes at a time as registers hold: half as quick as between others, with the loop that
@@ -98,7 +129,10 @@ class Choice {
 #endif
     }
 
-    void copy(uint8_t *to, const uint8_t *from, size_t size) {
+    void copy(uint8_t *to, const uint8_t *from, size_t size, Far far) {
+#if defined(__x86_64__)
+        if (far != Far::none && is_emulated()) return (far == Far::source ? by_registers_far<Far::source> : by_registers_far<Far::target>)(to, from, size);
+#endif
         Copy chosen = chosen_.load(std::memory_order_relaxed);
         if (chosen != nullptr) return chosen(to, from, size);
         // One thread tries; others go on meanwhile.
@@ -142,6 +176,8 @@ std::vector<CopyLoop> copy_loops() {
     }
     loops.push_back({"rep_movsq", by_words});
     loops.push_back({"registers", by_registers});
+    loops.push_back({"registers_far_source", by_registers_far<Far::source>});
+    loops.push_back({"registers_far_target", by_registers_far<Far::target>});
 #endif
     return loops;
 }
@@ -153,14 +189,14 @@ bool pages_collide(const void *to, const void *from) {
     return apart < page || apart > span - page;
 }
 
-void bulk_copy(void *to, const void *from, size_t size) {
+void bulk_copy(void *to, const void *from, size_t size, Far far) {
     // Never destroyed: programs free backends and read tensors from their own static destructors.
     static Choice &choice = *new Choice;
     auto *target = static_cast<uint8_t *>(to);
     const auto *source = static_cast<const uint8_t *>(from);
     if (size < large) std::memcpy(target, source, size);
     else if (is_emulated() && pages_collide(to, from)) between_colliding(target, source, size);
-    else choice.copy(target, source, size);
+    else choice.copy(target, source, size, far);
 }
 
 } // namespace apir::guest

@@ -7,8 +7,13 @@
 
 namespace apir::guest {
 
+// Which memory of a copy is in no cache, as part of more than caches hold.
+enum class Far { none, source, target };
+// A transfer of this size moves more than that.
+inline constexpr size_t beyond_caches = size_t{32} << 20;
+
 // As memcpy. Large copies go the way that is the quickest here: as known of emulated processors, or as measured.
-void bulk_copy(void *to, const void *from, size_t size);
+void bulk_copy(void *to, const void *from, size_t size, Far far = Far::none);
 
 struct CopyLoop {
     const char *name;

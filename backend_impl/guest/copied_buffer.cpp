@@ -18,6 +18,8 @@ constexpr size_t inline_limit = 1024;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 constexpr size_t largest_piece = size_t{4} << 20;
+// Of a transfer by the ring that two threads carry, the worker asleep between two pieces.
+constexpr size_t large_piece = size_t{6} << 20;
 // So much is cut into pieces where a thread has to await each one before it sends the next one.
 constexpr size_t least_one_by_one = size_t{8} << 20;
 constexpr size_t page = 4096;
@@ -42,10 +44,11 @@ struct Cut {
 };
 
 // A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
-// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces. A second thread takes the processor of who
-// carries commands, until the data is more than any cache holds and memory is what everybody waits for. Where commands go one by one each of
-// them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies while the first one waits.
-// The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one.
+// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, one of what is less than 4 MiB. A second
+// thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
+// Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies
+// while the first one waits. The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one. What
+// comes in is put into a cache by the host in pieces of up to 448 KiB (host/cache_lines.hpp), and costs the fewer commands the larger they are.
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
@@ -54,11 +57,12 @@ Cut cut_of(const Session &session, bool in, size_t size) {
     if (!session.has(Extension::asynchronous))
         return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), true);
     const bool ring = session.has(Extension::ring);
-    if (size >= 32 * mib) return alike(ring ? std::clamp(part(32), largest_piece, 2 * largest_piece) : largest_piece, true);
-    if (!ring) return alike(std::clamp(part(5), 512 * kib, largest_piece), false);
+    if (size >= beyond_caches) return alike(ring ? large_piece : largest_piece, true);
+    if (!ring) return alike(std::min(size, largest_piece), false);
     constexpr size_t least = 128 * kib;
     constexpr size_t most = 256 * kib;
-    return in ? alike(std::clamp(part(5), least, most), false) : Cut{most, least, false};
+    if (!in) return Cut{most, least, false};
+    return alike(size < 4 * mib ? std::clamp(part(5), least, most) : 448 * kib, false);
 }
 
 // A thread that is awaited on every way out.
@@ -76,13 +80,15 @@ struct Joined {
 bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
-    auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n); };
+    const Far far = size >= beyond_caches ? Far::source : Far::none;
+    auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n, far); };
     return transfer(Way::out, tensor, offset, size, fill_slot, [](const uint8_t *, size_t, size_t) {});
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
     uint8_t *to = static_cast<uint8_t *>(data);
-    auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n); };
+    const Far far = size >= beyond_caches ? Far::target : Far::none;
+    auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
     return transfer(Way::in, tensor, offset, size, [](uint8_t *, size_t, size_t) {}, empty_slot);
 }
 

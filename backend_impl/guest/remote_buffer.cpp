@@ -30,13 +30,13 @@ class SharedBuffer : public RemoteBuffer {
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(at, data, size);
+        if (at != nullptr) bulk_copy(at, data, size, size >= beyond_caches ? Far::source : Far::none);
         return at != nullptr;
     }
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         const uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(data, at, size);
+        if (at != nullptr) bulk_copy(data, at, size, size >= beyond_caches ? Far::target : Far::none);
         return at != nullptr;
     }
 

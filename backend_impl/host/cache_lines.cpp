@@ -21,7 +21,7 @@ constexpr size_t least = size_t{16} << 10;
 constexpr size_t most = size_t{1} << 20;
 
 // What a reader of this size finds in the common cache is worth the time that it takes to put it there.
-constexpr size_t most_demoted = size_t{256} << 10;
+constexpr size_t most_demoted = size_t{448} << 10;
 
 struct Abilities {
     bool clflushopt;

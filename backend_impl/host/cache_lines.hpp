@@ -21,7 +21,7 @@ void leave_caches(const void *data, size_t size);
 // As memcpy, but past the caches (x86; from 16 KiB on): what was written is in memory, and what was there before is not read.
 void copy_past_caches(void *to, const void *from, size_t size);
 
-// As memcpy, for another core to read at once. Where there is CLDEMOTE, pieces of up to 256 KiB are put into the common cache, which takes
+// As memcpy, for another core to read at once. Where there is CLDEMOTE, pieces of up to 448 KiB are put into the common cache, which takes
 // this core twice as long as to copy them; of larger ones the first lines have left its own cache by themselves before the reader begins. On
 // other x86 past the caches.
 void copy_for_reader(void *to, const void *from, size_t size);

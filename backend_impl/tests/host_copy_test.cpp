@@ -36,7 +36,7 @@ void there_and_no_further(Copy copy, size_t size, size_t to_at, size_t from_at) 
 int main() {
     constexpr size_t kib = 1024;
     for (size_t size : {size_t{0}, size_t{1}, line, 16 * kib - 1, 16 * kib, 16 * kib + 1, 16 * kib + 63, 16 * kib + line, 217088 + size_t{15},
-                        256 * kib, 256 * kib + 1, 1024 * kib, 1024 * kib + 1, 4096 * kib + 63})
+                        448 * kib, 448 * kib + 1, 1024 * kib, 1024 * kib + 1, 4096 * kib + 63})
         for (size_t to_at : {size_t{0}, size_t{1}, size_t{16}})
             for (size_t from_at : {size_t{0}, size_t{5}})
                 for (Copy copy : {copy_past_caches, copy_for_reader}) there_and_no_further(copy, size, to_at, from_at);

@@ -31,6 +31,11 @@ bool is_of_the_ring(CommandType type, uint32_t flags) {
     return type == CommandType::forward && flags == static_cast<uint32_t>(Call::ring_create);
 }
 
+bool moves_data(uint32_t call) {
+    return call == static_cast<uint32_t>(Call::buffer_set_tensor) || call == static_cast<uint32_t>(Call::buffer_get_tensor) ||
+           call == static_cast<uint32_t>(Call::wide_set_tensor) || call == static_cast<uint32_t>(Call::wide_get_tensor);
+}
+
 uint32_t forward_code(uint32_t result) { return static_cast<uint32_t>(ReturnCode::ok) + result; }
 
 } // namespace
@@ -81,6 +86,7 @@ void Commands::on_command(const Entry &entry) {
     bool whole = read(reader, header);
     std::optional<CommandType> type = whole ? command_type(header.type) : std::nullopt;
     if (type && is_kick(*type, header.flags)) return;
+    moved_data_ = type == CommandType::forward && moves_data(header.flags);
     calls_.count();
     CallRecord record;
     record.start_ns = monotonic_ns();

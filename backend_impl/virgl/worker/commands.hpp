@@ -20,6 +20,8 @@ class Commands {
 
     // Takes an entry of the queue, or a command of the ring in the form of one. Never fails: what cannot be answered is logged.
     void take(const Entry &entry);
+    // Whether the last command copied data between a tensor and a resource.
+    bool moved_data() const { return moved_data_; }
 
   private:
     struct Outcome {
@@ -47,6 +49,7 @@ class Commands {
     HostLibrary library_;
     bool other_major_ = false;
     bool tells_times_ = false; // extension timing
+    bool moved_data_ = false;
     int complaints_ = 0;
     const char *last_complaint_ = nullptr; // one of our own texts
     uint32_t last_number_ = 0;

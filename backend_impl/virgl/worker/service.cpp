@@ -23,6 +23,10 @@ void relax() {
 #endif
 }
 
+// A copy that takes so long is a piece of a large transfer: the guest's processors all copy, and what it takes to wake the worker for the next
+// piece is a small part of it.
+constexpr uint64_t long_transfer_ns = 200'000;
+
 // None where the system does not tell.
 cpu_set_t allowed_processors() {
     cpu_set_t allowed;
@@ -68,7 +72,8 @@ Service::Service(QueueConsumer &queue, CommandRing &ring, Commands &commands, Pr
 }
 
 void Service::begin_command() {
-    wakefulness_.learn(monotonic_ns() - idle_since_ns_, std::exchange(slept_, false));
+    began_ns_ = monotonic_ns();
+    wakefulness_.learn(began_ns_ - idle_since_ns_, std::exchange(slept_, false));
     presence_.at_work();
     wakefulness_.end_naps(std::exchange(naps_cost_ns_, 0));
     naps_began_ns_ = 0;
@@ -80,7 +85,10 @@ void Service::note_waking(const Entry &entry) {
     wakefulness_.learn_waking(entry.submitted_ns - std::min(idle_since_ns_, entry.submitted_ns), now - entry.submitted_ns);
 }
 
-void Service::end_command() { idle_since_ns_ = monotonic_ns(); }
+void Service::end_command() {
+    idle_since_ns_ = monotonic_ns();
+    long_transfer_ = commands_.moved_data() && idle_since_ns_ - began_ns_ >= long_transfer_ns;
+}
 
 bool Service::serve_queue() {
     const uint64_t position = queue_.position();
@@ -114,7 +122,8 @@ void Service::rest() {
     const uint64_t now = monotonic_ns();
     Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_, naps_cost_ns_);
     if (ring_.is_open()) {
-        if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
+        const bool in_the_way = few_processors_ && long_transfer_;
+        if (in_the_way || (step == Wakefulness::Step::nap && !presence_.was_last())) step = Wakefulness::Step::sleep;
     } else {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
         // to be woken the worker's naps save nothing.

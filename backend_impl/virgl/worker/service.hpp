@@ -40,6 +40,8 @@ class Service {
     uint64_t naps_began_ns_ = 0; // by this thread's processor time; 0: no nap since the last command
     uint64_t naps_cost_ns_ = 0; // processor time since then
     bool slept_ = false; // since the last command
+    uint64_t began_ns_ = 0; // the last command
+    bool long_transfer_ = false; // was the last command
 };
 
 } // namespace apir::virgl
