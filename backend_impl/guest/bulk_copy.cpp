@@ -99,12 +99,21 @@ inline __attribute__((always_inline)) void touch(const uint8_t *lines) {
 template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t *from, size_t size) {
     size_t at = 0;
     for (; at + block <= size; at += block) {
-        touch((far == Far::source ? from : to) + at);
+        if (far != Far::target) touch(from + at);
+        if (far != Far::source) touch(to + at);
         through_registers(to + at, from + at, block);
     }
     through_registers(to + at, from + at, size - at);
 }
 #undef IN_ONE_PAGE
+
+decltype(CopyLoop::copy) far_loop(Far far) {
+    switch (far) {
+    case Far::source: return by_registers_far<Far::source>;
+    case Far::target: return by_registers_far<Far::target>;
+    default: return by_registers_far<Far::both>;
+    }
+}
 #endif
 
 // What goes between pages that collide, as many bytes at a time as registers hold: half as quick as between others, with the loop that
@@ -131,7 +140,7 @@ class Choice {
 
     void copy(uint8_t *to, const uint8_t *from, size_t size, Far far) {
 #if defined(__x86_64__)
-        if (far != Far::none && is_emulated()) return (far == Far::source ? by_registers_far<Far::source> : by_registers_far<Far::target>)(to, from, size);
+        if (far != Far::none && is_emulated()) return far_loop(far)(to, from, size);
 #endif
         Copy chosen = chosen_.load(std::memory_order_relaxed);
         if (chosen != nullptr) return chosen(to, from, size);
@@ -178,6 +187,7 @@ std::vector<CopyLoop> copy_loops() {
     loops.push_back({"registers", by_registers});
     loops.push_back({"registers_far_source", by_registers_far<Far::source>});
     loops.push_back({"registers_far_target", by_registers_far<Far::target>});
+    loops.push_back({"registers_far_both", by_registers_far<Far::both>});
 #endif
     return loops;
 }

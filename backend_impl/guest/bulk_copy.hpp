@@ -7,8 +7,8 @@
 
 namespace apir::guest {
 
-// Which memory of a copy is in no cache, as part of more than caches hold.
-enum class Far { none, source, target };
+// Which memory of a copy is in no cache of this processor: part of more than caches hold, or another one has just written it.
+enum class Far { none, source, target, both };
 // A transfer of this size moves more than that.
 inline constexpr size_t beyond_caches = size_t{32} << 20;
 

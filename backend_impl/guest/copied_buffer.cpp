@@ -48,7 +48,7 @@ struct Cut {
 // thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
 // Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies
 // while the first one waits. The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one. What
-// comes in is put into a cache by the host in pieces of up to 448 KiB (host/cache_lines.hpp), and costs the fewer commands the larger they are.
+// comes in is copied twice, by one side after the other, and the less there is of it the more its first piece weighs.
 Cut cut_of(const Session &session, bool in, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
@@ -57,7 +57,7 @@ Cut cut_of(const Session &session, bool in, size_t size) {
     if (!session.has(Extension::asynchronous))
         return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), true);
     const bool ring = session.has(Extension::ring);
-    if (size >= beyond_caches) return alike(ring ? large_piece : largest_piece, true);
+    if (size >= beyond_caches) return alike(ring ? std::clamp(part(8), largest_piece, large_piece) : largest_piece, true);
     if (!ring) return alike(std::min(size, largest_piece), false);
     constexpr size_t least = 128 * kib;
     constexpr size_t most = 256 * kib;
@@ -87,7 +87,8 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
     uint8_t *to = static_cast<uint8_t *>(data);
-    const Far far = size >= beyond_caches ? Far::target : Far::none;
+    // The host has just written the slot: it is in a cache, but in none of ours.
+    const Far far = size >= beyond_caches ? Far::target : Far::source;
     auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
     return transfer(Way::in, tensor, offset, size, [](uint8_t *, size_t, size_t) {}, empty_slot);
 }
@@ -289,7 +290,7 @@ void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offse
     begin(Way::in, *record, offset, false, *piece);
     in_flight.add([piece, data] {
         bool well = settle(Way::in, *piece);
-        if (well) bulk_copy(data, piece->slot->memory, piece->size);
+        if (well) bulk_copy(data, piece->slot->memory, piece->size, Far::source);
         else std::memset(data, 0, piece->size);
         return well;
     });

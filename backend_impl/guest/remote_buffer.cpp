@@ -18,6 +18,8 @@ bool report(const char *what, const CallResult &result) {
     return result.ok();
 }
 
+Far distance_of(size_t size) { return size >= beyond_caches ? Far::both : Far::none; }
+
 class SharedBuffer : public RemoteBuffer {
   public:
     SharedBuffer(Session &session, uint64_t handle, Blob blob, size_t size)
@@ -30,13 +32,13 @@ class SharedBuffer : public RemoteBuffer {
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(at, data, size, size >= beyond_caches ? Far::source : Far::none);
+        if (at != nullptr) bulk_copy(at, data, size, distance_of(size));
         return at != nullptr;
     }
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         const uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(data, at, size, size >= beyond_caches ? Far::target : Far::none);
+        if (at != nullptr) bulk_copy(data, at, size, distance_of(size));
         return at != nullptr;
     }
 

@@ -20,38 +20,27 @@ constexpr size_t least = size_t{16} << 10;
 // More than a core's own cache holds has left it by itself.
 constexpr size_t most = size_t{1} << 20;
 
-// What a reader of this size finds in the common cache is worth the time that it takes to put it there.
-constexpr size_t most_demoted = size_t{448} << 10;
-
-struct Abilities {
-    bool clflushopt;
-    bool cldemote;
-};
-
-Abilities abilities() {
-    static const Abilities known = [] {
+// Whether to keep what goes between cores out of their caches.
+bool are_caches_apart() {
+    static const bool apart = [] {
         unsigned a = 0;
         unsigned b = 0;
         unsigned c = 0;
         unsigned d = 0;
-        const bool told = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0;
-        return Abilities{told && (b & (1U << 23)) != 0, told && (c & (1U << 25)) != 0};
+        if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+        const bool clflushopt = (b & (1U << 23)) != 0;
+        const bool cldemote = (c & (1U << 25)) != 0;
+        return clflushopt && !cldemote;
     }();
-    return known;
+    return apart;
 }
-
-uintptr_t line_of(const void *data) { return reinterpret_cast<uintptr_t>(data) / line * line; }
 
 __attribute__((target("clflushopt"))) void flush(const void *data, size_t size) {
+    const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
     const auto end = reinterpret_cast<uintptr_t>(data) + size;
-    for (uintptr_t at = line_of(data); at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
+    for (uintptr_t at = first; at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
     // What is written next, the reply or the data, comes after it.
     _mm_sfence();
-}
-
-__attribute__((target("cldemote"))) void demote(const void *data, size_t size) {
-    const auto end = reinterpret_cast<uintptr_t>(data) + size;
-    for (uintptr_t at = line_of(data); at < end; at += line) _cldemote(reinterpret_cast<void *>(at));
 }
 
 // Whole lines; `to` is aligned to one.
@@ -65,7 +54,7 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (abilities().clflushopt && !abilities().cldemote && size >= least && size <= most) flush(data, size);
+    if (size >= least && size <= most && are_caches_apart()) flush(data, size);
 }
 
 void copy_past_caches(void *to, const void *from, size_t size) {
@@ -80,9 +69,8 @@ void copy_past_caches(void *to, const void *from, size_t size) {
 }
 
 void copy_for_reader(void *to, const void *from, size_t size) {
-    if (!abilities().cldemote) return copy_past_caches(to, from, size);
+    if (are_caches_apart()) return copy_past_caches(to, from, size);
     if (size != 0) std::memcpy(to, from, size);
-    if (size >= least && size <= most_demoted) demote(to, size);
 }
 
 #else
@@ -93,7 +81,9 @@ void copy_past_caches(void *to, const void *from, size_t size) {
     if (size != 0) std::memcpy(to, from, size);
 }
 
-void copy_for_reader(void *to, const void *from, size_t size) { copy_past_caches(to, from, size); }
+void copy_for_reader(void *to, const void *from, size_t size) {
+    if (size != 0) std::memcpy(to, from, size);
+}
 
 #endif
 

@@ -8,11 +8,11 @@ namespace apir::host {
 // A tensor of this size is taken to stay in no cache until it is computed with: some hosts have larger ones, few leave them to one program.
 inline constexpr size_t beyond_caches = size_t{32} << 20;
 
-// Which way data goes between two cores depends on the processor. On those whose cores have a cache in common into which lines can be put
-// (x86 with CLDEMOTE: Intel's from Sapphire Rapids on), memory is the long way round: of what was streamed to it an emulated guest reads 2.1
-// GiB/s, of what lies in another core's cache 3.2, of what was demoted 8.4 (measured on one), and a slot that was flushed is written at 6.9
-// GiB/s, one that was left alone at 8.7. On those whose cores share none (vCPUs 0 and 1 of an EPYC host, measured) a slot that goes back and
-// forth is written at 2 GiB/s and, if it lies in no cache, at 8, and read from another core's cache at four fifths of the speed.
+// Which way data goes between two cores depends on the processor. On those whose cores share a cache into which lines can be put (x86 with
+// CLDEMOTE: Intel's from Sapphire Rapids on) memory is the long way round: an emulated guest reads 2.1 GiB/s of what was streamed to it and 3.2
+// of what lies in another core's cache, and writes a slot that was flushed at 6.9 GiB/s, one that was left alone at 8.7 (measured on one). On
+// those whose cores share none (vCPUs 0 and 1 of an EPYC host, measured) a slot that goes back and forth is written at 2 GiB/s and, if it lies
+// in no cache, at 8, and is read from another core's cache at four fifths of the speed.
 
 // Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches (x86 with CLFLUSHOPT
 // and without CLDEMOTE; elsewhere nothing happens). Less than 16 KiB, and more than 1 MiB, is left as it is.
@@ -21,9 +21,7 @@ void leave_caches(const void *data, size_t size);
 // As memcpy, but past the caches (x86; from 16 KiB on): what was written is in memory, and what was there before is not read.
 void copy_past_caches(void *to, const void *from, size_t size);
 
-// As memcpy, for another core to read at once. Where there is CLDEMOTE, pieces of up to 448 KiB are put into the common cache, which takes
-// this core twice as long as to copy them; of larger ones the first lines have left its own cache by themselves before the reader begins. On
-// other x86 past the caches.
+// As memcpy, for another core to read at once: past the caches (as copy_past_caches) where leave_caches() does something, else like any copy.
 void copy_for_reader(void *to, const void *from, size_t size);
 
 } // namespace apir::host

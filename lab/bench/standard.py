@@ -32,6 +32,9 @@ BURST = 21
 """Submissions one at the heels of the other: fewer than the device's queue has room for."""
 MOVED_BYTES = 64 * MIB
 """Bytes that one repetition moves at most, but for one round of anything larger."""
+WARM_ROUNDS, WARM_BYTES = 8, 256 * MIB
+"""What a transfer is made with before it is timed: rounds at most, and bytes, but for two rounds. Copy loops, one behind the other, are
+timed when those before them have brought the same memory and an emulator's table of pages to where they get no quicker."""
 LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
@@ -209,11 +212,12 @@ def transfer_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> 
 def transfers_of(name: str, size: int, programs: Programs, users: tuple[str, ...], effort: Effort) -> Iterator[Measure]:
     """One size, both directions."""
     rounds = max(1, min(effort.rounds(100), MOVED_BYTES // size))
+    warm = max(2, min(WARM_ROUNDS, WARM_BYTES // size))
     for verb, direction in DIRECTIONS.items():
         if programs.floors and size >= MIB:
             line = f"copy size={size} direction={direction} rounds={min(rounds, 4)}"
             yield Measure(f"copy_{verb}_{name}", line, (FLOORS,))
-        yield Measure(f"{verb}_{name}", f"{verb} size={size} rounds={rounds}", users)
+        yield Measure(f"{verb}_{name}", f"{verb} size={size} warm={warm} rounds={rounds}", users)
 
 
 def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
