@@ -35,8 +35,9 @@ void write(Writer &writer, const InlineSet &set) {
 
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
-// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Between `least` and `piece` it is
-// half of what is left.
+// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Between `least` and `piece` they are as large
+// as what came before them, or half of what is still to go out: while the first piece comes in nobody has anything to copy but the host, and
+// while the last one goes out.
 struct Cut {
     size_t piece;
     size_t least;
@@ -47,9 +48,8 @@ struct Cut {
 // copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, one of what is less than 4 MiB. A second
 // thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
 // Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies
-// while the first one waits. The last piece out is waited for while the host copies it and nobody copies anything beside it: a small one. What
-// comes in is copied twice, by one side after the other, and the less there is of it the more its first piece weighs.
-Cut cut_of(const Session &session, bool in, size_t size) {
+// while the first one waits.
+Cut cut_of(const Session &session, size_t size) {
     constexpr size_t kib = 1024;
     constexpr size_t mib = 1024 * kib;
     auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
@@ -59,10 +59,7 @@ Cut cut_of(const Session &session, bool in, size_t size) {
     const bool ring = session.has(Extension::ring);
     if (size >= beyond_caches) return alike(ring ? std::clamp(part(8), largest_piece, large_piece) : largest_piece, true);
     if (!ring) return alike(std::min(size, largest_piece), false);
-    constexpr size_t least = 128 * kib;
-    constexpr size_t most = 256 * kib;
-    if (!in) return Cut{most, least, false};
-    return alike(size < 4 * mib ? std::clamp(part(5), least, most) : 448 * kib, false);
+    return {448 * kib, 128 * kib, false};
 }
 
 // A thread that is awaited on every way out.
@@ -182,7 +179,7 @@ template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const Cut cut = cut_of(session(), way == Way::in, size);
+    const Cut cut = cut_of(session(), size);
     Work work{way, *record, offset, size, cut.piece, cut.least};
     auto lane = [&] { run_lane(work, before, after); };
     Joined second;
@@ -198,8 +195,9 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
 }
 
 template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &before, Piece &piece) {
-    const size_t half = (work.size - std::min(work.size, work.begun.load())) / 2 / page * page;
-    const size_t most = std::min(piece.slot->size, std::clamp(half, work.least, work.piece));
+    const size_t begun = std::min(work.size, work.begun.load());
+    const size_t fitting = work.way == Way::in ? begun : (work.size - begun) / 2 / page * page;
+    const size_t most = std::min(piece.slot->size, std::clamp(fitting, work.least, work.piece));
     piece.done = work.begun.fetch_add(most);
     if (piece.done >= work.size) return false;
     piece.size = std::min(work.size - piece.done, most);
