@@ -17,12 +17,6 @@ namespace {
 constexpr size_t inline_limit = 1024;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
-constexpr size_t largest_piece = size_t{4} << 20;
-// Of a transfer by the ring that two threads carry, the worker asleep between two pieces.
-constexpr size_t large_piece = size_t{6} << 20;
-// So much is cut into pieces where a thread has to await each one before it sends the next one.
-constexpr size_t least_one_by_one = size_t{8} << 20;
-constexpr size_t page = 4096;
 
 struct InlineSet {
     SetTensorInlineRequest request;
@@ -35,31 +29,9 @@ void write(Writer &writer, const InlineSet &set) {
 
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
 
-// How a transfer is cut: into pieces of at most so many bytes, carried by one thread or by two. Between `least` and `piece` they are as large
-// as what came before them, or half of what is still to go out: while the first piece comes in nobody has anything to copy but the host, and
-// while the last one goes out.
-struct Cut {
-    size_t piece;
-    size_t least;
-    bool two_lanes;
-};
-
-// A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
-// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, one of what is less than 4 MiB. A second
-// thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
-// Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies
-// while the first one waits.
-Cut cut_of(const Session &session, size_t size) {
-    constexpr size_t kib = 1024;
-    constexpr size_t mib = 1024 * kib;
-    auto part = [size](size_t parts) { return (size / parts + page - 1) / page * page; };
-    auto alike = [](size_t piece, bool two_lanes) { return Cut{piece, piece, two_lanes}; };
-    if (!session.has(Extension::asynchronous))
-        return size < least_one_by_one ? alike(size, false) : alike(std::clamp(part(8), 2 * mib, 8 * mib), true);
-    const bool ring = session.has(Extension::ring);
-    if (size >= beyond_caches) return alike(ring ? std::clamp(part(8), largest_piece, large_piece) : largest_piece, true);
-    if (!ring) return alike(std::min(size, largest_piece), false);
-    return {448 * kib, 128 * kib, false};
+Carriage carriage_of(const Session &session) {
+    if (!session.has(Extension::asynchronous)) return Carriage::one_by_one;
+    return session.has(Extension::ring) ? Carriage::ring : Carriage::execbuffer;
 }
 
 // A thread that is awaited on every way out.
@@ -179,8 +151,8 @@ template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const Cut cut = cut_of(session(), size);
-    Work work{way, *record, offset, size, cut.piece, cut.least};
+    const TransferCut cut = cut_transfer(carriage_of(session()), size);
+    Work work{way, *record, offset, size, cut};
     auto lane = [&] { run_lane(work, before, after); };
     Joined second;
     if (cut.two_lanes && std::thread::hardware_concurrency() > 1) {
@@ -195,9 +167,7 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
 }
 
 template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &before, Piece &piece) {
-    const size_t begun = std::min(work.size, work.begun.load());
-    const size_t fitting = work.way == Way::in ? begun : (work.size - begun) / 2 / page * page;
-    const size_t most = std::min(piece.slot->size, std::clamp(fitting, work.least, work.piece));
+    const size_t most = std::min(piece.slot->size, work.cut.next(work.way == Way::in, work.size, work.begun.load()));
     piece.done = work.begun.fetch_add(most);
     if (piece.done >= work.size) return false;
     piece.size = std::min(work.size - piece.done, most);
@@ -208,7 +178,7 @@ template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &befo
 // A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
 // a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
-    const size_t depth = work.size > work.least ? pipe_depth : 1;
+    const size_t depth = work.size > work.cut.least ? pipe_depth : 1;
     // Without the extension nothing says that the host takes a second command of a thread. The next slot is filled all the same, or the last
     // one emptied, while the host is at the other.
     const bool one_by_one = !session().has(Extension::asynchronous);

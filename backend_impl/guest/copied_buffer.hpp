@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "remote_buffer.hpp"
+#include "transfer_cut.hpp"
 
 namespace apir::guest {
 
@@ -60,8 +61,7 @@ class CopiedBuffer : public RemoteBuffer {
         const Record &record;
         size_t offset; // within the tensor
         size_t size;
-        size_t piece; // bytes of one, at most
-        size_t least; // and of one that is not the last, where the slot is as large
+        TransferCut cut;
         std::atomic<size_t> begun{0}; // bytes that somebody has taken
         std::atomic<bool> failed{false};
     };

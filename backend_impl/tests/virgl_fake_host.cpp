@@ -84,6 +84,7 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
     case FakeCall::echo: return argument;
     case FakeCall::reach: return reach();
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
+    case FakeCall::set_tensor: usleep(1000); return argument;
     case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);
     case FakeCall::files: return open_files();
     case FakeCall::config: {

@@ -1,6 +1,7 @@
 // The command ring at the component: real workers with a fake host library, and a guest that does what no guest should.
 #include <csignal>
 #include <ctime>
+#include <sched.h>
 
 #include "virgl/worker/wakefulness.hpp"
 #include "virgl_qemu.hpp"
@@ -337,6 +338,29 @@ void rare_commands_cost_little() {
     expect(begin >= 0 && used < 0.65, "naps of 0.28 s, those that 24 commands earn, and the commands");
 }
 
+// On two processors, both of which the guest copies with, nobody looks for the next piece of a large transfer.
+void sleeps_between_large_pieces() {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    sched_getaffinity(0, sizeof all, &all);
+    cpu_set_t two = all;
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) > 2; ++cpu) CPU_CLR(static_cast<size_t>(cpu), &two);
+    sched_setaffinity(0, sizeof two, &two); // the worker's, too
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    for (int i = 0; i < 20; ++i) expect(guest.echo("x") == "x", "a call");
+    constexpr int pieces = 40;
+    const int before = guest.kicks;
+    for (int i = 0; i < pieces; ++i) {
+        expect(guest.push(FakeCall::set_tensor, "a piece") == Push::done && guest.wait(), "a piece");
+        poll(nullptr, 0, 2);
+    }
+    std::printf("    %d doorbells for %d pieces\n", guest.kicks - before, pieces);
+    expect(guest.kicks - before >= pieces / 2, "the worker slept between two pieces");
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -351,6 +375,7 @@ int main(int count, char **values) {
                       {"ring_goes", ring_goes},
                       {"idle_costs_nothing", idle_costs_nothing},
                       {"last_one_naps", last_one_naps},
-                      {"rare_commands_cost_little", rare_commands_cost_little}},
+                      {"rare_commands_cost_little", rare_commands_cost_little},
+                      {"sleeps_between_large_pieces", sleeps_between_large_pieces}},
                      count > 1 ? values[1] : nullptr);
 }

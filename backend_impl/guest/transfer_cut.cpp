@@ -1,0 +1,46 @@
+#include "transfer_cut.hpp"
+
+#include <algorithm>
+
+#include "bulk_copy.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+constexpr size_t kib = 1024;
+constexpr size_t mib = 1024 * kib;
+constexpr size_t page = 4096;
+// So much is cut into pieces where a thread has to await each one before it sends the next one.
+constexpr size_t least_one_by_one = 8 * mib;
+// Of a transfer by the ring that two threads carry, the worker asleep between two pieces.
+constexpr size_t large_piece = 6 * mib;
+
+TransferCut alike(size_t piece, bool two_lanes) { return {piece, piece, two_lanes}; }
+
+} // namespace
+
+size_t TransferCut::next(bool in, size_t size, size_t begun) const {
+    const size_t fitting = in ? begun : (size - std::min(size, begun)) / 2 / page * page;
+    return std::clamp(fitting, least, piece);
+}
+
+// A command of the ring costs next to nothing: pieces so small that both sides' caches hold them. A submission by ioctl costs what
+// copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, one of what is less than 4 MiB. A second
+// thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
+// Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, a second thread copies
+// while the first one waits.
+TransferCut cut_transfer(Carriage by, size_t size) {
+    const size_t eighth = (size / 8 + page - 1) / page * page;
+    switch (by) {
+    case Carriage::one_by_one:
+        return size < least_one_by_one ? alike(size, false) : alike(std::clamp(eighth, 2 * mib, 8 * mib), true);
+    case Carriage::execbuffer:
+        return size < beyond_caches ? alike(std::min(size, largest_piece), false) : alike(largest_piece, true);
+    default:
+        if (size >= beyond_caches) return alike(std::clamp(eighth, largest_piece, large_piece), true);
+        return {448 * kib, 128 * kib, false};
+    }
+}
+
+} // namespace apir::guest
