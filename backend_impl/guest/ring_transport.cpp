@@ -40,21 +40,24 @@ void RingTransport::ring_doorbell() {
     log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
 }
 
+// Until there is room; `full` when time is up.
+Push RingTransport::push_later(const uint8_t *command, size_t size, const Deadline &until) {
+    // Those whose commands fill it may all have failed to wake the worker.
+    if (producer_.owes_doorbell()) ring_doorbell();
+    static const std::atomic<uint32_t> nothing{0};
+    ReplyWait wait(nothing, room_);
+    Push pushed = producer_.push(command, size);
+    while (pushed == Push::full && gone() == nullptr && wait.pause() < until.moment()) pushed = producer_.push(command, size);
+    return pushed;
+}
+
 Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) {
     Push pushed = producer_.push(command, size);
-    if (pushed == Push::full) {
-        // Those whose commands fill it may all have failed to wake the worker.
-        if (producer_.owes_doorbell()) ring_doorbell();
-        static const std::atomic<uint32_t> nothing{0};
-        ReplyWait wait(nothing, room_);
-        while ((pushed = producer_.push(command, size)) == Push::full) {
-            if (gone() != nullptr) break;
-            if (wait.pause() >= until.moment()) return Status::no_room("the command ring is full and the host takes nothing from it");
-        }
-    }
+    if (pushed == Push::full) pushed = push_later(command, size, until);
     if (const char *why = gone()) return Status::failure(why);
     switch (pushed) {
     case Push::done: break;
+    case Push::full: return Status::no_room("the command ring is full and the host takes nothing from it");
     case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
     default: return Status::failure("the host has written nonsense into the command ring");
     }
