@@ -33,8 +33,11 @@ BURST = 21
 MOVED_BYTES = 64 * MIB
 """Bytes that one repetition moves at most, but for one round of anything larger."""
 WARM_ROUNDS, WARM_BYTES = 8, 256 * MIB
-"""What a transfer is made with before it is timed: rounds at most, and bytes, but for two rounds. Copy loops, one behind the other, are
-timed when those before them have brought the same memory and an emulator's table of pages to where they get no quicker."""
+"""Rounds of a transfer before it is timed, at most, and bytes that they move at most, but for two rounds.
+
+Copy loops come one behind the other: those before a loop have brought the same memory, and an emulator's table of pages, to where
+it gets no quicker.
+"""
 LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"

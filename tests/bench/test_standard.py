@@ -106,3 +106,17 @@ def test_small_calls_find_the_host_awake() -> None:
     (calls,) = [one for one in vm_phases(GUEST, FULL) if one.name == "calls"]
     told = {one.name: "warm=20" in one.line.split() for one in calls.measures if not set(one.subjects or ()) <= {"floors"}}
     assert {name for name, warm in told.items() if not warm} == {"empty", "clear", "alloc_free"}
+
+
+def test_transfers_are_as_warm_as_the_copy_loops() -> None:
+    measures = [one for phase in vm_phases(GUEST, FULL) if phase.name.startswith("transfers") for one in phase.measures]
+    lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in measures}
+    warm = {name: int(line["warm"]) for name, line in lines.items() if name.startswith(("set_", "get_"))}
+    assert {name: warm[f"set_{name}"] for name in ("4B", "16MiB", "64MiB", "256MiB")} == {
+        "4B": 8,
+        "16MiB": 8,
+        "64MiB": 4,
+        "256MiB": 2,
+    }
+    assert len(warm) == 20
+    assert all("warm" not in line for name, line in lines.items() if name.startswith("copy_"))
