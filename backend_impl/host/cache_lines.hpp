@@ -9,10 +9,10 @@ namespace apir::host {
 inline constexpr size_t beyond_caches = size_t{32} << 20;
 
 // Which way data goes between two cores depends on the processor. On those whose cores share a cache into which lines can be put (x86 with
-// CLDEMOTE: Intel's from Sapphire Rapids on) memory is the long way round: an emulated guest reads 2.1 GiB/s of what was streamed to it and 3.2
-// of what lies in another core's cache, and writes a slot that was flushed at 6.9 GiB/s, one that was left alone at 8.7 (measured on one). On
-// those whose cores share none (vCPUs 0 and 1 of an EPYC host, measured) a slot that goes back and forth is written at 2 GiB/s and, if it lies
-// in no cache, at 8, and is read from another core's cache at four fifths of the speed.
+// CLDEMOTE: Intel's from Sapphire Rapids on) memory is the long way round: a loop as slow as an emulated guest's reads 2.1 GiB/s of what was
+// streamed to it and 3.2 of what lies in another core's cache, and writes a slot that was flushed at 6.9 GiB/s, one that was left alone at 8.7
+// (measured on one). On those whose cores share none (vCPUs 0 and 1 of an EPYC host, measured) a slot that goes back and forth is written at
+// 2 GiB/s and, if it lies in no cache, at 8, and is read from another core's cache at four fifths of the speed.
 
 // Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches (x86 with CLFLUSHOPT
 // and without CLDEMOTE; elsewhere nothing happens). Less than 16 KiB, and more than 1 MiB, is left as it is.

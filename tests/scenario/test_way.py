@@ -190,15 +190,15 @@ def test_asynchronous_is_proved_by_the_pieces_of_large_transfers(tmp_path: Path)
     piece, whole = (sent(*OURS_WITH_ALL, most_bytes=LARGEST_PIECE + more) for more in (344, 5000))
     assert wrong(asked, piece) == []
     assert wrong(asked, whole) == [
-        f"largest transfer by one command (asynchronous): at most 4194304 bytes, not {LARGEST_PIECE + 5000} bytes"
+        f"largest transfer by one command (asynchronous): at most 6291456 bytes, not {LARGEST_PIECE + 5000} bytes"
     ]
     assert wrong(off, whole) == []
 
 
-@pytest.mark.parametrize(("name", "size"), [("largest_piece", LARGEST_PIECE), ("least_one_by_one", LEAST_ONE_BY_ONE)])
+@pytest.mark.parametrize(("name", "size"), [("large_piece", LARGEST_PIECE), ("least_one_by_one", LEAST_ONE_BY_ONE)])
 def test_sizes_of_pieces_are_the_guest_librarys(name: str, size: int) -> None:
-    source = (paths.BACKEND_IMPL / "guest" / "copied_buffer.cpp").read_text(encoding="utf-8")
-    (mebibytes,) = re.findall(rf"{name} = size_t\{{(\d+)\}} << 20;", source)
+    source = (paths.BACKEND_IMPL / "guest" / "transfer_cut.cpp").read_text(encoding="utf-8")
+    (mebibytes,) = re.findall(rf"{name} = (\d+) \* mib;", source)
     assert int(mebibytes) << 20 == size
 
 

@@ -7,7 +7,7 @@ whose extensions are refused by what protocol 0.2 has, with the same results.
 What the guest's records tell of each extension: ``ring`` has a call that makes it; ``graph_ids``, ``device_summary`` and
 ``wide_shapes`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a command of its own
 only where several small writes of copied data follow one another, for fewer of them go along with the next command, which is
-recorded under its own name. ``asynchronous`` has none: it shows where 4 to 8 MiB of data are copied, which then go in pieces.
+recorded under its own name. ``asynchronous`` has none: it shows where 6 to 8 MiB of data are copied, which then go in pieces.
 ``liveness`` and ``bunched_fences`` have none either, and the one of ``devices`` is recorded as the call that it carries: these
 three are not proved.
 """
@@ -41,8 +41,8 @@ WITHOUT = {
 }
 """What a guest library of ours sends in the place of an extension's commands where it does not have that extension."""
 TRANSFERS = ("buffer_set_tensor", "buffer_get_tensor", "wide_set_tensor", "wide_get_tensor")
-LARGEST_PIECE = 4 << 20
-"""So many bytes of a tensor does a guest library of ours move by one command, with the extension ``asynchronous``."""
+LARGEST_PIECE = 6 << 20
+"""So many bytes of a tensor at most does a guest library of ours move by one command, with the extension ``asynchronous``."""
 LEAST_ONE_BY_ONE = 8 << 20
 """Fewer of them it moves by one command without that extension: transfers between the two show which it is."""
 NONE, SOME = "none", "some"
