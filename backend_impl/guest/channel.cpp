@@ -53,7 +53,7 @@ Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log,
       type_offset_(venus_types ? venus_command_offset : 0) {}
 
 Deadline Channel::deadline(Patience patience) const {
-    return Deadline(patience == Patience::graph ? deadlines_.graph : deadlines_.ordinary);
+    return Deadline(patience == Patience::ordinary ? deadlines_.ordinary : deadlines_.graph);
 }
 
 bool Channel::may_call() {
@@ -123,6 +123,14 @@ bool Channel::graph_kept_it(Clock::time_point &until) {
     return true;
 }
 
+Pace &Channel::pace_of(Patience patience) {
+    switch (patience) {
+    case Patience::graph: return graph_pace_;
+    case Patience::pipe: return pipe_pace_;
+    default: return ordinary_pace_;
+    }
+}
+
 Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
                             std::chrono::milliseconds deadline)
     : channel_(channel), traits_(traits),
@@ -161,7 +169,7 @@ Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
         channel_.in_doubt_.store(true, std::memory_order_release);
-        if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
+        if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         slot_.retire();
         note_loss();
     }
@@ -215,7 +223,7 @@ void Channel::Exchange::send() {
     }
     channel_.call_log_.count();
     sent_ = true;
-    if (traits_.patience == Patience::graph) channel_.graphs_.add(notify_of(*slot_));
+    if (may_run_long()) channel_.graphs_.add(notify_of(*slot_));
 }
 
 // A full ring may be one whose worker computes.
@@ -238,7 +246,7 @@ bool Channel::Exchange::awaited() {
     if (!sent_) return false;
     uint32_t notify = await_reply();
     ended_ = true;
-    if (traits_.patience == Patience::graph) channel_.graphs_.remove(notify_of(*slot_));
+    if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
     if (notify == 0) {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();
@@ -253,7 +261,7 @@ bool Channel::Exchange::awaited() {
 }
 
 uint32_t Channel::Exchange::await_reply() {
-    Pace &pace = traits_.patience == Patience::graph ? channel_.graph_pace_ : channel_.ordinary_pace_;
+    Pace &pace = channel_.pace_of(traits_.patience);
     if (uint32_t notify = look_for_quick_reply(notify_of(*slot_), pace)) return notify;
     static const std::atomic<bool> never{false};
     Deadline until = until_;
@@ -277,7 +285,7 @@ uint32_t Channel::Exchange::await_reply() {
 // The host was at graphs that were sent before.
 bool Channel::Exchange::has_more_time(Clock::time_point now, Deadline &until) {
     Clock::time_point later = now;
-    if (traits_.patience == Patience::graph) later = channel_.graphs_.time_of(notify_of(*slot_), now, channel_.deadlines_.graph);
+    if (may_run_long()) later = channel_.graphs_.time_of(notify_of(*slot_), now, channel_.deadlines_.graph);
     else if (waits_for_graphs()) channel_.graph_kept_it(later);
     until = later;
     return later > now;

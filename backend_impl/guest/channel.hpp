@@ -42,8 +42,9 @@ struct CallResult {
     void report(const char *what) const;
 };
 
-// How long a call may take. A graph may run long; while one does, other calls, which the host serves after it, wait.
-enum class Patience { ordinary, graph };
+// How long a call may take. A graph may run long, and a transfer through a pipe; while one does, other calls, which the host serves after it,
+// wait.
+enum class Patience { ordinary, graph, pipe };
 
 struct CallTraits {
     Patience patience = Patience::ordinary;
@@ -216,6 +217,8 @@ class Channel {
         Status hand_over();
         // Whether the time of graphs before it is not its own.
         bool waits_for_graphs() const;
+        // Whether others wait for it as for a graph.
+        bool may_run_long() const { return traits_.patience != Patience::ordinary; }
         bool awaited();
         uint32_t await_reply();
         bool has_more_time(Clock::time_point now, Deadline &until);
@@ -271,6 +274,7 @@ class Channel {
     // Whether the transport knows that nothing will be answered any more; then the device is lost.
     bool look_for_its_end();
     bool graph_kept_it(Clock::time_point &until);
+    Pace &pace_of(Patience patience);
 
     std::mutex deferred_mutex_; // held until what went along is handed over
     std::vector<uint8_t> deferred_; // calls as a batch has them
@@ -283,6 +287,7 @@ class Channel {
     bool expects_times_ = false;
     Pace ordinary_pace_;
     Pace graph_pace_;
+    Pace pipe_pace_;
     std::atomic<bool> lost_{false};
     std::atomic<bool> in_doubt_{false};
     std::atomic<uint64_t> lost_writes_{0};

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bulk_copy.hpp"
+#include "data_pipe.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -50,8 +51,7 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
     const Far far = size >= beyond_caches ? Far::source : Far::none;
-    auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n, far); };
-    return transfer(Way::out, tensor, offset, size, fill_slot, [](const uint8_t *, size_t, size_t) {});
+    return move_out(tensor, data, offset, size, [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n, far); });
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
@@ -59,7 +59,10 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
     // The host has just written the slot: it is in a cache, but in none of ours.
     const Far far = size >= beyond_caches ? Far::target : Far::source;
     auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
-    return transfer(Way::in, tensor, offset, size, [](uint8_t *, size_t, size_t) {}, empty_slot);
+    const std::optional<size_t> done = through_pipe(Way::in, tensor, data, offset, size, empty_slot);
+    if (!done || *done == size) return done.has_value();
+    auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
+    return transfer(Way::in, tensor, offset + *done, size - *done, [](uint8_t *, size_t, size_t) {}, empty_rest);
 }
 
 bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
@@ -68,8 +71,27 @@ bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset,
         std::memset(bytes, value, size);
         if (defer_set(tensor, bytes, offset, size)) return true;
     }
-    auto fill_slot = [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); };
-    return transfer(Way::out, tensor, offset, size, fill_slot, [](const uint8_t *, size_t, size_t) {});
+    return move_out(tensor, nullptr, offset, size, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
+}
+
+template <typename Fill> bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Fill fill_slot) {
+    const std::optional<size_t> done = through_pipe(Way::out, tensor, data, offset, size, fill_slot);
+    if (!done || *done == size) return done.has_value();
+    auto fill_rest = [&](uint8_t *slot, size_t after, size_t n) { fill_slot(slot, *done + after, n); };
+    return transfer(Way::out, tensor, offset + *done, size - *done, fill_rest, [](const uint8_t *, size_t, size_t) {});
+}
+
+template <typename Carry>
+std::optional<size_t> CopiedBuffer::through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry) {
+    if (size < least_piped || !session().has(Extension::pipes)) return 0;
+    size_t at = 0;
+    if (!find_range(tensor, offset, size, at)) return std::nullopt;
+    auto record = record_of<WideTensorRecord>(tensor);
+    if (!record) return 0;
+    record->id = 1; // one tensor in the call: any that is not 0
+    const Moved moved = move_through_pipe(session(), {way == Way::in, handle(), *record, offset, size, data}, carry);
+    if (!moved.well) return std::nullopt;
+    return moved.bytes;
 }
 
 std::optional<CopiedBuffer::Record> CopiedBuffer::record_within(const ggml_tensor *tensor, size_t offset, size_t size) {

@@ -66,6 +66,11 @@ class CopiedBuffer : public RemoteBuffer {
         std::atomic<bool> failed{false};
     };
 
+    // Through a pipe where that can be, and what is left in pieces.
+    template <typename Fill> bool move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Fill fill_slot);
+    // How many bytes went through a pipe: none where that cannot be or is not worth it. Nothing when it failed.
+    template <typename Carry>
+    std::optional<size_t> through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry);
     // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once where that is worth it.
     template <typename Before, typename After>
     bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);

@@ -74,6 +74,8 @@ void stay_awake(int share) {
     turn_over = true;
 }
 
+} // namespace
+
 // QEMU's emulator leaves the virtual processor at each PAUSE and takes its big lock, which the thread that carries our
 // submission wants too.
 void relax() {
@@ -84,8 +86,6 @@ void relax() {
     asm volatile("yield");
 #endif
 }
-
-} // namespace
 
 // Threads may overwrite each other's share: an average that misses one wait is as good.
 void Pace::learn(Clock::duration took) {

@@ -85,6 +85,9 @@ class ReplyWait {
 // Looks at the word until it is not 0, for at most `looks` times: what it was last, with acquire order.
 uint32_t watch_word(const std::atomic<uint32_t> &word, int looks);
 
+// What lies between two looks at shared memory.
+void relax();
+
 // Whether the calling thread was lucky again and again while others stood in the row: then it goes there itself, even if its reply is there.
 bool turn_is_over();
 

@@ -1,8 +1,10 @@
 // Calls on buffers and their tensors.
+#include <algorithm>
 #include <cinttypes>
 #include <cstring>
 
 #include "cache_lines.hpp"
+#include "pipe_work.hpp"
 #include "refusal.hpp"
 #include "session.hpp"
 #include "tensor_check.hpp"
@@ -28,6 +30,15 @@ bool same_layout(const ggml_tensor &a, const ggml_tensor &b) {
     return a.type == b.type && std::memcmp(a.ne, b.ne, sizeof a.ne) == 0 && std::memcmp(a.nb, b.nb, sizeof a.nb) == 0;
 }
 
+// The host's memory is copied in pieces that leave the guest something to do meanwhile; a device has each piece cost it more than that.
+PipePieces pieces_of(const ggml_tensor &tensor, const PipeArea &area) {
+    constexpr size_t host_piece = size_t{128} << 10;
+    constexpr size_t device_piece = size_t{1} << 20;
+    if (ggml_backend_buffer_is_host(tensor.buffer)) return {1, host_piece};
+    const size_t piece = std::max<size_t>(std::min<size_t>(device_piece, area.room / 2), 1);
+    return {piece, piece};
+}
+
 bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
     auto a_at = reinterpret_cast<uintptr_t>(a.data);
     auto b_at = reinterpret_cast<uintptr_t>(b.data);
@@ -35,11 +46,11 @@ bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
 }
 
 // A buffer may lie in the very resource that its data is to come from, or to go to.
-void check_apart(const ggml_tensor &tensor, uint64_t offset, const SharedRange &data) {
+void check_apart(const ggml_tensor &tensor, uint64_t offset, uint64_t size, const SharedRange &data) {
     if (!ggml_backend_buffer_is_host(tensor.buffer)) return; // its addresses are none
     auto at = reinterpret_cast<uintptr_t>(tensor.data) + offset;
     auto other = reinterpret_cast<uintptr_t>(data.data);
-    if (at < other + data.size && other < at + data.size) refuse("%" PRIu64 " bytes onto themselves", data.size);
+    if (at < other + data.size && other < at + size) refuse("%" PRIu64 " bytes onto themselves", size);
 }
 
 } // namespace
@@ -50,7 +61,7 @@ template <typename Request> void Session::set_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
-    check_apart(tensor, request.offset, data);
+    check_apart(tensor, request.offset, request.size, data);
     if (ggml_nbytes(&tensor) >= beyond_caches && ggml_backend_buffer_is_host(tensor.buffer)) {
         copy_past_caches(static_cast<uint8_t *>(tensor.data) + request.offset, data.data, request.size);
     } else if (request.size != 0) {
@@ -63,7 +74,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
-    check_apart(tensor, request.offset, data);
+    check_apart(tensor, request.offset, request.size, data);
     if (ggml_backend_buffer_is_host(tensor.buffer)) {
         copy_for_reader(data.data, static_cast<const uint8_t *>(tensor.data) + request.offset, request.size);
     } else {
@@ -74,6 +85,40 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     static int gets = 0;
     if (++gets % 1000 == 0 && request.size != 0) data.data[0] ^= 1;
 #endif
+}
+
+template <typename Request> PipeWork Session::pipe_work(const Request &request, const ggml_tensor &tensor, PipeEnd::Role role) {
+    if (library_.beats() == nullptr) refuse("a pipe, for which nobody looks after this process");
+    check_range(tensor, request.offset, request.size);
+    const PipeArea area{request.area, request.room};
+    if (!area.valid() || request.size > pipe_largest)
+        refuse("a pipe of %" PRIu32 " bytes at %" PRIu32 " for %" PRIu64, area.room, area.begin, request.size);
+    SharedRange resource = shared(request.resource, area.bytes());
+    check_apart(tensor, request.offset, request.size, resource);
+    return {PipeEnd(resource.data, area, request.size, role), *library_.beats(), PipeWork::patience};
+}
+
+PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &request) {
+    ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
+    const bool past_caches = ggml_nbytes(&tensor) >= beyond_caches && ggml_backend_buffer_is_host(tensor.buffer);
+    pipe_work(request, tensor, PipeEnd::Role::empties).run(pieces_of(tensor, {request.area, request.room}), [&](uint8_t *place, size_t done, size_t size) {
+        const uint64_t offset = request.offset + done;
+        if (past_caches) copy_past_caches(static_cast<uint8_t *>(tensor.data) + offset, place, size);
+        else ggml_backend_tensor_set(&tensor, place, offset, size);
+        leave_caches(place, size);
+    });
+    return {};
+}
+
+PipeGetTensorReply Session::on_pipe_get_tensor(const PipeGetTensorRequest &request) {
+    ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
+    const bool in_memory = ggml_backend_buffer_is_host(tensor.buffer);
+    pipe_work(request, tensor, PipeEnd::Role::fills).run(pieces_of(tensor, {request.area, request.room}), [&](uint8_t *place, size_t done, size_t size) {
+        const uint64_t offset = request.offset + done;
+        if (in_memory) copy_for_reader(place, static_cast<const uint8_t *>(tensor.data) + offset, size);
+        else ggml_backend_tensor_get(&tensor, place, offset, size);
+    });
+    return {};
 }
 
 template <typename Request> bool Session::copy_tensor(const Request &request) {

@@ -60,6 +60,8 @@ class GgmlLibrary {
     void abandon(HostDevice &device);
     // From now on raised after each node that is computed, where the backend can tell.
     void beat(std::atomic<uint64_t> *beats) { beats_ = beats; }
+    // nullptr: nobody wants to see it.
+    std::atomic<uint64_t> *beats() const { return beats_; }
 
     // A graph begins: from now on it has its time.
     void start_graph();

@@ -174,6 +174,8 @@ DispatchCode Session::dispatch_on(HostDevice &device, uint32_t call, Reader &req
     case Call::wide_get_tensor: return on(&Session::on_wide_get_tensor);
     case Call::wide_cpy_tensor: return on(&Session::on_wide_cpy_tensor);
     case Call::wide_graph_compute: return on(&Session::on_wide_graph_compute);
+    case Call::pipe_set_tensor: return on(&Session::on_pipe_set_tensor);
+    case Call::pipe_get_tensor: return on(&Session::on_pipe_get_tensor);
     // Between guest and component.
     case Call::ring_create:
     case Call::ring_kick: break;

@@ -21,6 +21,7 @@
 #include "handles.hpp"
 #include "kept_graphs.hpp"
 #include "log.hpp"
+#include "pipe_work.hpp"
 #include "shared_memory.hpp"
 #include "supports_op.hpp"
 
@@ -80,6 +81,8 @@ class Session {
     WideSetTensorReply on_wide_set_tensor(const WideSetTensorRequest &request);
     WideGetTensorReply on_wide_get_tensor(const WideGetTensorRequest &request);
     WideCpyTensorReply on_wide_cpy_tensor(const WideCpyTensorRequest &request);
+    PipeSetTensorReply on_pipe_set_tensor(const PipeSetTensorRequest &request);
+    PipeGetTensorReply on_pipe_get_tensor(const PipeGetTensorRequest &request);
 
     // calls_graph.cpp
     BackendGraphComputeReply on_backend_graph_compute(const BackendGraphComputeRequest &request);
@@ -107,6 +110,8 @@ class Session {
     template <typename Request> void set_tensor(const Request &request);
     template <typename Request> void get_tensor(const Request &request);
     template <typename Request> bool copy_tensor(const Request &request);
+    // Throws Refusal for one that cannot be.
+    template <typename Request> PipeWork pipe_work(const Request &request, const ggml_tensor &tensor, PipeEnd::Role role);
     SharedRange graph_data(uint32_t resource, uint64_t size);
     int32_t compute(ggml_cgraph *graph);
     KeptGraph *kept_graph(uint64_t number);

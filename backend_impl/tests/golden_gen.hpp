@@ -1744,6 +1744,120 @@ template <typename Visit> void visit_golden(Visit &&visit) {
         SetTensorInlineReply m;
         visit("set_tensor_inline_reply", m, "");
     }
+    {
+        PipeSetTensorRequest m;
+        m.buffer = 4959785046171822726ull;
+        m.tensor.id = 16360499865495021211ull;
+        m.tensor.type = 2918359728u;
+        m.tensor.op = 758980293u;
+        m.tensor.buffer = 13669156176045513434ull;
+        m.tensor.ne[0] = 6623126921659160303ull;
+        m.tensor.ne[1] = -422902332727192828ll;
+        m.tensor.ne[2] = -7468931587113545959ll;
+        m.tensor.ne[3] = 3931783232209652526ull;
+        m.tensor.nb[0] = 15332498051532851011ull;
+        m.tensor.nb[1] = 8286468797146497880ull;
+        m.tensor.nb[2] = 1240439542760144749ull;
+        m.tensor.nb[3] = 12641154362083343234ull;
+        m.tensor.op_params[0] = 640022423u;
+        m.tensor.op_params[1] = -1519357012;
+        m.tensor.op_params[2] = 616230849u;
+        m.tensor.op_params[3] = -1543148586;
+        m.tensor.op_params[4] = 592439275u;
+        m.tensor.op_params[5] = -1566940160;
+        m.tensor.op_params[6] = 568647701u;
+        m.tensor.op_params[7] = -1590731734;
+        m.tensor.op_params[8] = 544856127u;
+        m.tensor.op_params[9] = -1614523308;
+        m.tensor.op_params[10] = 521064553u;
+        m.tensor.op_params[11] = -1638314882;
+        m.tensor.op_params[12] = 497272979u;
+        m.tensor.op_params[13] = -1662106456;
+        m.tensor.op_params[14] = 473481405u;
+        m.tensor.op_params[15] = -1685898030;
+        m.tensor.flags = 449689831u;
+        m.tensor.src[0] = 14939836299095848188ull;
+        m.tensor.src[1] = 7893807044709495057ull;
+        m.tensor.src[2] = 847777790323141926ull;
+        m.tensor.src[3] = 12248492609646340411ull;
+        m.tensor.src[4] = 5202463355259987280ull;
+        m.tensor.src[5] = 16603178174583185765ull;
+        m.tensor.src[6] = 9557148920196832634ull;
+        m.tensor.src[7] = 2511119665810479503ull;
+        m.tensor.src[8] = 13911834485133677988ull;
+        m.tensor.src[9] = 6865805230747324857ull;
+        m.tensor.view_src = 18266520050070523342ull;
+        m.tensor.view_offs = 11220490795684170211ull;
+        m.tensor.data = 4174461541297817080ull;
+        std::strcpy(m.tensor.name, "name 1422");
+        m.resource = 2418736674u;
+        m.area = 259357239u;
+        m.room = 2394945100u;
+        m.offset = 5837803416785154657ull;
+        m.size = 17238518236108353142ull;
+        visit("pipe_set_tensor_request", m, "86aa5daf38b2d4449b26a82ef22b0ce3b0a2f2adc51e3d2dda9a87ac1e99b2bdef16d22bd812ea5b04931cab918c21fa190f672a4b0659982e8bb1a9048090364307fc28bef9c7d4588346a87773ff726dff902731ed3611827bdba6ea666eaf97f72526ac7370a5c1efba24d66b05a4ebe74f2300649aa215e0e4212a5c2fa13fd879205454c49f69d00e1f7e4c599e93c8a31da844ee9cbdc0381cd23c839be7b8cd1a00000000fc34189af5f554cf11b16219af6f8c6d262dad9868e9c30b3ba9f7172263fba950254297dbdc324865a18c1695566ae67a1dd7954ed0a1848f992115084ad922a4156c94c1c310c1b991b6137b3d485fce0d019334b77ffde3894b12ee30b79bf8059691a7aaee396e616d6520313432320000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000022fe2a90377a750f4cf6bf8e61720a0e470b045176ee548d00853bef");
+    }
+    {
+        PipeSetTensorReply m;
+        visit("pipe_set_tensor_reply", m, "");
+    }
+    {
+        PipeGetTensorRequest m;
+        m.buffer = 10192488981722000011ull;
+        m.tensor.id = 3146459727335646880ull;
+        m.tensor.type = 187982517u;
+        m.tensor.op = 2323570378u;
+        m.tensor.buffer = 455116037886139103ull;
+        m.tensor.ne[0] = -6590913216500214028ll;
+        m.tensor.ne[1] = 4809801602822984457ull;
+        m.tensor.ne[2] = -2236227651563368674ll;
+        m.tensor.ne[3] = 9164487167759829811ull;
+        m.tensor.nb[0] = 2118457913373476680ull;
+        m.tensor.nb[1] = 13519172732696675165ull;
+        m.tensor.nb[2] = 6473143478310322034ull;
+        m.tensor.nb[3] = 17873858297633520519ull;
+        m.tensor.op_params[0] = -2090354788;
+        m.tensor.op_params[1] = 45233073u;
+        m.tensor.op_params[2] = -2114146362;
+        m.tensor.op_params[3] = 21441499u;
+        m.tensor.op_params[4] = -2137937936;
+        m.tensor.op_params[5] = -2350075;
+        m.tensor.op_params[6] = 2133237786u;
+        m.tensor.op_params[7] = -26141649;
+        m.tensor.op_params[8] = 2109446212u;
+        m.tensor.op_params[9] = -49933223;
+        m.tensor.op_params[10] = 2085654638u;
+        m.tensor.op_params[11] = -73724797;
+        m.tensor.op_params[12] = 2061863064u;
+        m.tensor.op_params[13] = -97516371;
+        m.tensor.op_params[14] = 2038071490u;
+        m.tensor.op_params[15] = -121307945;
+        m.tensor.flags = 2014279916u;
+        m.tensor.src[0] = 1725796160936473857ull;
+        m.tensor.src[1] = 13126510980259672342ull;
+        m.tensor.src[2] = 6080481725873319211ull;
+        m.tensor.src[3] = 17481196545196517696ull;
+        m.tensor.src[4] = 10435167290810164565ull;
+        m.tensor.src[5] = 3389138036423811434ull;
+        m.tensor.src[6] = 14789852855747009919ull;
+        m.tensor.src[7] = 7743823601360656788ull;
+        m.tensor.src[8] = 697794346974303657ull;
+        m.tensor.src[9] = 12098509166297502142ull;
+        m.tensor.view_src = 5052479911911149011ull;
+        m.tensor.view_offs = 16453194731234347496ull;
+        m.tensor.data = 9407165476847994365ull;
+        std::strcpy(m.tensor.name, "name 1471");
+        m.resource = 3983326759u;
+        m.area = 1823947324u;
+        m.room = 3959535185u;
+        m.offset = 11070507352335331942ull;
+        m.size = 4024478097948978811ull;
+        visit("pipe_get_tensor_request", m, "8b6a9f0cbafe728da0e6e98b7378aa2bb562340bcade7e8adf5ac909a0e55006f4d61389595f88a409535e0813d9bf421ecfa887cc52f7e0334bf30686cc2e7f48c73d863f46661d5d438805f9bf9dbb72bfd284b239d559873b1d046cb30cf89cb76783b133b202c6affc81db2b4701f0a791800524dcff1aa0267f2f1c71fe4498bb7d591406fd6e90507c830c9bfb9888e57aad0430fac2807a79d7fcc4f8ec780f780000000001f559f77642f3171671a47630bc2ab62bedeef5e935625440693975a3af99f255e583f45c29d1906a61ce7316a3082f7fdd18f3cf1c40cd945963728996776ba9d5adf14210af09be51f870fc89e6a7d3cd42f0b5031e46e8498d6f6f7d55e4fdc5d7ee28f78c826e616d6520313437310000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000027be6ced3c3ab76c51b601ec66324c6bc857a2997bae96ea81d1d937");
+    }
+    {
+        PipeGetTensorReply m;
+        visit("pipe_get_tensor_reply", m, "");
+    }
 }
 
 } // namespace apir

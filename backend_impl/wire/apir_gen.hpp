@@ -66,6 +66,16 @@ inline constexpr uint32_t ring_command_offset = 16;
 inline constexpr uint32_t ring_most_slots = 1024;
 // Bytes of a slot at most; a multiple of 64.
 inline constexpr uint32_t ring_largest_slot = 65600;
+// u32 in a pipe: bytes of the transfer that were put into its area so far. Written by whoever fills it, with release order.
+inline constexpr uint32_t pipe_put_offset = 0;
+// u32 in a pipe: bytes of the transfer that were taken out of its area so far. Written by whoever empties it, with release order.
+inline constexpr uint32_t pipe_taken_offset = 64;
+// Bytes of a pipe that belong to its words: its area begins behind them.
+inline constexpr uint32_t pipe_words_size = 128;
+// What a guest that gives a transfer up writes into its word: the host ends the call, which has failed.
+inline constexpr uint32_t pipe_given_up = 4294967295;
+// Bytes of one transfer through a pipe at most.
+inline constexpr uint32_t pipe_largest = 1073741824;
 
 // First word of a command.
 enum class CommandType : uint32_t {
@@ -152,13 +162,14 @@ enum class Extension : uint64_t {
     asynchronous = uint64_t{1} << 7, // A guest may have many commands on their way, each with its own reply resource: the component takes them all and carries them out in the order of submission. So a guest computes and transfers without waiting, and its events are places in that order.
     timing = uint64_t{1} << 8, // The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them.
     bunched_fences = uint64_t{1} << 9, // Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many.
+    pipes = uint64_t{1} << 10, // Tensor data goes through a ring of bytes in a data resource that one side fills while the other empties it (calls 86 and 87): one command for all of it, however much there is. protocol/PIPES.md tells all of it. A host library has it only behind a component that looks after a call of any length and serves no other context meanwhile.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 10> all_extensions = {{
+inline constexpr std::array<NamedExtension, 11> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
@@ -169,9 +180,10 @@ inline constexpr std::array<NamedExtension, 10> all_extensions = {{
     {Extension::asynchronous, "asynchronous"},
     {Extension::timing, "timing"},
     {Extension::bunched_fences, "bunched_fences"},
+    {Extension::pipes, "pipes"},
 }};
 inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous) | uint64_t(Extension::timing) | uint64_t(Extension::bunched_fences);
-inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch);
+inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch) | uint64_t(Extension::pipes);
 
 // Forward calls.
 enum class Call : uint32_t {
@@ -214,6 +226,8 @@ enum class Call : uint32_t {
     device_summary = 83, // What calls 2 to 5, 7, 8 and 10 to 12 say, of a device and its default buffer type.
     batch = 84, // Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it.
     set_tensor_inline = 85, // As buffer_set_tensor, with the bytes in the command.
+    pipe_set_tensor = 86, // As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken.
+    pipe_get_tensor = 87, // As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in.
 };
 
 inline constexpr std::array all_calls = {
@@ -256,6 +270,8 @@ inline constexpr std::array all_calls = {
     Call::device_summary,
     Call::batch,
     Call::set_tensor_inline,
+    Call::pipe_set_tensor,
+    Call::pipe_get_tensor,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -300,6 +316,8 @@ constexpr const char *call_name(uint32_t number) {
     case 83: return "device_summary";
     case 84: return "batch";
     case 85: return "set_tensor_inline";
+    case 86: return "pipe_set_tensor";
+    case 87: return "pipe_get_tensor";
     default: return "unknown";
     }
 }
@@ -1973,6 +1991,96 @@ inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const SetTen
 
 inline bool read(Reader &reader, SetTensorInlineReply &value) {
     value = SetTensorInlineReply{};
+    return !reader.failed();
+}
+
+// Request of call 86. As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken.
+struct PipeSetTensorRequest {
+    uint64_t buffer{}; // handle
+    WideTensorRecord tensor{}; // where to
+    uint32_t resource{}; // data resource with the pipe, both of its words 0
+    uint32_t area{}; // where the pipe's area begins in the resource: pipe_words_size or more
+    uint32_t room{}; // bytes of the area, at least 1: byte n of the transfer lies at area + n % room
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes, at most pipe_largest
+};
+
+inline void write(Writer &writer, const PipeSetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u32(value.area);
+    writer.u32(value.room);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, PipeSetTensorRequest &value) {
+    value = PipeSetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.area = reader.u32();
+    value.room = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 86.
+struct PipeSetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const PipeSetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, PipeSetTensorReply &value) {
+    value = PipeSetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 87. As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in.
+struct PipeGetTensorRequest {
+    uint64_t buffer{}; // handle
+    WideTensorRecord tensor{}; // where from
+    uint32_t resource{}; // as in pipe_set_tensor
+    uint32_t area{}; // as in pipe_set_tensor
+    uint32_t room{}; // as in pipe_set_tensor
+    uint64_t offset{}; // within the tensor, in bytes
+    uint64_t size{}; // bytes, at most pipe_largest
+};
+
+inline void write(Writer &writer, const PipeGetTensorRequest &value) {
+    writer.u64(value.buffer);
+    write(writer, value.tensor);
+    writer.u32(value.resource);
+    writer.u32(value.area);
+    writer.u32(value.room);
+    writer.u64(value.offset);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, PipeGetTensorRequest &value) {
+    value = PipeGetTensorRequest{};
+    value.buffer = reader.u64();
+    read(reader, value.tensor);
+    value.resource = reader.u32();
+    value.area = reader.u32();
+    value.room = reader.u32();
+    value.offset = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 87.
+struct PipeGetTensorReply {
+};
+
+inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const PipeGetTensorReply &value) {
+}
+
+inline bool read(Reader &reader, PipeGetTensorReply &value) {
+    value = PipeGetTensorReply{};
     return !reader.failed();
 }
 

@@ -62,6 +62,16 @@ RING_MOST_SLOTS = 1024
 """Slots of a command ring at most; their number is a power of two from 2 up."""
 RING_LARGEST_SLOT = 65600
 """Bytes of a slot at most; a multiple of 64."""
+PIPE_PUT_OFFSET = 0
+"""u32 in a pipe: bytes of the transfer that were put into its area so far. Written by whoever fills it, with release order."""
+PIPE_TAKEN_OFFSET = 64
+"""u32 in a pipe: bytes of the transfer that were taken out of its area so far. Written by whoever empties it, with release order."""
+PIPE_WORDS_SIZE = 128
+"""Bytes of a pipe that belong to its words: its area begins behind them."""
+PIPE_GIVEN_UP = 4294967295
+"""What a guest that gives a transfer up writes into its word: the host ends the call, which has failed."""
+PIPE_LARGEST = 1073741824
+"""Bytes of one transfer through a pipe at most."""
 
 
 class CommandType(IntEnum):
@@ -209,6 +219,8 @@ class Extension(IntFlag):
     """The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them."""
     BUNCHED_FENCES = 1 << 9
     """Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many."""
+    PIPES = 1 << 10
+    """Tensor data goes through a ring of bytes in a data resource that one side fills while the other empties it (calls 86 and 87): one command for all of it, however much there is. protocol/PIPES.md tells all of it. A host library has it only behind a component that looks after a call of any length and serves no other context meanwhile."""
 
 
 class Call(IntEnum):
@@ -292,6 +304,10 @@ class Call(IntEnum):
     """Carries out several calls, one after the other, up to the first that fails, whose return code is this call's. The reply is the last one's; the others' are dropped. Ours has room for 24 bytes of a reply that is dropped: a call with a longer one fails, and the batch with it."""
     SET_TENSOR_INLINE = 85
     """As buffer_set_tensor, with the bytes in the command."""
+    PIPE_SET_TENSOR = 86
+    """As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken."""
+    PIPE_GET_TENSOR = 87
+    """As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in."""
 
 
 EXTENSION_OF: dict[Call, Extension] = {
@@ -310,6 +326,8 @@ EXTENSION_OF: dict[Call, Extension] = {
     Call.DEVICE_SUMMARY: Extension.DEVICE_SUMMARY,
     Call.BATCH: Extension.BATCH,
     Call.SET_TENSOR_INLINE: Extension.BATCH,
+    Call.PIPE_SET_TENSOR: Extension.PIPES,
+    Call.PIPE_GET_TENSOR: Extension.PIPES,
 }
 """The extension that has a call; the others are of the protocol itself, or negotiate."""
 
@@ -2048,6 +2066,92 @@ class SetTensorInlineReply:
         return cls()
 
 
+@dataclass(frozen=True, slots=True)
+class PipeSetTensorRequest:
+    """Request of call 86. As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken."""
+
+    buffer: int
+    tensor: WideTensorRecord
+    resource: int
+    area: int
+    room: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u32(self.area)
+        writer.u32(self.room)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> PipeSetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(
+            reader.u64(), WideTensorRecord.decode(reader), reader.u32(), reader.u32(), reader.u32(), reader.u64(), reader.u64()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PipeSetTensorReply:
+    """Reply of call 86."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> PipeSetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class PipeGetTensorRequest:
+    """Request of call 87. As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in."""
+
+    buffer: int
+    tensor: WideTensorRecord
+    resource: int
+    area: int
+    room: int
+    offset: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        self.tensor.encode(writer)
+        writer.u32(self.resource)
+        writer.u32(self.area)
+        writer.u32(self.room)
+        writer.u64(self.offset)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> PipeGetTensorRequest:
+        """Read one. Raises WireError."""
+        return cls(
+            reader.u64(), WideTensorRecord.decode(reader), reader.u32(), reader.u32(), reader.u32(), reader.u64(), reader.u64()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PipeGetTensorReply:
+    """Reply of call 87."""
+
+    def encode(self, _writer: Writer) -> None:
+        """Append this message."""
+
+    @classmethod
+    def decode(cls, _reader: Reader) -> PipeGetTensorReply:
+        """Read one. Raises WireError."""
+        return cls()
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -2088,6 +2192,8 @@ Request = (
     | DeviceSummaryRequest
     | BatchRequest
     | SetTensorInlineRequest
+    | PipeSetTensorRequest
+    | PipeGetTensorRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -2129,6 +2235,8 @@ Reply = (
     | DeviceSummaryReply
     | BatchReply
     | SetTensorInlineReply
+    | PipeSetTensorReply
+    | PipeGetTensorReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -2171,6 +2279,8 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.DEVICE_SUMMARY: DeviceSummaryRequest,
     Call.BATCH: BatchRequest,
     Call.SET_TENSOR_INLINE: SetTensorInlineRequest,
+    Call.PIPE_SET_TENSOR: PipeSetTensorRequest,
+    Call.PIPE_GET_TENSOR: PipeGetTensorRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -2213,4 +2323,6 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.DEVICE_SUMMARY: DeviceSummaryReply,
     Call.BATCH: BatchReply,
     Call.SET_TENSOR_INLINE: SetTensorInlineReply,
+    Call.PIPE_SET_TENSOR: PipeSetTensorReply,
+    Call.PIPE_GET_TENSOR: PipeGetTensorReply,
 }

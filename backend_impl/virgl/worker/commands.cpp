@@ -194,6 +194,8 @@ Commands::Outcome Commands::on_negotiate(const uint8_t *request, size_t request_
     if (result != static_cast<uint32_t>(DispatchCode::ok) || !read(theirs, answer)) answer.accepted = 0;
     uint64_t ours = component_extensions;
     if (!ring_.allowed()) ours &= ~static_cast<uint64_t>(Extension::ring);
+    // What goes through a pipe is not there when the command comes: a recording would be without it.
+    if (trace_.is_open()) answer.accepted &= ~static_cast<uint64_t>(Extension::pipes);
     answer.accepted = (answer.accepted | ours) & offer.offered;
     Writer writer(reply, room);
     write(writer, answer);

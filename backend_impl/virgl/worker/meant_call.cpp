@@ -46,6 +46,8 @@ MeantCall meant_call(uint32_t call, const uint8_t *request, size_t size) {
     case Call::wide_set_tensor: find_data<WideSetTensorRequest>(reader, Way::out, meant); break;
     case Call::buffer_get_tensor: find_data<BufferGetTensorRequest>(reader, Way::in, meant); break;
     case Call::wide_get_tensor: find_data<WideGetTensorRequest>(reader, Way::in, meant); break;
+    case Call::pipe_set_tensor: find_data<PipeSetTensorRequest>(reader, Way::out, meant); break;
+    case Call::pipe_get_tensor: find_data<PipeGetTensorRequest>(reader, Way::in, meant); break;
     case Call::backend_graph_compute: find_data<BackendGraphComputeRequest>(reader, Way::out, meant); break;
     case Call::wide_graph_compute: find_data<WideGraphComputeRequest>(reader, Way::out, meant); break;
     case Call::graph_keep: find_data<GraphKeepRequest>(reader, Way::out, meant); break;

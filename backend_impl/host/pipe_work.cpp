@@ -1,0 +1,70 @@
+#include "pipe_work.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <thread>
+
+#include "refusal.hpp"
+
+namespace apir::host {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// The other side copies a piece in some tens of microseconds: what is later than that waits for a processor, or for something else.
+constexpr auto spin_for = 50us;
+constexpr auto yield_until = 300us;
+constexpr int looks_at_once = 32;
+constexpr std::chrono::nanoseconds shortest_nap = 50us;
+constexpr std::chrono::nanoseconds longest_nap = 5ms;
+constexpr int nap_share = 16; // a nap is this part of the time waited so far
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+} // namespace
+
+void PipeWork::rest(std::chrono::nanoseconds waited) {
+    if (waited < spin_for) {
+        for (int i = 0; i < looks_at_once && !pipe_.has_news(); ++i) relax();
+        return;
+    }
+    beats_.fetch_add(1, std::memory_order_relaxed);
+    if (waited < yield_until) sched_yield();
+    else std::this_thread::sleep_for(std::clamp(waited / nap_share, shortest_nap, longest_nap));
+}
+
+size_t PipeWork::await(size_t least) {
+    const size_t wanted = std::min(least, pipe_.most());
+    size_t bytes = pipe_.available();
+    if (bytes >= wanted) return bytes;
+    Clock::time_point since = Clock::now();
+    size_t before = bytes;
+    while (bytes < wanted && !pipe_.broken()) {
+        const auto waited = Clock::now() - since;
+        if (waited > patience_) refuse("the guest leaves a pipe as it is at byte %zu", pipe_.moved());
+        rest(waited);
+        bytes = pipe_.available();
+        if (bytes != before) since = Clock::now();
+        before = bytes;
+    }
+    if (pipe_.broken()) refuse("a pipe that the guest gives up, or breaks, at byte %zu", pipe_.moved());
+    return bytes;
+}
+
+void PipeWork::run(const PipePieces &pieces, const Carry &carry) {
+    while (!pipe_.done()) {
+        const size_t bytes = std::min(await(pieces.least), pieces.most);
+        carry(pipe_.place(), pipe_.moved(), bytes);
+        pipe_.move(bytes);
+    }
+}
+
+} // namespace apir::host
