@@ -95,7 +95,7 @@ template <typename Request> PipeWork Session::pipe_work(const Request &request, 
         refuse("a pipe of %" PRIu32 " bytes at %" PRIu32 " for %" PRIu64, area.room, area.begin, request.size);
     SharedRange resource = shared(request.resource, area.bytes());
     check_apart(tensor, request.offset, request.size, resource);
-    return {PipeEnd(resource.data, area, request.size, role), *library_.beats(), PipeWork::patience};
+    return {PipeEnd(resource.data, area, request.size, role), *library_.beats(), pipe_patience_};
 }
 
 PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &request) {

@@ -21,7 +21,7 @@ class PipeWork {
     using Carry = std::function<void(uint8_t *place, size_t done, size_t size)>;
 
     // How long a guest may leave the host with nothing to do: as long as a graph may take, for its virtual machine may be halted.
-    static constexpr std::chrono::milliseconds patience{graph_wait_ms};
+    static constexpr std::chrono::milliseconds usual_patience{graph_wait_ms};
 
     // `beats` is raised while the host waits for the guest: whoever watches over it must not end it for that.
     PipeWork(PipeEnd pipe, std::atomic<uint64_t> &beats, std::chrono::nanoseconds patience) : pipe_(pipe), beats_(beats), patience_(patience) {}

@@ -41,6 +41,17 @@ uint64_t memory_limit_of(uint32_t context, const apir_callbacks &callbacks) {
     return 0;
 }
 
+std::chrono::milliseconds pipe_patience_of(uint32_t context, const apir_callbacks &callbacks) {
+    const char *text = callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context, "ggml.pipe_wait_ms");
+    if (text == nullptr || *text == '\0') return PipeWork::usual_patience;
+    char *end = nullptr;
+    const long long wish = std::strtoll(text, &end, 10);
+    constexpr long long most_ms = 1000LL * 60 * 60 * 24 * 365;
+    if (*end == '\0' && wish > 0 && wish <= most_ms) return std::chrono::milliseconds(wish);
+    log(Level::warn, "ggml.pipe_wait_ms is '%s', which is not a number of milliseconds: a pipe waits for the guest for %u", text, graph_wait_ms);
+    return PipeWork::usual_patience;
+}
+
 bool appends_to_log(uint32_t context, const apir_callbacks &callbacks) {
     // The component says so to all contexts but its first one: with one process per context each would truncate the file.
     return callbacks.get_config != nullptr && callbacks.get_config(context, "apir.log.append") != nullptr;
@@ -58,7 +69,7 @@ void answer(Session &session, Answer (Session::*act)(const Question &), Reader &
 
 Session::Session(uint32_t context, const apir_callbacks &callbacks)
     : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)),
-      memory_limit_(memory_limit_of(context, callbacks)), next_base_(first_base), guarded_(limits_of(context, callbacks)) {
+      memory_limit_(memory_limit_of(context, callbacks)), pipe_patience_(pipe_patience_of(context, callbacks)), next_base_(first_base), guarded_(limits_of(context, callbacks)) {
 }
 
 ggml_backend_buffer_type_t Session::buffer_type(uint64_t handle) {

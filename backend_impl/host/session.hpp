@@ -131,6 +131,7 @@ class Session {
     BufferTable buffers_;
     uint64_t memory_limit_; // bytes of a device's memory that buffers may have; 0: as much as it says that it has
     std::unordered_map<ggml_backend_buffer_type_t, uint64_t> allocated_; // what they have
+    std::chrono::milliseconds pipe_patience_; // with a guest that leaves the host with nothing to do
     uint64_t next_base_;
     char *op_note_ = nullptr;
     size_t op_note_size_ = 0;

@@ -1,6 +1,7 @@
 // The host library behind a fake device: what the component does, in this process.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -38,6 +39,7 @@ class LibraryHost : public FakeHost {
 
     void *library_ = nullptr;
     bool loaded_ = false;
+    std::atomic<uint64_t> beats_{0};
     std::mutex mutex_;
     std::map<uint32_t, Blob> blobs_;
     std::map<uint32_t, int> calls_;

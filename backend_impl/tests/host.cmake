@@ -11,7 +11,7 @@ add_library(test-two-devices MODULE host_two_devices.cpp)
 target_link_libraries(test-two-devices PRIVATE apir-abi ${CMAKE_DL_LIBS})
 target_compile_definitions(test-two-devices PRIVATE GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}")
 
-foreach(name calls graph guards extensions batch shapes log)
+foreach(name calls graph guards extensions batch pipe shapes log)
   add_executable(test-host-${name} host_${name}_test.cpp)
   target_include_directories(test-host-${name} PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
   target_link_libraries(test-host-${name} PRIVATE apir-wire Threads::Threads ${CMAKE_DL_LIBS})

@@ -7,7 +7,7 @@
 namespace apir::virgl {
 namespace {
 
-constexpr std::array<std::pair<const char *, const char *>, 12> documented{{
+constexpr std::array<std::pair<const char *, const char *>, 13> documented{{
     {"apir.load_library.path", "VIRGL_APIR_BACKEND_LIBRARY"},
     {"ggml.library.path", "APIR_LLAMA_CPP_GGML_LIBRARY_PATH"},
     {"ggml.library.reg", "APIR_LLAMA_CPP_GGML_LIBRARY_REG"},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<const char *, const char *>, 12> documented{{
     {"ggml.threads", "APIR_LLAMA_CPP_GGML_THREADS"}, // ours, and those below
     {"ggml.graph_work", "APIR_LLAMA_CPP_GGML_GRAPH_WORK"}, // steps that a graph may have
     {"ggml.graph_time_ms", "APIR_LLAMA_CPP_GGML_GRAPH_TIME_MS"}, // and how long it may take
+    {"ggml.pipe_wait_ms", "APIR_LLAMA_CPP_GGML_PIPE_WAIT_MS"}, // how long a transfer waits for a guest that does nothing about it
     {"ggml.memory", "APIR_LLAMA_CPP_GGML_MEMORY"}, // bytes of a device's that buffers may have
     {"apir.stall_limit_ms", "VIRGL_APIR_STALL_LIMIT_MS"},
     {"apir.ring", "VIRGL_APIR_RING"}, // 0: no command ring

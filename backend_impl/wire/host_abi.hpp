@@ -1,6 +1,7 @@
 // What a host library exports and is given, as whoever loads one sees it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace apir {
@@ -14,5 +15,8 @@ using HostInitialize = uint32_t (*)(uint32_t context, HostCallbacks *callbacks);
 using HostDeinit = void (*)(uint32_t context);
 using HostDispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
                                     const char *enc_end, char **enc_after);
+
+// Beyond the documented interface: our library's alone (apir_backend_progress).
+using HostProgress = void (*)(uint32_t context, std::atomic<uint64_t> *beats);
 
 } // namespace apir

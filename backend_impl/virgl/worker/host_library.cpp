@@ -94,8 +94,7 @@ uint32_t HostLibrary::load() {
     if (result == 0 || result == static_cast<uint32_t>(InitCode::success)) {
         log(Level::info, "context %u: loaded '%s'", world_.context, path);
         // Only ours has it: where to tell that a long call gets on.
-        using Progress = void (*)(uint32_t context, std::atomic<uint64_t> *beats);
-        auto progress = reinterpret_cast<Progress>(dlsym(library_, "apir_backend_progress"));
+        auto progress = reinterpret_cast<HostProgress>(dlsym(library_, "apir_backend_progress"));
         if (progress != nullptr) progress(world_.context, world_.beats);
         using NoteOp = void (*)(uint32_t context, char *note, size_t size);
         auto note_op = reinterpret_cast<NoteOp>(dlsym(library_, "apir_backend_note_op"));

@@ -1,0 +1,205 @@
+// Copied transfers through a pipe: what is sent for them, all bytes, and a host that refuses, lies, or does nothing.
+//
+// Usage: test-guest-pipe HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <algorithm>
+#include <chrono>
+
+#include "extension_run.hpp"
+#include "guest/data_pipe.hpp"
+#include "pipe.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr size_t kib = 1024;
+constexpr size_t mib = 1024 * kib;
+
+std::vector<uint8_t> pattern(size_t size) {
+    std::vector<uint8_t> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 167 + i / 251);
+    return bytes;
+}
+
+ggml_tensor *bytes_in(Context &memory, Buffer &buffer, size_t size) {
+    ggml_tensor *tensor = ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, static_cast<int64_t>(size));
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    return tensor;
+}
+
+void there_and_back() {
+    for (const char *extensions : {"all", "pipes", "-pipes"}) {
+        Run run(extensions);
+        const bool pipes = run.registry->session->has(Extension::pipes);
+        expect(pipes == (std::string(extensions) != "-pipes"), std::string("pipes with extensions ") + extensions);
+        constexpr size_t beside = 100;
+        for (size_t size : {least_piped - 1, least_piped, least_piped + 1, 2 * mib - 1, 2 * mib + 1, 5 * mib + 3, 32 * mib, 33 * mib + 7}) {
+            const std::string what = std::to_string(size) + " bytes, extensions " + extensions;
+            Context memory = context();
+            Buffer buffer = run.buffer(size + 2 * beside);
+            ggml_tensor *tensor = bytes_in(memory, buffer, size + 2 * beside);
+            std::vector<uint8_t> expected = pattern(size + 2 * beside);
+            ggml_backend_tensor_memset(tensor, 0xee, 0, expected.size());
+            run.records.fresh();
+            ggml_backend_tensor_set(tensor, expected.data() + beside, beside, size);
+            std::vector<uint8_t> back(size + 1, 0xaa);
+            ggml_backend_tensor_get(tensor, back.data(), beside, size);
+            const int times = !pipes || size < least_piped ? 0 : static_cast<int>((size + 32 * mib - 1) / (32 * mib));
+            Sent sent = sum(run.records.fresh());
+            for (Call call : {Call::pipe_set_tensor, Call::pipe_get_tensor})
+                expect(sent.by_call[static_cast<uint32_t>(call)] == times, what + ": calls through a pipe");
+            if (times != 0) expect(sent.by_call[static_cast<uint32_t>(Call::buffer_set_tensor)] == 0, what + ": none besides");
+            expect(std::equal(back.begin(), back.end() - 1, expected.begin() + beside) && back.back() == 0xaa, what + ": the same, and no more");
+            std::fill(expected.begin(), expected.begin() + beside, 0xee);
+            std::fill(expected.end() - beside, expected.end(), 0xee);
+            std::vector<uint8_t> whole(expected.size());
+            ggml_backend_tensor_get(tensor, whole.data(), 0, whole.size());
+            expect(whole == expected, what + ": none beside them is written");
+        }
+    }
+}
+
+// A host with pipes whose part in them is scripted. Its buffers are not looked at.
+struct PipedHost : ScriptedHost {
+    PipedHost() {
+        script(Call::negotiate, [](Reader &, Writer &writer) {
+            write(writer, NegotiateReply{static_cast<uint64_t>(Extension::pipes)});
+            return ok;
+        });
+    }
+    void on_blob(uint32_t resource, const Blob &blob) override {
+        ScriptedHost::on_blob(resource, blob);
+        std::lock_guard lock(mutex);
+        memory[resource] = blob.memory;
+    }
+    // `act` has the pipe's words and answers the call.
+    template <typename Request> void on_pipe(Call call, std::function<uint32_t(uint32_t &put, uint32_t &taken)> act) {
+        script(call, [this, act](Reader &reader, Writer &) {
+            Request request;
+            expect(read(reader, request), "a request");
+            std::lock_guard lock(mutex);
+            resources.push_back(request.resource);
+            uint8_t *at = memory.at(request.resource);
+            auto &put = *reinterpret_cast<uint32_t *>(at + pipe_put_offset);
+            auto &taken = *reinterpret_cast<uint32_t *>(at + pipe_taken_offset);
+            const uint32_t code = act(put, taken);
+            own_words = {__atomic_load_n(&put, __ATOMIC_ACQUIRE), __atomic_load_n(&taken, __ATOMIC_ACQUIRE)};
+            return code;
+        });
+    }
+
+    std::mutex mutex;
+    std::map<uint32_t, uint8_t *> memory;
+    std::vector<uint32_t> resources; // that came with calls
+    std::pair<uint32_t, uint32_t> own_words;
+};
+
+constexpr size_t size = 4 * mib;
+constexpr auto failed = static_cast<uint32_t>(ReturnCode::call_failed);
+
+struct Transfer {
+    explicit Transfer(PipedHost &host) : bench(host), buffer(bench.buffer(size)), tensor(bytes_in(memory, buffer, size)) {}
+
+    // Whether it was told of a failure.
+    bool set_fails() {
+        CapturedLog log;
+        ggml_backend_tensor_set(tensor, data.data(), 0, size);
+        text = log.text();
+        return log.has("pipe_set_tensor");
+    }
+    // Whether what came is zeros, and it was told.
+    bool get_fails() {
+        CapturedLog log;
+        std::vector<uint8_t> out(size, 0xee);
+        ggml_backend_tensor_get(tensor, out.data(), 0, size);
+        text = log.text();
+        return log.has("pipe_get_tensor") && out == std::vector<uint8_t>(size, 0);
+    }
+
+    Variable path{"GGML_VIRTGPU_DATA_PATH", "copied"};
+    Bench bench;
+    Context memory = context();
+    Buffer buffer;
+    ggml_tensor *tensor;
+    std::vector<uint8_t> data = pattern(size);
+    std::string text;
+};
+
+void refusals() {
+    PipedHost host;
+    Transfer transfer(host);
+    host.refuse(Call::pipe_set_tensor, failed);
+    host.refuse(Call::pipe_get_tensor, failed);
+    const auto start = Clock::now();
+    expect(transfer.set_fails() && transfer.text.find("refused it with code 5") != std::string::npos, "a refused set: " + transfer.text);
+    expect(transfer.get_fails() && transfer.text.find("refused it with code 5") != std::string::npos, "a refused get: " + transfer.text);
+    expect(Clock::now() - start < 5s, "without waiting for the pipe");
+}
+
+// What it says of its end is none that can be, or it says that all went well before it did.
+void lies() {
+    const auto start = Clock::now();
+    for (uint32_t word : {uint32_t{size} + 1, 0x80000000U, UINT32_MAX, 3U << 20}) {
+        PipedHost host;
+        Transfer transfer(host);
+        host.on_pipe<PipeGetTensorRequest>(Call::pipe_get_tensor, [word](uint32_t &put, uint32_t &) {
+            __atomic_store_n(&put, word, __ATOMIC_RELEASE);
+            return PipedHost::ok;
+        });
+        expect(transfer.get_fails(), "put " + std::to_string(word) + ": " + transfer.text);
+        host.on_pipe<PipeSetTensorRequest>(Call::pipe_set_tensor, [word](uint32_t &, uint32_t &taken) {
+            __atomic_store_n(&taken, word, __ATOMIC_RELEASE);
+            return PipedHost::ok;
+        });
+        expect(transfer.set_fails(), "taken " + std::to_string(word) + ": " + transfer.text);
+    }
+    PipedHost host;
+    Transfer transfer(host);
+    for (Call call : {Call::pipe_set_tensor, Call::pipe_get_tensor}) host.answer(call, {});
+    expect(transfer.set_fails() && transfer.text.find("the host ends it after") != std::string::npos, "an early end: " + transfer.text);
+    expect(transfer.get_fails() && transfer.text.find("the host ends it after 0 bytes") != std::string::npos, "an early end: " + transfer.text);
+    expect(Clock::now() - start < 20s, "without waiting for more");
+}
+
+// Then the guest says that it has given up, and does not use the slot again: the host may still be at it.
+void silence() {
+    Variable calls("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    Variable graphs("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "300");
+    PipedHost host;
+    Transfer transfer(host);
+    for (Call call : {Call::pipe_get_tensor, Call::pipe_set_tensor}) host.silence(call);
+    const auto start = Clock::now();
+    expect(transfer.get_fails(), "a get without an answer: " + transfer.text);
+    expect(transfer.set_fails(), "a set without an answer: " + transfer.text);
+    const auto took = Clock::now() - start;
+    expect(took > 600ms && took < 20s, "for as long as the deadlines say");
+    std::vector<uint32_t> used;
+    for (Call call : {Call::pipe_get_tensor, Call::pipe_set_tensor}) {
+        const std::vector<std::vector<uint8_t>> sent = host.sent(call);
+        expect(sent.size() == 1, "one command");
+        Reader reader(sent[0].data(), sent[0].size());
+        CommandHeader header;
+        PipeGetTensorRequest request; // of the same fields as the other one
+        expect(read(reader, header) && read(reader, request), "a request");
+        used.push_back(request.resource);
+        const bool in = call == Call::pipe_get_tensor;
+        const uint32_t word = __atomic_load_n(reinterpret_cast<uint32_t *>(host.memory.at(request.resource) + (in ? pipe_taken_offset : pipe_put_offset)), __ATOMIC_ACQUIRE);
+        expect(word == pipe_given_up, "the host is told");
+    }
+    expect(used[0] != used[1], "each has a slot of its own");
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+    if (count != 3) return 2;
+    use_libraries(arguments);
+    there_and_back();
+    refusals();
+    lies();
+    silence();
+    return failures() == 0 ? 0 : 1;
+}
