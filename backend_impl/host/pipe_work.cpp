@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <thread>
 
+#include "processors.hpp"
 #include "refusal.hpp"
 
 namespace apir::host {
@@ -17,6 +18,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto spin_for = 50us;
 constexpr auto yield_until = 300us;
 constexpr int looks_at_once = 32;
+// Who does not get on for so long, and does not sleep, has no processor: mostly it is on the guest's, which waits for it.
+constexpr auto late = 200us;
+// Of a piece in the host's memory, which takes some tens of microseconds.
+constexpr size_t quick_piece = size_t{256} << 10;
 constexpr std::chrono::nanoseconds shortest_nap = 50us;
 constexpr std::chrono::nanoseconds longest_nap = 5ms;
 constexpr int nap_share = 16; // a nap is this part of the time waited so far
@@ -32,13 +37,15 @@ void relax() {
 } // namespace
 
 void PipeWork::rest(std::chrono::nanoseconds waited) {
-    if (waited < spin_for) {
-        for (int i = 0; i < looks_at_once && !pipe_.has_news(); ++i) relax();
+    if (waited >= yield_until) {
+        beats_.fetch_add(1, std::memory_order_relaxed);
+        std::this_thread::sleep_for(std::clamp(waited / nap_share, shortest_nap, longest_nap));
         return;
     }
-    beats_.fetch_add(1, std::memory_order_relaxed);
-    if (waited < yield_until) sched_yield();
-    else std::this_thread::sleep_for(std::clamp(waited / nap_share, shortest_nap, longest_nap));
+    const Clock::time_point start = Clock::now();
+    if (waited >= spin_for) sched_yield();
+    else for (int i = 0; i < looks_at_once && !pipe_.has_news(); ++i) relax();
+    if (Clock::now() - start > late) step_aside();
 }
 
 size_t PipeWork::await(size_t least) {
@@ -62,8 +69,10 @@ size_t PipeWork::await(size_t least) {
 void PipeWork::run(const PipePieces &pieces, const Carry &carry) {
     while (!pipe_.done()) {
         const size_t bytes = std::min(await(pieces.least), pieces.most);
+        const Clock::time_point start = Clock::now();
         carry(pipe_.place(), pipe_.moved(), bytes);
         pipe_.move(bytes);
+        if (pieces.most <= quick_piece && Clock::now() - start > late) step_aside();
     }
 }
 

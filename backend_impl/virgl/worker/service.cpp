@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <call_log.hpp>
+#include <processors.hpp>
 
 namespace apir::virgl {
 namespace {
@@ -27,14 +28,6 @@ void relax() {
 // piece is a small part of it.
 constexpr uint64_t long_transfer_ns = 200'000;
 
-// None where the system does not tell.
-cpu_set_t allowed_processors() {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    return allowed;
-}
-
 // No longer than it has to be: by default the kernel may add as much again.
 void take_nap() {
     constexpr unsigned long slack_ns = 1;
@@ -49,16 +42,6 @@ uint64_t processor_ns() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<uint64_t>(time.tv_sec) * ns_per_s + static_cast<uint64_t>(time.tv_nsec);
-}
-
-// To any other processor that this thread may use, and from then on wherever the system likes.
-void step_aside() {
-    const cpu_set_t allowed = allowed_processors();
-    const int here = sched_getcpu();
-    if (here < 0 || CPU_COUNT(&allowed) < 2) return;
-    cpu_set_t others = allowed;
-    CPU_CLR(static_cast<size_t>(here), &others);
-    if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 } // namespace

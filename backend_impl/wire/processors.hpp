@@ -1,0 +1,15 @@
+// The processors that the calling thread may use.
+#pragma once
+
+#include <sched.h>
+
+namespace apir {
+
+// None where the system does not tell.
+cpu_set_t allowed_processors();
+
+// Goes to any other processor that this thread may use, and from then on wherever the system likes: who shares one with the thread that waits
+// for it, with another one idle beside them, is not parted from it by the system for tens of milliseconds.
+void step_aside();
+
+} // namespace apir
