@@ -57,7 +57,7 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
     uint8_t *to = static_cast<uint8_t *>(data);
     // The host has just written the slot: it is in a cache, but in none of ours.
-    const Far far = size >= beyond_caches ? Far::target : Far::source;
+    const Far far = size < beyond_caches ? Far::source : session().has(Extension::pipes) ? Far::both : Far::target;
     auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
     const std::optional<size_t> done = through_pipe(Way::in, tensor, data, offset, size, empty_slot);
     if (!done || *done == size) return done.has_value();
@@ -89,7 +89,7 @@ std::optional<size_t> CopiedBuffer::through_pipe(Way way, const ggml_tensor *ten
     auto record = record_of<WideTensorRecord>(tensor);
     if (!record) return 0;
     record->id = 1; // one tensor in the call: any that is not 0
-    const Moved moved = move_through_pipe(session(), {way == Way::in, handle(), *record, offset, size, data}, carry);
+    const Moved moved = move_through_pipe(session(), {way == Way::in, handle(), *record, offset, size, data, whereabouts_}, carry);
     if (!moved.well) return std::nullopt;
     return moved.bytes;
 }

@@ -17,7 +17,8 @@ namespace apir::guest {
 
 class CopiedBuffer : public RemoteBuffer {
   public:
-    CopiedBuffer(Session &session, uint64_t handle, void *base, size_t size) : RemoteBuffer(session, handle, base, size) {}
+    CopiedBuffer(Session &session, uint64_t handle, void *base, size_t size, Whereabouts whereabouts)
+        : RemoteBuffer(session, handle, base, size), whereabouts_(whereabouts) {}
     ~CopiedBuffer() override { free_on_host(); }
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override;
@@ -78,6 +79,8 @@ class CopiedBuffer : public RemoteBuffer {
     // Takes the next piece, and `before` has its slot. False when nothing is left.
     template <typename Before> bool take_next(Work &work, Before &before, Piece &piece);
     BlobPool::Lease slot_beside(InFlight &in_flight);
+
+    const Whereabouts whereabouts_;
 };
 
 } // namespace apir::guest

@@ -18,9 +18,16 @@ constexpr size_t mib = 1024 * kib;
 constexpr size_t page = 4096;
 // Calls of other threads wait for as long as one transfer takes.
 constexpr size_t most_at_once = 32 * mib;
-// Caches hold it, and neither side waits for the other at each piece.
-constexpr size_t most_room = 2 * mib;
-constexpr size_t piece = 128 * kib;
+// What caches hold, several times what either side copies in one go. Of little that comes in the host has copied all before the guest has,
+// and its processor falls asleep with it in its cache: less room keeps it awake.
+constexpr size_t room_in_memory = 512 * kib;
+constexpr size_t room_of_little = 256 * kib;
+constexpr size_t little = 4 * mib;
+// A device takes longer for many pieces than for few.
+constexpr size_t room_on_device = 8 * mib;
+// Copied in one go, and told then: what goes out smaller, for the host has nothing to do before.
+constexpr size_t piece_out = 64 * kib;
+constexpr size_t piece_in = 128 * kib;
 // Pages of which QEMU's emulator has one of those that agree in their number's lower bits at hand (bulk_copy.hpp: pages_collide).
 constexpr size_t emulated_span = mib;
 
@@ -32,12 +39,17 @@ constexpr Clock::duration shortest_sleep = 20us;
 constexpr Clock::duration longest_sleep = 2ms;
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
 
-// In the slot, as far from the program's memory as it can be by what an emulator distinguishes pages by.
-PipeArea area_in(const Blob &slot, const void *memory) {
+size_t room_of(const PipedTransfer &transfer) {
+    if (transfer.whereabouts == Whereabouts::device) return room_on_device;
+    return transfer.in && transfer.size < little ? room_of_little : room_in_memory;
+}
+
+// In the slot, clear of the program's memory by what an emulator distinguishes pages by: at a third of its table, however small that is.
+PipeArea area_in(const Blob &slot, const void *memory, size_t wanted) {
     size_t begin = page;
-    const size_t room = std::min(most_room, (slot.size - page) / page * page);
+    const size_t room = std::min(wanted, (slot.size - page) / page * page);
     if (slot.size - page - room >= emulated_span) {
-        const uintptr_t ideal = reinterpret_cast<uintptr_t>(memory) + emulated_span / 2;
+        const uintptr_t ideal = reinterpret_cast<uintptr_t>(memory) + emulated_span / 3;
         begin += (ideal - reinterpret_cast<uintptr_t>(slot.memory) - page) % emulated_span / page * page;
     }
     return {static_cast<uint32_t>(begin), static_cast<uint32_t>(room)};
@@ -55,7 +67,8 @@ bool wait_for_news(const PipeEnd &pipe, int looks) {
 template <typename Request, typename Reply> class PipedCall {
   public:
     PipedCall(Session &session, Call call, BlobPool::Lease &slot, const Request &request, PipeEnd::Role role)
-        : channel_(session.channel()), slot_(slot), pipe_(slot->memory, {request.area, request.room}, request.size, role) {
+        : channel_(session.channel()), slot_(slot), pipe_(slot->memory, {request.area, request.room}, request.size, role),
+          piece_(role == PipeEnd::Role::fills ? piece_out : piece_in) {
         PipeEnd::lay_out(slot->memory);
         CallTraits traits;
         traits.patience = Patience::pipe;
@@ -77,7 +90,7 @@ template <typename Request, typename Reply> class PipedCall {
     template <typename Carry> void carry(Carry carry_piece) {
         const Deadline until = channel_.deadline(Patience::pipe);
         while (!pipe_.done()) {
-            const size_t bytes = std::min(pipe_.available(), piece);
+            const size_t bytes = std::min(pipe_.available(), piece_);
             if (pipe_.broken()) return;
             if (bytes == 0) {
                 if (!await(until)) return;
@@ -120,6 +133,7 @@ template <typename Request, typename Reply> class PipedCall {
     Channel &channel_;
     BlobPool::Lease &slot_;
     PipeEnd pipe_;
+    const size_t piece_;
     Channel::Pending<Reply> pending_;
     bool under_way_ = false;
 };
@@ -129,7 +143,7 @@ template <typename Request, typename Reply>
 std::optional<bool> move_part(Session &session, Call call, const PipedTransfer &transfer, BlobPool::Lease &slot, size_t done, size_t size,
                               const CarryPiece &carry) {
     const auto *memory = static_cast<const uint8_t *>(transfer.memory);
-    const PipeArea area = area_in(*slot, memory == nullptr ? nullptr : memory + done);
+    const PipeArea area = area_in(*slot, memory == nullptr ? nullptr : memory + done, room_of(transfer));
     const Request request{transfer.buffer, transfer.tensor, slot->resource, area.begin, area.room, transfer.offset + done, size};
     PipedCall<Request, Reply> piped(session, call, slot, request, transfer.in ? PipeEnd::Role::empties : PipeEnd::Role::fills);
     if (!piped.sent()) return std::nullopt;

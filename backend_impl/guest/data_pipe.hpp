@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "session.hpp"
+#include "remote_buffer.hpp"
 
 namespace apir::guest {
 
@@ -17,6 +17,7 @@ struct PipedTransfer {
     size_t offset; // within the tensor
     size_t size;
     const void *memory; // that the guest copies from or to; nullptr: none
+    Whereabouts whereabouts; // of the buffer
 };
 
 struct Moved {

@@ -147,7 +147,7 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     return nullptr;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment) {
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment, Whereabouts whereabouts) {
     BufferTypeAllocBufferReply buffer;
     CallResult result =
         session.channel().call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer);
@@ -164,7 +164,7 @@ std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, s
     if (report("get_base", result) && !usable) {
         log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
     }
-    auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size);
+    auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size, whereabouts);
     return usable ? std::move(copied) : nullptr;
 }
 

@@ -12,6 +12,9 @@
 
 namespace apir::guest {
 
+// Whose memory the host has a buffer in: for a device's own, each piece of a transfer is a task.
+enum class Whereabouts { host_memory, device };
+
 class RemoteBuffer {
   public:
     virtual ~RemoteBuffer() = default;
@@ -64,6 +67,6 @@ class RemoteBuffer {
 // A buffer of `size` bytes whose base is aligned, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no
 // error here, for there may be another way.
 std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment);
-std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment);
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment, Whereabouts whereabouts);
 
 } // namespace apir::guest

@@ -224,8 +224,9 @@ std::unique_ptr<RemoteBuffer> RemoteDevice::allocate_anew(size_t size) {
             if (auto buffer = allocate_shared(session_, index_, size, alignment_)) return buffer;
         }
     }
-    auto buffer = allocate_copied(session_, buft_, size, alignment_);
-    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size, alignment_);
+    const Whereabouts whereabouts = host_type_ == DeviceType::cpu ? Whereabouts::host_memory : Whereabouts::device;
+    auto buffer = allocate_copied(session_, buft_, size, alignment_, whereabouts);
+    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size, alignment_, whereabouts);
     return buffer;
 }
 
