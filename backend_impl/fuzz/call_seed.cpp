@@ -144,6 +144,12 @@ Bytes inline_payload(uint64_t handle, const Handles &handles, Random &random) {
     return bytes;
 }
 
+template <typename Request> Bytes piped(uint64_t handle, const WideTensorRecord &tensor, Random &random) {
+    const auto area = random.one_in(8) ? static_cast<uint32_t>(random.edge()) : random.near(pipe_words_size);
+    const auto room = static_cast<uint32_t>(random.one_in(8) ? random.edge() : 1 + random.below(4096));
+    return bytes_of(Request{handle, tensor, some_resource(random), area, room, some_part(random), some_part(random)});
+}
+
 Bytes payload_of(Call call, const Handles &handles, Random &random) {
     uint64_t handle = random.one_in(4) ? any_handle(handles, random) : random.one_in(2) ? handles.home : handles.pool;
     uint64_t type = random.one_in(4) ? any_handle(handles, random) : handles.type;
@@ -173,6 +179,8 @@ Bytes payload_of(Call call, const Handles &handles, Random &random) {
         return bytes_of(WideSetTensorRequest{handle, tensor(), some_resource(random), some_part(random), some_part(random)});
     case Call::wide_get_tensor:
         return bytes_of(WideGetTensorRequest{handle, tensor(), some_resource(random), some_part(random), some_part(random)});
+    case Call::pipe_set_tensor: return piped<PipeSetTensorRequest>(handle, tensor(), random);
+    case Call::pipe_get_tensor: return piped<PipeGetTensorRequest>(handle, tensor(), random);
     case Call::wide_cpy_tensor: return bytes_of(WideCpyTensorRequest{handle, tensor(), tensor()});
     case Call::wide_graph_compute: return bytes_of(WideGraphComputeRequest{some_resource(random), some_size(random)});
     case Call::ring_create:

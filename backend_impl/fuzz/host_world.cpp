@@ -93,6 +93,9 @@ HostWorld::HostWorld(const std::string &host_library, std::map<std::string, std:
     initialize_ = reinterpret_cast<decltype(initialize_)>(dlsym(library, "apir_backend_initialize"));
     deinit_ = reinterpret_cast<decltype(deinit_)>(dlsym(library, "apir_backend_deinit"));
     dispatcher_ = reinterpret_cast<decltype(dispatcher_)>(dlsym(library, "apir_backend_dispatcher"));
+    progress_ = reinterpret_cast<decltype(progress_)>(dlsym(library, "apir_backend_progress"));
+    // Nobody is at the other end of a pipe here.
+    config_.emplace("ggml.pipe_wait_ms", "1");
     if (initialize_ == nullptr || deinit_ == nullptr || dispatcher_ == nullptr) give_up(host_library + " is no host library");
     const std::pair<uint32_t, size_t> sizes[] = {
         {reply_resource, 16384}, {data_resource, data_bytes}, {memory_resource, memory_bytes}, {small_resource, 64}};
@@ -113,6 +116,8 @@ void HostWorld::renew() {
 void HostWorld::start() {
     if (uint32_t code = initialize_(context, &callbacks_); code != static_cast<uint32_t>(InitCode::success))
         give_up("the host library cannot be initialised: " + std::to_string(code), failed_status_);
+    // Else it has no pipes.
+    if (progress_ != nullptr) progress_(context, &beats_);
     make_buffers();
     std::vector<float> result;
     if (!compute_known(result)) give_up("the known graph cannot be computed", failed_status_);

@@ -4,6 +4,7 @@
 // Memory that graphs compute in ends at a page that nobody may touch and begins behind one: a kernel that leaves its buffer dies there.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -67,6 +68,8 @@ class HostWorld {
     uint32_t (*initialize_)(uint32_t, apir_callbacks *) = nullptr;
     void (*deinit_)(uint32_t) = nullptr;
     uint32_t (*dispatcher_)(uint32_t, apir_callbacks *, uint32_t, char *, const char *, char *, const char *, char **) = nullptr;
+    void (*progress_)(uint32_t, std::atomic<uint64_t> *) = nullptr; // of our library alone
+    std::atomic<uint64_t> beats_{0};
     Handles handles_;
     bool memory_is_shared_ = false;
     Bytes reply_; // of the last call

@@ -119,7 +119,7 @@ template <typename Request, typename Reply> class PipedCall {
         const Clock::time_point start = Clock::now();
         for (Clock::time_point now = start;; now = Clock::now()) {
             // Before the last look at the pipe: what the host did comes before its reply.
-            const bool over = pending_.answered() || channel_.lost() || now >= until.moment();
+            const bool over = pending_.answered() || channel_.has_ended() || now >= until.moment();
             if (wait_for_news(pipe_, looks_at_once)) return true;
             if (over) return false;
             if (now - start < yield_until) {

@@ -8,7 +8,7 @@
 namespace apir::guest {
 
 // Less is not worth it: there is little to be copied at the same time.
-inline constexpr size_t least_piped = size_t{256} << 10;
+inline constexpr size_t least_piped = size_t{128} << 10;
 
 struct PipedTransfer {
     bool in; // to the guest

@@ -292,10 +292,10 @@ void transfers_that_go_at_once() {
     Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
     std::vector<uint8_t> data(bytes, 1);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
-    for (Call call : {Call::buffer_set_tensor, Call::buffer_get_tensor}) {
+    for (Call call : {Call::pipe_set_tensor, Call::pipe_get_tensor}) {
         CapturedLog log;
         run.host.refused = static_cast<uint32_t>(call);
-        if (call == Call::buffer_set_tensor) ggml_backend_tensor_set_async(run.backend.get(), large, data.data(), 0, bytes);
+        if (call == Call::pipe_set_tensor) ggml_backend_tensor_set_async(run.backend.get(), large, data.data(), 0, bytes);
         else ggml_backend_tensor_get_async(run.backend.get(), large, data.data(), 0, bytes);
         run.host.refused = 0;
         expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, std::string("the next graph tells of ") + call_name(static_cast<uint32_t>(call)));
@@ -379,6 +379,6 @@ int main(int arguments_count, char **arguments) {
     late_failures_are_told_with_an_awaited_graph();
     transfers_that_go_at_once();
     reads_behind_a_failure();
-    for (const char *extensions : {"all", "-batch", "none"}) many_transfers(extensions);
+    for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
     return failures();
 }

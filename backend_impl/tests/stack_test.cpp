@@ -110,9 +110,12 @@ void transfers_of_all_sizes() {
     constexpr size_t kib = 1024;
     constexpr size_t beside = 64;
     constexpr uint8_t untouched = 0xee;
-    for (const char *way : {"auto", "off"}) {
+    const std::pair<const char *, const char *> ways[] = {{"auto", "all"}, {"off", "all"}, {"auto", "-pipes"}, {"off", "-pipes"}};
+    for (const auto &[way, chosen] : ways) {
         Variable ring("GGML_VIRTGPU_RING", way);
+        Variable extensions("GGML_VIRTGPU_EXTENSIONS", chosen);
         std::unique_ptr<guest::Registry> registry = set_up();
+        expect(registry->session->has(Extension::pipes) == (std::string(chosen) == "all"), std::string("pipes with extensions ") + chosen);
         Backend backend = backend_of(*registry, 0);
         for (size_t size : {16 * kib - 1, 16 * kib + 1, 128 * kib - 1, 128 * kib, 128 * kib + 1, 256 * kib, 256 * kib + 1, 300 * kib, 513 * kib,
                             1024 * kib + 5, 2048 * kib + 4096, 4096 * kib + 3, 33 * 1024 * kib + 7}) {
@@ -125,7 +128,7 @@ void transfers_of_all_sizes() {
             ggml_backend_tensor_set(tensor, expected.data() + beside, beside, size);
             std::vector<uint8_t> back(size + 2 * beside);
             ggml_backend_tensor_get(tensor, back.data(), 0, back.size());
-            const std::string what = std::to_string(size) + " bytes, ring " + way;
+            const std::string what = std::to_string(size) + " bytes, ring " + way + ", extensions " + chosen;
             expect(back == expected, what + ", written");
             std::vector<uint8_t> part(size + 2 * beside, untouched);
             ggml_backend_tensor_get(tensor, part.data() + beside, beside, size);
@@ -234,6 +237,42 @@ void worker_killed_in_a_graph() {
     expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "which does not bring the lost one back");
 }
 
+// The worker is killed from outside in the middle of a transfer.
+void worker_killed_in_a_transfer() {
+    Variable copied("GGML_VIRTGPU_DATA_PATH", "copied");
+    for (const char *way : {"auto", "off"}) {
+        StackHost host(GGML_CPU_LIBRARY);
+        Variable ring("GGML_VIRTGPU_RING", way);
+        std::unique_ptr<guest::Registry> registry = set_up();
+        expect(registry->session->has(Extension::pipes), "pipes");
+        Backend backend = backend_of(*registry, 0);
+        Context context{ggml_init({size_t{1} << 16, nullptr, true}), ggml_free};
+        ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, int64_t{64} << 20);
+        Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend.get()), ggml_backend_buffer_free};
+        std::vector<uint8_t> bytes(size_t{64} << 20, 7);
+        CapturedLog log;
+        std::atomic<bool> over{false};
+        Clock::time_point killed;
+        std::thread killer([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            killed = Clock::now();
+            for (int pid : worker_pids()) kill(pid, SIGKILL);
+            over = true;
+        });
+        bool set = false;
+        while (!over || !registry->session->channel().lost()) {
+            set = !set;
+            if (set) ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+            else ggml_backend_tensor_get(tensor, bytes.data(), 0, bytes.size());
+        }
+        const auto noticed = Clock::now();
+        killer.join();
+        expect(noticed - killed < std::chrono::seconds(2), std::string("is noticed soon, ring ") + way);
+        expect(log.has("the host's worker process has ended"), "and told: " + log.text());
+        if (!set) expect(bytes == std::vector<uint8_t>(bytes.size(), 0), "what could not be read is zeros");
+    }
+}
+
 // Seconds that a graph of so many products took; 0 when it failed.
 double seconds_of(ggml_backend_t backend, int nodes) {
     Context context{ggml_init({size_t{32} << 20, nullptr, true}), ggml_free};
@@ -321,6 +360,7 @@ int main(int count, char **values) {
                       {"transfers_of_all_sizes", transfers_of_all_sizes},
                       {"call_records", call_records},
                       {"worker_killed_in_a_graph", worker_killed_in_a_graph},
+                      {"worker_killed_in_a_transfer", worker_killed_in_a_transfer},
                       {"long_graph", long_graph},
                       {"soak_shared", soak_shared},
                       {"soak_copied", soak_copied}},

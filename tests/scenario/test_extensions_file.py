@@ -15,7 +15,7 @@ FILE = paths.PROJECT / "scenarios" / "extensions.toml"
 VARIABLE = "GGML_VIRTGPU_EXTENSIONS"
 
 
-ALONE = ("graph_ids", "batch", "asynchronous")
+ALONE = ("graph_ids", "batch", "asynchronous", "pipes")
 """Those that are of use without another, but for the ring, which has a scenario of its own."""
 
 
@@ -40,6 +40,6 @@ def test_cases_are_the_smoke_scenarios_operations_and_what_shows_an_extension() 
     assert wanted
     assert {case.op for case in cases} == wanted | {"GRAPH"}
     assert check.min_cases == len(cases)
-    assert set(check.sends) == {"graph_run", "batch"}
+    assert set(check.sends) == {"graph_run", "batch", "pipe_set_tensor", "pipe_get_tensor"}
     assert {case.op for case in cases if case.travels[0] > 1} == {"ADD", "MUL_MAT", "GRAPH"}
     assert any(LARGEST_PIECE < case.travels[1] < LEAST_ONE_BY_ONE for case in cases), "a transfer that goes in pieces"

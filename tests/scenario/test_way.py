@@ -107,9 +107,11 @@ environment = {{ {variables} }}
 [[checks]]
 kind = "catalog"
 cases = ["ADD()"]
-sends = ["graph_run", "batch"]
+sends = ["graph_run", "batch", "pipe_set_tensor"]
 """
-OURS_WITH_ALL = ("wide_supports_op", "graph_keep", "graph_run", "device_summary", "batch", "buffer_set_tensor")
+OURS_WITH_ALL = (
+    "wide_supports_op", "graph_keep", "graph_run", "device_summary", "batch", "buffer_set_tensor", "pipe_set_tensor",
+)  # fmt: skip
 PLAIN = ("device_supports_op", "backend_graph_compute", "device_get_name", "buffer_type_get_name", "buffer_set_tensor")
 UNTIMED = "replies that tell the host's times: some, not none"
 
@@ -148,10 +150,13 @@ def without(*commands: str) -> tuple[str, ...]:
                 "commands of device_summary: some, not none, but device_get_name, buffer_type_get_name",
                 "graph_run commands, to which the cases lead: some, not none",
                 "batch commands, to which the cases lead: some, not none",
+                "pipe_set_tensor commands, to which the cases lead: some, not none",
             ],
         ),
         ("all", without("graph_run"), ["graph_run commands, to which the cases lead: some, not none"]),
         ("-batch", without("batch"), []),
+        ("-pipes", without("pipe_set_tensor"), []),
+        ("-pipes", OURS_WITH_ALL, ["commands of pipes, which is off: none, not pipe_set_tensor"]),
         ("-batch", OURS_WITH_ALL, ["commands of batch, which is off: none, not batch"]),
         ("-graph_ids", (*without("graph_keep", "graph_run"), "backend_graph_compute"), []),
         ("-graph_ids", OURS_WITH_ALL, ["commands of graph_ids, which is off: none, not graph_keep, graph_run"]),
@@ -173,9 +178,9 @@ def test_extensions_are_proved_by_no_commands_where_no_graph_was_computed(tmp_pa
     assert wrong(scenario, sent("device_get_name")) == ["graph_run commands, to which the cases lead: some, not none"]
 
 
-def test_batch_is_asked_of_copied_data_only(tmp_path: Path) -> None:
+def test_batch_and_pipes_are_asked_of_copied_data_only(tmp_path: Path) -> None:
     scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"', "shared")
-    assert wrong(scenario, sent(*without("batch"))) == []
+    assert wrong(scenario, sent(*without("batch", "pipe_set_tensor"))) == []
 
 
 def test_timing_is_proved_by_the_times_in_the_replies(tmp_path: Path) -> None:
@@ -246,7 +251,7 @@ def test_commands_that_prove_no_extension_are_refused(tmp_path: Path, command: s
 def test_one_case_by_itself_leads_to_no_command(tmp_path: Path) -> None:
     catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"')
     (entry,) = planned([tmp_path / "small.toml"], Choice(cases=("MUL()",)))
-    assert wrong(entry.variants[0].scenario, sent(*without("batch", "graph_run"))) == []
+    assert wrong(entry.variants[0].scenario, sent(*without("batch", "graph_run", "pipe_set_tensor"))) == []
 
 
 def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> None:

@@ -7,7 +7,8 @@ whose extensions are refused by what protocol 0.2 has, with the same results.
 What the guest's records tell of each extension: ``ring`` has a call that makes it; ``graph_ids``, ``device_summary`` and
 ``wide_shapes`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a command of its own
 only where several small writes of copied data follow one another, for fewer of them go along with the next command, which is
-recorded under its own name. ``asynchronous`` has none: it shows where 6 to 8 MiB of data are copied, which then go in pieces.
+recorded under its own name; ``pipes`` only where 128 KiB and more are copied. ``asynchronous`` has none: it shows where 6 to 8 MiB
+of data are copied without ``pipes``, which then go in pieces.
 ``liveness`` and ``bunched_fences`` have none either, and the one of ``devices`` is recorded as the call that it carries: these
 three are not proved.
 """
@@ -31,7 +32,7 @@ NEGOTIATION, MAKING_RING = "negotiate", "ring_create"
 """What a guest library of ours sends once a context, and what it offers its ring by where the negotiation gave one."""
 COMMANDS = {
     extension: tuple(call.name.lower() for call, owner in EXTENSION_OF.items() if owner is extension)
-    for extension in (Extension.WIDE_SHAPES, Extension.GRAPH_IDS, Extension.DEVICE_SUMMARY, Extension.BATCH)
+    for extension in (Extension.WIDE_SHAPES, Extension.GRAPH_IDS, Extension.DEVICE_SUMMARY, Extension.BATCH, Extension.PIPES)
 }
 """The commands of extensions of which the guest's records have some by their names."""
 WITHOUT = {
@@ -42,9 +43,11 @@ WITHOUT = {
 """What a guest library of ours sends in the place of an extension's commands where it does not have that extension."""
 TRANSFERS = ("buffer_set_tensor", "buffer_get_tensor", "wide_set_tensor", "wide_get_tensor")
 LARGEST_PIECE = 6 << 20
-"""So many bytes of a tensor at most does a guest library of ours move by one command, with the extension ``asynchronous``."""
+"""So many bytes of a tensor at most does a guest library of ours move by one of these, with the extension ``asynchronous``."""
 LEAST_ONE_BY_ONE = 8 << 20
-"""Fewer of them it moves by one command without that extension: transfers between the two show which it is."""
+"""Fewer of them it moves by one of these without that extension: transfers between the two, without ``pipes``, show which it is."""
+COPIED_ONLY = (*COMMANDS[Extension.BATCH], *COMMANDS[Extension.PIPES])
+"""Commands that blob-backed data has no use for."""
 NONE, SOME = "none", "some"
 
 
@@ -156,7 +159,7 @@ def promised_commands(scenario: Scenario) -> tuple[str, ...]:
     """What the scenario's checks say that their cases lead to on its data path."""
     promised = dict.fromkeys(command for check in scenario.checks if isinstance(check, CatalogCheck) for command in check.sends)
     copied = scenario.guest.data_path is DataPath.COPIED
-    return tuple(command for command in promised if copied or command not in COMMANDS[Extension.BATCH])
+    return tuple(command for command in promised if copied or command not in COPIED_ONLY)
 
 
 def extensions_are_ours(scenario: Scenario, *, built_in: bool) -> bool:
