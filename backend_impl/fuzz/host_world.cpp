@@ -94,6 +94,7 @@ HostWorld::HostWorld(const std::string &host_library, std::map<std::string, std:
     deinit_ = reinterpret_cast<decltype(deinit_)>(dlsym(library, "apir_backend_deinit"));
     dispatcher_ = reinterpret_cast<decltype(dispatcher_)>(dlsym(library, "apir_backend_dispatcher"));
     progress_ = reinterpret_cast<decltype(progress_)>(dlsym(library, "apir_backend_progress"));
+    ending_ = reinterpret_cast<decltype(ending_)>(dlsym(library, "apir_backend_ending"));
     // Nobody is at the other end of a pipe here.
     config_.emplace("ggml.pipe_wait_ms", "1");
     if (initialize_ == nullptr || deinit_ == nullptr || dispatcher_ == nullptr) give_up(host_library + " is no host library");
@@ -117,7 +118,7 @@ void HostWorld::start() {
     if (uint32_t code = initialize_(context, &callbacks_); code != static_cast<uint32_t>(InitCode::success))
         give_up("the host library cannot be initialised: " + std::to_string(code), failed_status_);
     // Else it has no pipes.
-    if (progress_ != nullptr) progress_(context, &beats_);
+    if (progress_ != nullptr) progress_(context, &beats_), ending_(context, &never_ends_);
     make_buffers();
     std::vector<float> result;
     if (!compute_known(result)) give_up("the known graph cannot be computed", failed_status_);

@@ -69,7 +69,9 @@ class HostWorld {
     void (*deinit_)(uint32_t) = nullptr;
     uint32_t (*dispatcher_)(uint32_t, apir_callbacks *, uint32_t, char *, const char *, char *, const char *, char **) = nullptr;
     void (*progress_)(uint32_t, std::atomic<uint64_t> *) = nullptr; // of our library alone
+    void (*ending_)(uint32_t, const std::atomic<uint32_t> *) = nullptr; // as that one
     std::atomic<uint64_t> beats_{0};
+    std::atomic<uint32_t> never_ends_{0};
     Handles handles_;
     bool memory_is_shared_ = false;
     Bytes reply_; // of the last call

@@ -1,6 +1,7 @@
-// A buffer that the host has where it likes: bytes travel in a data slot, a piece at a time, or in the command when they are few.
+// A buffer that the host has where it likes: bytes travel in the command when they are few, else through a pipe in a data slot (data_pipe.hpp),
+// or in a slot a piece at a time where the host has no pipes, or there are not enough for that.
 //
-// Where calls may be asynchronous, two pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
+// Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
 // of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile.
 #pragma once

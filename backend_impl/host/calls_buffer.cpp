@@ -88,14 +88,14 @@ template <typename Request> void Session::get_tensor(const Request &request) {
 }
 
 template <typename Request> PipeWork Session::pipe_work(const Request &request, const ggml_tensor &tensor, PipeEnd::Role role) {
-    if (library_.beats() == nullptr) refuse("a pipe, for which nobody looks after this process");
+    if (!may_wait()) refuse("a pipe, behind a component that does not look after calls that wait for the guest");
     check_range(tensor, request.offset, request.size);
     const PipeArea area{request.area, request.room};
     if (!area.valid() || request.size > pipe_largest)
         refuse("a pipe of %" PRIu32 " bytes at %" PRIu32 " for %" PRIu64, area.room, area.begin, request.size);
     SharedRange resource = shared(request.resource, area.bytes());
     check_apart(tensor, request.offset, request.size, resource);
-    return {PipeEnd(resource.data, area, request.size, role), *library_.beats(), pipe_patience_};
+    return {PipeEnd(resource.data, area, request.size, role), {*library_.beats(), *ending_, pipe_patience_}};
 }
 
 PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &request) {

@@ -82,7 +82,7 @@ NegotiateReply Session::on_negotiate(const NegotiateRequest &request) {
     if (request.version != negotiation_version) refuse("negotiation version %" PRIu32, request.version);
     uint64_t known = host_library_extensions;
     // A call that waits for the guest must not hold up who serves others, nor look as if it hung.
-    if (library_.beats() == nullptr) known &= ~static_cast<uint64_t>(Extension::pipes);
+    if (!may_wait()) known &= ~static_cast<uint64_t>(Extension::pipes);
     return {request.offered & known};
 }
 

@@ -84,6 +84,12 @@ APIR_EXPORT void apir_backend_progress(uint32_t context, std::atomic<uint64_t> *
     if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->beat(beats);
 }
 
+// Beyond the documented interface, as that one: where our worker tells, by any number but 0, that the context is to end. A call that waits
+// for the guest ends then. Only a component that serves this one context may call it, for others would have to wait as well.
+APIR_EXPORT void apir_backend_ending(uint32_t context, const std::atomic<uint32_t> *ending) {
+    if (std::shared_ptr<apir::host::Session> session = apir::host::find(context)) session->end_with(ending);
+}
+
 // Beyond the documented interface, as that one: where our worker wants the name of the op that a graph ends with, written before
 // the graph is computed, so that it can be told what a killed or hanging one was about. It outlives the context.
 APIR_EXPORT void apir_backend_note_op(uint32_t context, char *note, size_t size) {

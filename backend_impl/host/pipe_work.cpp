@@ -38,7 +38,7 @@ void relax() {
 
 void PipeWork::rest(std::chrono::nanoseconds waited) {
     if (waited >= yield_until) {
-        beats_.fetch_add(1, std::memory_order_relaxed);
+        watch_.beats.fetch_add(1, std::memory_order_relaxed);
         std::this_thread::sleep_for(std::clamp(waited / nap_share, shortest_nap, longest_nap));
         return;
     }
@@ -56,7 +56,8 @@ size_t PipeWork::await(size_t least) {
     size_t before = bytes;
     while (bytes < wanted && !pipe_.broken()) {
         const auto waited = Clock::now() - since;
-        if (waited > patience_) refuse("the guest leaves a pipe as it is at byte %zu", pipe_.moved());
+        if (waited > watch_.patience) refuse("the guest leaves a pipe as it is at byte %zu", pipe_.moved());
+        if (watch_.ending.load(std::memory_order_relaxed) != 0) refuse("the guest has ended, with a pipe at byte %zu", pipe_.moved());
         rest(waited);
         bytes = pipe_.available();
         if (bytes != before) since = Clock::now();

@@ -9,6 +9,13 @@
 
 namespace apir::host {
 
+// Whom a wait for the guest concerns.
+struct PipeWatch {
+    std::atomic<uint64_t> &beats; // raised while the host waits: whoever watches over it must not end it for that
+    const std::atomic<uint32_t> &ending; // not 0 when the guest's context is to end
+    std::chrono::nanoseconds patience;
+};
+
 // How much is carried in one go.
 struct PipePieces {
     size_t least; // that is waited for, but at the area's end and the transfer's
@@ -23,11 +30,10 @@ class PipeWork {
     // How long a guest may leave the host with nothing to do: as long as a graph may take, for its virtual machine may be halted.
     static constexpr std::chrono::milliseconds usual_patience{graph_wait_ms};
 
-    // `beats` is raised while the host waits for the guest: whoever watches over it must not end it for that.
-    PipeWork(PipeEnd pipe, std::atomic<uint64_t> &beats, std::chrono::nanoseconds patience) : pipe_(pipe), beats_(beats), patience_(patience) {}
+    PipeWork(PipeEnd pipe, PipeWatch watch) : pipe_(pipe), watch_(watch) {}
 
-    // To the transfer's end. Throws Refusal when the guest gives it up, writes a word that cannot be, or does nothing for too long: a set has
-    // then been made in part.
+    // To the transfer's end. Throws Refusal when the guest gives it up, writes a word that cannot be, does nothing for too long, or has
+    // ended: a set has then been made in part.
     void run(const PipePieces &pieces, const Carry &carry);
 
   private:
@@ -36,8 +42,7 @@ class PipeWork {
     void rest(std::chrono::nanoseconds waited);
 
     PipeEnd pipe_;
-    std::atomic<uint64_t> &beats_;
-    std::chrono::nanoseconds patience_;
+    PipeWatch watch_;
 };
 
 } // namespace apir::host

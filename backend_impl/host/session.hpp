@@ -42,6 +42,8 @@ class Session {
     DispatchCode dispatch(const apir_callbacks &callbacks, uint32_t call, Reader &request, Writer &reply);
 
     void beat(std::atomic<uint64_t> *beats) { library_.beat(beats); }
+    // Where it is told that the context is to end. From now on calls may wait for the guest.
+    void end_with(const std::atomic<uint32_t> *ending) { ending_ = ending; }
     // Ends the graph under way, from any thread; its call is answered "aborted".
     void cancel() { library_.cancel(); }
     // Where the name of the op that a graph ends with is written before it is computed; `size` bytes with the NUL.
@@ -110,6 +112,8 @@ class Session {
     template <typename Request> void set_tensor(const Request &request);
     template <typename Request> void get_tensor(const Request &request);
     template <typename Request> bool copy_tensor(const Request &request);
+    // Whether a call may wait for the guest.
+    bool may_wait() const { return library_.beats() != nullptr && ending_ != nullptr; }
     // Throws Refusal for one that cannot be.
     template <typename Request> PipeWork pipe_work(const Request &request, const ggml_tensor &tensor, PipeEnd::Role role);
     SharedRange graph_data(uint32_t resource, uint64_t size);
@@ -131,6 +135,7 @@ class Session {
     BufferTable buffers_;
     uint64_t memory_limit_; // bytes of a device's memory that buffers may have; 0: as much as it says that it has
     std::unordered_map<ggml_backend_buffer_type_t, uint64_t> allocated_; // what they have
+    const std::atomic<uint32_t> *ending_ = nullptr;
     std::chrono::milliseconds pipe_patience_; // with a guest that leaves the host with nothing to do
     uint64_t next_base_;
     char *op_note_ = nullptr;

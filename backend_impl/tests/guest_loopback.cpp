@@ -129,7 +129,10 @@ void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> 
         uint32_t result = symbol<HostInitialize>(library_, "apir_backend_initialize")(context, &callbacks);
         loaded_ = result == 0 || result == static_cast<uint32_t>(InitCode::success);
         // As a component that watches: the library then offers what may take long.
-        if (loaded_) symbol<HostProgress>(library_, "apir_backend_progress")(context, &beats_);
+        if (loaded_) {
+            symbol<HostProgress>(library_, "apir_backend_progress")(context, &beats_);
+            symbol<HostEnding>(library_, "apir_backend_ending")(context, &ending_);
+        }
         code = loaded_ ? 0 : 6 + result;
     } else {
         {

@@ -40,6 +40,7 @@ class LibraryHost : public FakeHost {
     void *library_ = nullptr;
     bool loaded_ = false;
     std::atomic<uint64_t> beats_{0};
+    std::atomic<uint32_t> ending_{0};
     std::mutex mutex_;
     std::map<uint32_t, Blob> blobs_;
     std::map<uint32_t, int> calls_;

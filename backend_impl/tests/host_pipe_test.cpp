@@ -4,6 +4,7 @@
 #include <functional>
 #include <thread>
 
+#include "host_abi.hpp"
 #include "host_loopback.hpp"
 #include "pipe.hpp"
 
@@ -18,14 +19,16 @@ constexpr size_t floats = 100'000;
 constexpr size_t bytes = floats * 4;
 constexpr uint32_t resource = Loopback::data_resource;
 std::atomic<uint64_t> beats{0};
+std::atomic<uint32_t> ending{0};
 
 uint8_t byte_of(size_t n) { return static_cast<uint8_t>(n * 167 + n / 251); }
 
 struct Host {
     explicit Host(std::map<std::string, std::string> config = cpu_config()) : loopback(1, std::move(config)) {
         expect_equal(loopback.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
-        auto progress = reinterpret_cast<void (*)(uint32_t, std::atomic<uint64_t> *)>(dlsym(Library(HOST_LIBRARY).handle, "apir_backend_progress"));
-        progress(1, &beats);
+        void *library = Library(HOST_LIBRARY).handle;
+        reinterpret_cast<HostProgress>(dlsym(library, "apir_backend_progress"))(1, &beats);
+        reinterpret_cast<HostEnding>(dlsym(library, "apir_backend_ending"))(1, &ending);
         buffer = new_buffer(loopback, bytes);
         tensor.id = 1, tensor.buffer = buffer, tensor.ne[0] = floats, tensor.ne[1] = tensor.ne[2] = tensor.ne[3] = 1;
         tensor.nb[0] = 4, tensor.nb[1] = tensor.nb[2] = tensor.nb[3] = bytes;
@@ -136,6 +139,20 @@ void a_guest_that_does_nothing() {
     expect(beats.load() > before, "while who watches sees that the host is well");
 }
 
+void a_context_that_ends() {
+    Host host;
+    for (Call call : {Call::pipe_set_tensor, Call::pipe_get_tensor}) {
+        const auto start = std::chrono::steady_clock::now();
+        const uint32_t code = host.run(call, {4096, 8192}, 0, bytes, [](PipeEnd &) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            ending = 1;
+        });
+        ending = 0;
+        expect_equal(code, failed, "a pipe whose guest ends");
+        expect(std::chrono::steady_clock::now() - start < std::chrono::seconds(10), "at once");
+    }
+}
+
 void nobody_watches() {
     auto unwatched = cpu_loopback(2);
     const uint64_t all = ~uint64_t{0};
@@ -165,6 +182,7 @@ int main() {
     requests_that_are_refused();
     words_that_cannot_be();
     a_guest_that_does_nothing();
+    a_context_that_ends();
     nobody_watches();
     onto_itself();
     return failures == 0 ? 0 : 1;

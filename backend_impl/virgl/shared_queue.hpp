@@ -124,7 +124,8 @@ class QueueConsumer {
     // How far the producer is: the entries before that are whole.
     uint64_t position() const { return header_->tail.load(std::memory_order_acquire); }
     // A context that is gone wants no more work, however much is queued.
-    bool closing() const { return header_->closing.load(std::memory_order_acquire) != 0; }
+    bool closing() const { return closing_word().load(std::memory_order_acquire) != 0; }
+    const std::atomic<uint32_t> &closing_word() const { return header_->closing; }
     // The next entry, when there is one before `position`. Its bytes stay until done().
     bool take(Entry &entry, uint64_t position);
     // The entry that take() gave is done with.

@@ -16,7 +16,8 @@ using HostDeinit = void (*)(uint32_t context);
 using HostDispatcher = uint32_t (*)(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end, char *enc,
                                     const char *enc_end, char **enc_after);
 
-// Beyond the documented interface: our library's alone (apir_backend_progress).
+// Beyond the documented interface, and our library's alone: apir_backend_progress and apir_backend_ending.
 using HostProgress = void (*)(uint32_t context, std::atomic<uint64_t> *beats);
+using HostEnding = void (*)(uint32_t context, const std::atomic<uint32_t> *ending);
 
 } // namespace apir

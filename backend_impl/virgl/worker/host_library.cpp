@@ -96,6 +96,8 @@ uint32_t HostLibrary::load() {
         // Only ours has it: where to tell that a long call gets on.
         auto progress = reinterpret_cast<HostProgress>(dlsym(library_, "apir_backend_progress"));
         if (progress != nullptr) progress(world_.context, world_.beats);
+        auto ending = reinterpret_cast<HostEnding>(dlsym(library_, "apir_backend_ending"));
+        if (ending != nullptr && world_.closing != nullptr) ending(world_.context, world_.closing);
         using NoteOp = void (*)(uint32_t context, char *note, size_t size);
         auto note_op = reinterpret_cast<NoteOp>(dlsym(library_, "apir_backend_note_op"));
         if (note_op != nullptr && world_.last_op != nullptr) note_op(world_.context, world_.last_op, sizeof(CallLogHeader::last_op));

@@ -22,6 +22,7 @@ struct HostWorld {
     std::atomic<uint64_t> *beats; // that a library of ours raises while it works
     char *last_op = nullptr; // where a library of ours names the op that a graph ends with
     LogBudget::PaidUntil *log_paid_until_ns = nullptr; // of the libraries' log in all workers
+    const std::atomic<uint32_t> *closing = nullptr; // where a library of ours sees that the context is to end
     bool ending = false; // then resources are not answered for
 };
 

@@ -83,7 +83,8 @@ int run(int count, char **values) {
     open_call_log(calls, arguments);
     Trace trace;
     open_trace(trace, arguments);
-    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op(), presence.host_log()};
+    HostWorld world{arguments.context, std::move(arguments.config), &blobs, &queue.beats(), calls.last_op(), presence.host_log(),
+                    &queue.closing_word()};
     CommandRing ring(blobs, queue, ring_allowed(world.config), world.context);
     Commands commands(world, ring, calls, trace);
     Service(queue, ring, commands, presence).run();
