@@ -83,7 +83,7 @@ template <typename Fill> bool CopiedBuffer::move_out(const ggml_tensor *tensor, 
 
 template <typename Carry>
 std::optional<size_t> CopiedBuffer::through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry) {
-    if (size < least_piped || !session().has(Extension::pipes)) return 0;
+    if (size < least_piped || (way == Way::out && size > most_piped_out) || !session().has(Extension::pipes)) return 0;
     size_t at = 0;
     if (!find_range(tensor, offset, size, at)) return std::nullopt;
     auto record = record_of<WideTensorRecord>(tensor);

@@ -9,6 +9,8 @@ namespace apir::guest {
 
 // Less is not worth it: there is little to be copied at the same time.
 inline constexpr size_t least_piped = size_t{128} << 10;
+// Of what goes out, more is nowhere in the guest's caches: two threads that copy in large pieces get more out of memory than one.
+inline constexpr size_t most_piped_out = size_t{128} << 20;
 
 struct PipedTransfer {
     bool in; // to the guest

@@ -62,6 +62,26 @@ void there_and_back() {
     }
 }
 
+void the_largest_go_out_in_pieces() {
+    for (const size_t size : {most_piped_out, most_piped_out + 1}) {
+        Run run("all");
+        Context memory = context();
+        Buffer buffer = run.buffer(size);
+        ggml_tensor *tensor = bytes_in(memory, buffer, size);
+        const std::vector<uint8_t> expected = pattern(size);
+        run.records.fresh();
+        ggml_backend_tensor_set(tensor, expected.data(), 0, size);
+        std::vector<uint8_t> back(size);
+        ggml_backend_tensor_get(tensor, back.data(), 0, size);
+        Sent sent = sum(run.records.fresh());
+        const std::string what = std::to_string(size) + " bytes";
+        expect((sent.by_call[static_cast<uint32_t>(Call::pipe_set_tensor)] == 0) == (size > most_piped_out), what + ": out through a pipe or not");
+        expect((sent.by_call[static_cast<uint32_t>(Call::buffer_set_tensor)] != 0) == (size > most_piped_out), what + ": out in pieces or not");
+        expect(sent.by_call[static_cast<uint32_t>(Call::buffer_get_tensor)] == 0, what + ": back through a pipe");
+        expect(back == expected, what + ": the same");
+    }
+}
+
 // A host with pipes whose part in them is scripted. Its buffers are not looked at.
 struct PipedHost : ScriptedHost {
     PipedHost() {
@@ -198,6 +218,7 @@ int main(int count, char **arguments) {
     if (count != 3) return 2;
     use_libraries(arguments);
     there_and_back();
+    the_largest_go_out_in_pieces();
     refusals();
     lies();
     silence();
