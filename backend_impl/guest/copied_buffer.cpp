@@ -173,7 +173,7 @@ template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const TransferCut cut = cut_transfer(carriage_of(session()), size);
+    const TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
     Work work{way, *record, offset, size, cut};
     auto lane = [&] { run_lane(work, before, after); };
     Joined second;

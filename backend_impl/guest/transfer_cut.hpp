@@ -23,6 +23,7 @@ struct TransferCut {
     size_t next(bool in, size_t size, size_t begun) const;
 };
 
-TransferCut cut_transfer(Carriage by, size_t size);
+// `in`: to the guest.
+TransferCut cut_transfer(Carriage by, bool in, size_t size);
 
 } // namespace apir::guest
