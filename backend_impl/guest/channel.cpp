@@ -215,15 +215,17 @@ void Channel::Exchange::send() {
     record_.queue_ns = time_for_record() - record_.start_ns;
     record_.bytes_out = writer_.size() + traits_.data_out;
 
+    // Takes memory: before the host has it.
+    if (may_run_long()) channel_.graphs_.add(notify_of(*slot_));
     Status status = hand_over();
     if (!status.ok()) {
+        if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         log(LogLevel::error, "%s", status.text().c_str());
         if (channel_.look_for_its_end()) record_loss();
         return;
     }
     channel_.call_log_.count();
     sent_ = true;
-    if (may_run_long()) channel_.graphs_.add(notify_of(*slot_));
 }
 
 // A full ring may be one whose worker computes.
@@ -238,6 +240,11 @@ Status Channel::Exchange::hand_over() {
 
 bool Channel::Exchange::waits_for_graphs() const {
     return traits_.patience == Patience::ordinary && record_.type == static_cast<uint32_t>(CommandType::forward);
+}
+
+void Channel::Exchange::hurry() {
+    in_a_hurry_ = true;
+    until_ = Deadline(Clock::now() + channel_.deadlines_.ordinary);
 }
 
 bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
@@ -284,6 +291,7 @@ uint32_t Channel::Exchange::await_reply() {
 
 // The host was at graphs that were sent before.
 bool Channel::Exchange::has_more_time(Clock::time_point now, Deadline &until) {
+    if (in_a_hurry_) return false;
     Clock::time_point later = now;
     if (may_run_long()) later = channel_.graphs_.time_of(notify_of(*slot_), now, channel_.deadlines_.graph);
     else if (waits_for_graphs()) channel_.graph_kept_it(later);

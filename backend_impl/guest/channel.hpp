@@ -69,6 +69,12 @@ class Channel {
         bool sent() const { return exchange_ != nullptr && exchange_->sent(); }
         // Whether end() would return at once.
         bool answered() const { return exchange_ == nullptr || exchange_->answered(); }
+        // Whether there is more time than until `until`, for the host was at graphs that were sent before; then until when.
+        bool has_more_time(Clock::time_point now, Deadline &until) { return exchange_ != nullptr && exchange_->has_more_time(now, until); }
+        // From here on no more time than an ordinary call has.
+        void hurry() {
+            if (exchange_ != nullptr) exchange_->hurry();
+        }
         // Waits for the reply; to be called once.
         CallResult end(Reply &reply) { return exchange_ == nullptr ? CallResult{} : exchange_->end(reply); }
 
@@ -186,6 +192,8 @@ class Channel {
 
         bool sent() const { return sent_; }
         bool answered() const;
+        bool has_more_time(Clock::time_point now, Deadline &until);
+        void hurry();
 
         template <typename Reply> CallResult end(Reply &reply) {
             if (awaited()) {
@@ -223,7 +231,6 @@ class Channel {
         bool may_run_long() const { return traits_.patience != Patience::ordinary; }
         bool awaited();
         uint32_t await_reply();
-        bool has_more_time(Clock::time_point now, Deadline &until);
         void take_reply(uint32_t notify);
         void take_times();
         uint64_t time_for_record() const;
@@ -234,13 +241,14 @@ class Channel {
 
         Channel &channel_;
         const CallTraits traits_;
-        const Deadline until_;
+        Deadline until_;
         BlobPool::Lease slot_;
         CallRecord record_;
         CallResult result_;
         OtherSide other_ = OtherSide::awake; // when the command was handed over
         bool sent_ = false;
         bool ended_ = false;
+        bool in_a_hurry_ = false;
         bool carries_deferred_ = false;
         uint8_t command_[command_buffer_size];
         Writer writer_;

@@ -48,6 +48,7 @@ struct Joined {
 } // namespace
 
 bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    if (!session().channel().may_call()) return false;
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
     const Far far = size >= beyond_caches ? Far::source : Far::none;
@@ -55,6 +56,8 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
+    // A forked child has the very slots that its parent goes on with.
+    if (!session().channel().may_call()) return false;
     uint8_t *to = static_cast<uint8_t *>(data);
     // The host has just written the slot: it is in a cache, but in none of ours.
     const Far far = size < beyond_caches ? Far::source : session().has(Extension::pipes) ? Far::both : Far::target;
@@ -66,6 +69,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
 }
 
 bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
+    if (!session().channel().may_call()) return false;
     if (size <= inline_limit) {
         uint8_t bytes[inline_limit];
         std::memset(bytes, value, size);
@@ -249,6 +253,7 @@ BlobPool::Lease CopiedBuffer::slot_beside(InFlight &in_flight) {
 }
 
 void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) {
+    if (!session().channel().may_call()) return in_flight.fail();
     if (defer_set(tensor, data, offset, size)) return;
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
@@ -266,6 +271,10 @@ void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t
 }
 
 void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
+    if (!session().channel().may_call()) {
+        std::memset(data, 0, size);
+        return in_flight.fail();
+    }
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);

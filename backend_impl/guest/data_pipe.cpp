@@ -88,12 +88,11 @@ template <typename Request, typename Reply> class PipedCall {
     bool sent() const { return under_way_; }
 
     template <typename Carry> void carry(Carry carry_piece) {
-        const Deadline until = channel_.deadline(Patience::pipe);
         while (!pipe_.done()) {
             const size_t bytes = std::min(pipe_.available(), piece_);
             if (pipe_.broken()) return;
             if (bytes == 0) {
-                if (!await(until)) return;
+                if (!await()) return;
                 continue;
             }
             carry_piece(pipe_.place(), pipe_.moved(), bytes);
@@ -102,24 +101,29 @@ template <typename Request, typename Reply> class PipedCall {
     }
 
     bool end(const char *name) {
-        if (!pipe_.done()) pipe_.give_up();
+        if (!pipe_.done()) {
+            pipe_.give_up();
+            pending_.hurry();
+        }
         Reply reply;
         const CallResult result = pending_.end(reply);
         under_way_ = false;
         if (result.timed_out()) slot_.retire();
         result.report(name);
-        if (result.ok() && !pipe_.done()) log(LogLevel::error, "%s: the host ends it after %zu bytes", name, pipe_.moved());
-        return result.ok() && pipe_.done();
+        const bool whole = pipe_.done() && pipe_.others_done();
+        if (result.ok() && !whole) log(LogLevel::error, "%s: the host ends it before its end, at byte %zu or before", name, pipe_.moved());
+        return result.ok() && whole;
     }
 
   private:
     // Until the other side has moved something. False when it never will.
-    bool await(const Deadline &until) {
+    bool await() {
         if (wait_for_news(pipe_, first_looks)) return true;
+        Deadline until = channel_.deadline(Patience::pipe);
         const Clock::time_point start = Clock::now();
         for (Clock::time_point now = start;; now = Clock::now()) {
             // Before the last look at the pipe: what the host did comes before its reply.
-            const bool over = pending_.answered() || channel_.has_ended() || now >= until.moment();
+            const bool over = pending_.answered() || channel_.has_ended() || (now >= until.moment() && !pending_.has_more_time(now, until));
             if (wait_for_news(pipe_, looks_at_once)) return true;
             if (over) return false;
             if (now - start < yield_until) {
@@ -156,8 +160,10 @@ std::optional<bool> move_part(Session &session, Call call, const PipedTransfer &
 Moved move_through_pipe(Session &session, const PipedTransfer &transfer, const CarryPiece &carry) {
     size_t done = 0;
     try {
-        BlobPool::Lease slot = session.data_slots().take(session.channel().deadline(Patience::graph));
-        while (slot && done < transfer.size) {
+        while (done < transfer.size) {
+            // None that is free: who may wait for one does.
+            BlobPool::Lease slot = session.data_slots().take(Deadline(Clock::now()));
+            if (!slot) break;
             const size_t size = std::min(transfer.size - done, most_at_once);
             const std::optional<bool> well =
                 transfer.in ? move_part<PipeGetTensorRequest, PipeGetTensorReply>(session, Call::pipe_get_tensor, transfer, slot, done, size, carry)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sched.h>
 #include <thread>
+#include <utility>
 
 #include "processors.hpp"
 #include "refusal.hpp"
@@ -36,14 +37,14 @@ void relax() {
 
 } // namespace
 
-void PipeWork::rest(std::chrono::nanoseconds waited) {
-    if (waited >= yield_until) {
+void PipeWork::rest(std::chrono::nanoseconds idle) {
+    if (idle >= yield_until) {
         watch_.beats.fetch_add(1, std::memory_order_relaxed);
-        std::this_thread::sleep_for(std::clamp(waited / nap_share, shortest_nap, longest_nap));
+        std::this_thread::sleep_for(std::clamp(idle / nap_share, shortest_nap, longest_nap));
         return;
     }
     const Clock::time_point start = Clock::now();
-    if (waited >= spin_for) sched_yield();
+    if (idle >= spin_for) sched_yield();
     else for (int i = 0; i < looks_at_once && !pipe_.has_news(); ++i) relax();
     if (Clock::now() - start > late) step_aside();
 }
@@ -52,17 +53,18 @@ size_t PipeWork::await(size_t least) {
     const size_t wanted = std::min(least, pipe_.most());
     size_t bytes = pipe_.available();
     if (bytes >= wanted) return bytes;
-    Clock::time_point since = Clock::now();
-    size_t before = bytes;
+    const Clock::time_point start = Clock::now();
+    Clock::time_point now = start;
+    Clock::time_point changed = start;
     while (bytes < wanted && !pipe_.broken()) {
-        const auto waited = Clock::now() - since;
-        if (waited > watch_.patience) refuse("the guest leaves a pipe as it is at byte %zu", pipe_.moved());
+        if (waited_ + (now - start) > watch_.patience) refuse("the guest leaves a pipe as it is at byte %zu", pipe_.moved());
         if (watch_.ending.load(std::memory_order_relaxed) != 0) refuse("the guest has ended, with a pipe at byte %zu", pipe_.moved());
-        rest(waited);
-        bytes = pipe_.available();
-        if (bytes != before) since = Clock::now();
-        before = bytes;
+        rest(now - changed);
+        const size_t before = std::exchange(bytes, pipe_.available());
+        now = Clock::now();
+        if (bytes != before) changed = now;
     }
+    waited_ += now - start;
     if (pipe_.broken()) refuse("a pipe that the guest gives up, or breaks, at byte %zu", pipe_.moved());
     return bytes;
 }
@@ -73,6 +75,7 @@ void PipeWork::run(const PipePieces &pieces, const Carry &carry) {
         const Clock::time_point start = Clock::now();
         carry(pipe_.place(), pipe_.moved(), bytes);
         pipe_.move(bytes);
+        watch_.beats.fetch_add(1, std::memory_order_relaxed);
         if (pieces.most <= quick_piece && Clock::now() - start > late) step_aside();
     }
 }

@@ -13,7 +13,7 @@ namespace apir::host {
 struct PipeWatch {
     std::atomic<uint64_t> &beats; // raised while the host waits: whoever watches over it must not end it for that
     const std::atomic<uint32_t> &ending; // not 0 when the guest's context is to end
-    std::chrono::nanoseconds patience;
+    std::chrono::nanoseconds patience; // for all waits of a call together
 };
 
 // How much is carried in one go.
@@ -39,10 +39,12 @@ class PipeWork {
   private:
     // Bytes that may be carried now.
     size_t await(size_t least);
-    void rest(std::chrono::nanoseconds waited);
+    // When nothing has happened for so long.
+    void rest(std::chrono::nanoseconds idle);
 
     PipeEnd pipe_;
     PipeWatch watch_;
+    std::chrono::nanoseconds waited_{0}; // for pieces that had come
 };
 
 } // namespace apir::host

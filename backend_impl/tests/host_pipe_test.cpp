@@ -98,6 +98,7 @@ void requests_that_are_refused() {
     expect_refused({UINT32_MAX, UINT32_MAX}, 0, 100, "an area beyond 32 bits");
     expect_refused({4096, 4096}, bytes - 10, 11, "bytes beyond the tensor");
     expect_refused({4096, 4096}, UINT64_MAX, 2, "an offset that overflows");
+    expect_refused({4096, 4096}, 0, uint64_t{pipe_largest} + 1, "more than a pipe carries");
     host.buffer += 1000;
     expect_refused({4096, 4096}, 0, 100, "a buffer that is none");
 }

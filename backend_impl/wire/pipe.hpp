@@ -44,7 +44,7 @@ class PipeEnd {
         const bool fills = role_ == Role::fills;
         const uint32_t within = fills ? moved_ - other : other - moved_;
         const bool in_step = fills ? other <= moved_ && within <= room_ : other >= moved_ && other <= size_ && within <= room_;
-        if (!in_step) {
+        if (!in_step || other < seen_) {
             broken_ = true;
             return 0;
         }
@@ -65,6 +65,8 @@ class PipeEnd {
     bool done() const { return moved_ == size_; }
     // The other side's word is none that it can be, or it has given up: nothing more comes.
     bool broken() const { return broken_; }
+    // Whether the other side says that it has moved everything.
+    bool others_done() const { return __atomic_load_n(others_, __ATOMIC_ACQUIRE) == size_; }
     // For the guest's end.
     void give_up() { store(own_, pipe_given_up); }
 
