@@ -15,11 +15,12 @@ pytestmark = pytest.mark.scenario
 
 BENCH = (sys.executable, "-c", "from lab.cli import main; main()", "bench", "--quick", "--only", "vm", "--part", "calls")
 RUN_S = 300.0
-A_FEW = 3
+PER_BUNCH = 2 / 16
 """The component answers 16 submissions with one interrupt, fewer where they come slowly: 0.06 seen by EXECBUFFER.
 
-By 0.2 alone 0.6 to 0.9, for one that comes while another one is being served is none of its own.
+By 0.2 alone 0.6 to 0.9, and 0.1 to 0.2 where calls are quick: one that comes while another one is being served is none of its own.
 """
+NEXT_TO_NONE = 0.02
 
 
 def test_submissions_that_nobody_waits_for_are_answered_in_bunches(tmp_path: Path) -> None:
@@ -27,5 +28,6 @@ def test_submissions_that_nobody_waits_for_are_answered_in_bunches(tmp_path: Pat
     assert done.exit_status == 0, done.output
     answer = json.loads(done.output.splitlines()[-1])
     plain, bunched, ring = (answer[way]["interrupts_per_call"] for way in ("vm_02", "vm_execbuffer", "vm"))
-    assert plain > A_FEW * bunched
-    assert plain > A_FEW * ring
+    assert bunched < PER_BUNCH
+    assert bunched < plain
+    assert ring < NEXT_TO_NONE
