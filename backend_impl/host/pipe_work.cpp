@@ -27,14 +27,6 @@ constexpr std::chrono::nanoseconds shortest_nap = 50us;
 constexpr std::chrono::nanoseconds longest_nap = 5ms;
 constexpr int nap_share = 16; // a nap is this part of the time waited so far
 
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 } // namespace
 
 void PipeWork::rest(std::chrono::nanoseconds idle) {

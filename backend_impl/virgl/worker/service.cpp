@@ -16,14 +16,6 @@ constexpr int looks_at_once = 20;
 // A command without a ring needs a virtual processor, QEMU's main thread and the worker.
 constexpr int processors_for_all = 3;
 
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 // A copy that takes so long is a piece of a large transfer: the guest's processors all copy, and what it takes to wake the worker for the next
 // piece is a small part of it.
 constexpr uint64_t long_transfer_ns = 200'000;
