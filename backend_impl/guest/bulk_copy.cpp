@@ -81,26 +81,26 @@ inline __attribute__((always_inline)) void through_registers(uint8_t *to, const 
 
 IN_ONE_PAGE void by_registers(uint8_t *to, const uint8_t *from, size_t size) { through_registers(to, from, size); }
 
-constexpr size_t block = 1024;
+constexpr size_t line = 64;
+// Lines that a processor fetches at once, which is as many as it can wait for.
+constexpr size_t lines_at_once = 16;
 
 // Loads from each line of a block, which is read or written next. In what an emulator makes of a loop, more than a hundred instructions lie
 // between one line and the next, so the processor sees two or three lines ahead and waits for memory again and again; it finds all of these
 // at once.
-inline __attribute__((always_inline)) void touch(const uint8_t *lines) {
-    asm volatile("mov (%0), %%r8\n mov 64(%0), %%r8\n mov 128(%0), %%r8\n mov 192(%0), %%r8\n"
-                 "mov 256(%0), %%r8\n mov 320(%0), %%r8\n mov 384(%0), %%r8\n mov 448(%0), %%r8\n"
-                 "mov 512(%0), %%r8\n mov 576(%0), %%r8\n mov 640(%0), %%r8\n mov 704(%0), %%r8\n"
-                 "mov 768(%0), %%r8\n mov 832(%0), %%r8\n mov 896(%0), %%r8\n mov 960(%0), %%r8"
-                 :
-                 : "r"(lines)
-                 : "memory", "r8");
+template <size_t lines> inline __attribute__((always_inline)) void touch(const uint8_t *block) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < lines; ++i) asm volatile("mov %c1(%0), %%r8" : : "r"(block), "i"(i * line) : "memory", "r8");
 }
 
 template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t *from, size_t size) {
+    constexpr size_t lines = far == Far::both ? lines_at_once / 2 : lines_at_once;
+    constexpr size_t block = lines * line;
     size_t at = 0;
     for (; at + block <= size; at += block) {
-        if (far != Far::target) touch(from + at);
-        if (far != Far::source) touch(to + at);
+        // The target's first: a tenth quicker than the other way round.
+        if (far != Far::source) touch<lines>(to + at);
+        if (far != Far::target) touch<lines>(from + at);
         through_registers(to + at, from + at, block);
     }
     through_registers(to + at, from + at, size - at);

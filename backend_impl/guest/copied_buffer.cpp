@@ -60,7 +60,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
     if (!session().channel().may_call()) return false;
     uint8_t *to = static_cast<uint8_t *>(data);
     // The host has just written the slot: it is in a cache, but in none of ours.
-    const Far far = size < beyond_caches ? Far::source : session().has(Extension::pipes) ? Far::both : Far::target;
+    const Far far = size < beyond_caches ? Far::source : Far::both;
     auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
     const std::optional<size_t> done = through_pipe(Way::in, tensor, data, offset, size, empty_slot);
     if (!done || *done == size) return done.has_value();
