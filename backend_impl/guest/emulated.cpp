@@ -7,24 +7,15 @@
 
 namespace apir::guest {
 
-namespace {
-
 #if defined(__x86_64__) || defined(__i386__)
-bool is_named_tcg() {
+bool names_itself_emulated() {
     unsigned a = 0;
     unsigned name[3] = {};
     __cpuid(0x40000000, a, name[0], name[1], name[2]);
     return std::memcmp(name, "TCGTCGTCGTCG", sizeof name) == 0;
 }
 #else
-bool is_named_tcg() { return false; }
+bool names_itself_emulated() { return false; }
 #endif
-
-} // namespace
-
-bool is_emulated() {
-    static const bool emulated = is_named_tcg();
-    return emulated;
-}
 
 } // namespace apir::guest

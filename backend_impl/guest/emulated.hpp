@@ -3,7 +3,13 @@
 
 namespace apir::guest {
 
-// Whether it is one that QEMU emulates (TCG), by the name it gives itself.
-bool is_emulated();
+// By the name that the processor gives itself; asks it.
+bool names_itself_emulated();
+
+// Whether it is one that QEMU emulates (TCG). Asked between two looks at a word: no call, which an emulator looks up each time.
+inline bool is_emulated() {
+    static const bool emulated = names_itself_emulated();
+    return emulated;
+}
 
 } // namespace apir::guest

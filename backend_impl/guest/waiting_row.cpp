@@ -29,12 +29,6 @@ std::optional<cpu_set_t> bind_here(pid_t thread) {
 
 } // namespace
 
-// Never destroyed: threads may still wait when the process ends.
-WaitingRow &WaitingRow::instance() {
-    static WaitingRow &row = *new WaitingRow;
-    return row;
-}
-
 // A bell of its own, not the thread's: programs call from static destructors, when what belongs to the thread is gone.
 WaitingRow::Place::Place(WaitingRow &row, const std::atomic<uint32_t> &word)
     : row_(row), word_(word), thread_(gettid()), bell_(std::make_shared<std::condition_variable>()) {

@@ -22,8 +22,11 @@ class WaitingRow {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // The process's one and only.
-    static WaitingRow &instance();
+    // The process's one and only. Never destroyed: threads may still wait when the process ends.
+    static WaitingRow &instance() {
+        static WaitingRow &row = *new WaitingRow;
+        return row;
+    }
 
     // A thread's place in the row, from when it is made, at the end of the row, until it is gone.
     class Place {
