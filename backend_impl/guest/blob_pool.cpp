@@ -13,6 +13,17 @@ using namespace std::chrono_literals;
 // An attempt to make a blob is an exit of the virtual machine. While there is a blob to wait for, a full window is not asked more often.
 constexpr Clock::duration full_for = 100ms;
 
+class Counted {
+  public:
+    explicit Counted(std::atomic<uint32_t> &count) : count_(count) { count_.fetch_add(1); }
+    ~Counted() { count_.fetch_sub(1); }
+    Counted(const Counted &) = delete;
+    Counted &operator=(const Counted &) = delete;
+
+  private:
+    std::atomic<uint32_t> &count_;
+};
+
 } // namespace
 
 BlobPool::BlobPool(Device &device, size_t size, size_t least, size_t limit)
@@ -36,7 +47,7 @@ Blob *BlobPool::grow() {
     if (usable_ >= limit_ || (usable_ != 0 && Clock::now() < full_until_)) return nullptr;
     Blob *blob = make(size_);
     while (blob == nullptr && usable_ == 0 && size_ / 2 >= least_) {
-        size_ /= 2;
+        size_ = size_ / 2;
         blob = make(size_);
     }
     if (blob != nullptr) ++usable_;
@@ -45,8 +56,11 @@ Blob *BlobPool::grow() {
 }
 
 BlobPool::Lease BlobPool::take(const Deadline &until) {
+    if (Blob *blob = at_hand_.exchange(nullptr)) return {*this, blob};
     std::unique_lock lock(mutex_);
+    const Counted waiting(waiting_);
     for (;;) {
+        gather();
         if (!free_.empty()) {
             Blob *blob = free_.back();
 #if !defined(APIR_PLANT_SHARED_SLOT)
@@ -72,6 +86,7 @@ void BlobPool::prepare(size_t count) {
 
 BlobPool::Lease BlobPool::take_beside() {
     std::lock_guard lock(mutex_);
+    gather();
     while (free_.size() < 2) {
         Blob *made = grow();
         if (made == nullptr) return {};
@@ -89,11 +104,36 @@ BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
     return {*this, make(size)};
 }
 
+bool BlobPool::is_ordinary(const Blob &blob) const {
+    return blob.size == (size_.load(std::memory_order_relaxed) + blob_granularity - 1) / blob_granularity * blob_granularity;
+}
+
+// With the lock held: the one at hand is like the others.
+void BlobPool::gather() {
+    if (Blob *blob = at_hand_.exchange(nullptr)) free_.push_back(blob);
+}
+
+// False when it is not: it has to be given back with the lock. Whoever begins to wait says so before looking for one at hand, and whoever leaves
+// one there looks afterwards whether somebody waits: one of them sees the other.
+bool BlobPool::keep_at_hand(Blob *blob) {
+    Blob *none = nullptr;
+#if defined(APIR_PLANT_MISSED_WAITER)
+    return is_ordinary(*blob) && at_hand_.compare_exchange_strong(none, blob);
+#endif
+    if (waiting_.load() != 0 || !is_ordinary(*blob) || !at_hand_.compare_exchange_strong(none, blob)) return false;
+    if (waiting_.load() == 0) return true;
+    std::lock_guard lock(mutex_);
+    gather();
+    returned_.notify_one();
+    return true;
+}
+
 void BlobPool::give_back(Blob *blob, bool retired) {
 #if !defined(APIR_PLANT_UNLOCKED_POOL)
+    if (!retired && keep_at_hand(blob)) return;
     std::lock_guard lock(mutex_);
 #endif
-    bool ordinary = blob->size == (size_ + blob_granularity - 1) / blob_granularity * blob_granularity;
+    const bool ordinary = is_ordinary(*blob);
     if (retired) {
         if (ordinary) --usable_;
     } else if (ordinary) {

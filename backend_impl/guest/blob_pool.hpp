@@ -4,6 +4,7 @@
 // and stay mapped until the pool ends.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -62,17 +63,23 @@ class BlobPool {
 
   private:
     void give_back(Blob *blob, bool retired);
+    bool keep_at_hand(Blob *blob);
+    bool is_ordinary(const Blob &blob) const;
+    void gather();
     Blob *make(size_t size);
     Blob *grow();
 
     Device &device_;
-    size_t size_;
+    std::atomic<size_t> size_;
     const size_t least_;
     const size_t limit_;
+    // A free one of the pool's own size that is taken and given back without the lock, as most are: a thread that calls gets its own again.
+    std::atomic<Blob *> at_hand_{nullptr};
+    std::atomic<uint32_t> waiting_{0}; // threads that have to be told of one that is given back; not 0 before they look for one at hand
     std::mutex mutex_;
     std::condition_variable returned_;
     std::vector<std::unique_ptr<Blob>> blobs_; // all that exist
-    std::vector<Blob *> free_; // with room for all: to give one back takes no memory
+    std::vector<Blob *> free_; // but for the one at hand; with room for all: to give one back takes no memory
     size_t usable_ = 0; // made, not retired, of the pool's own size
     Clock::time_point full_until_ = Clock::time_point::min(); // the window, as far as is worth asking
 };

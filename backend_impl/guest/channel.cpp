@@ -123,7 +123,7 @@ bool Channel::graph_kept_it(Clock::time_point &until) {
     return true;
 }
 
-Pace &Channel::pace_of(Patience patience) {
+inline Pace &Channel::pace_of(Patience patience) {
     switch (patience) {
     case Patience::graph: return graph_pace_;
     case Patience::pipe: return pipe_pace_;
@@ -140,13 +140,13 @@ Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, 
     record_.call = flags;
 }
 
-bool Channel::Exchange::may_call() {
+inline bool Channel::Exchange::may_call() {
     if (channel_.may_call()) return true;
     result_.outcome = Outcome::lost;
     return false;
 }
 
-bool Channel::Exchange::take_slot(Slot slot) {
+inline bool Channel::Exchange::take_slot(Slot slot) {
     slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(until_);
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
@@ -157,10 +157,29 @@ void Channel::Exchange::write_header(uint32_t call) {
     write(writer_, CommandHeader{channel_.type_offset_ + record_.type, call, slot_->resource});
 }
 
-void Channel::Exchange::write_header() {
+inline void Channel::Exchange::write_header() {
     if (traits_.device == 0) return write_header(record_.call);
     write_header(static_cast<uint32_t>(Call::on_device));
     write(writer_, OnDeviceRequest{traits_.device, record_.call});
+}
+
+// While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Their lock is taken before the slot: whoever
+// holds it may have to wait for one, so nobody may wait for it with one in hand.
+Channel::Exchange::Prepared Channel::Exchange::prepare(Slot slot, std::unique_lock<std::mutex> &order) {
+    if (!may_call()) return Prepared::no;
+    if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
+    if (!take_slot(slot)) return Prepared::no;
+    if (order && channel_.deferred_count_ != 0) return Prepared::behind_deferred;
+    write_header();
+    return Prepared::with_header;
+}
+
+// This one may be about what they were to write: it does not go without them. They need a slot, and there may be one only.
+bool Channel::Exchange::send_after_deferred(Slot slot) {
+    slot_ = {};
+    if (!channel_.send_deferred() || !take_slot(slot)) return false;
+    write_header();
+    return true;
 }
 
 uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
@@ -173,6 +192,7 @@ Channel::Exchange::~Exchange() {
         slot_.retire();
         note_loss();
     }
+    if (!channel_.call_log_.is_open()) return;
     record_.duration_ns = time_for_record() - record_.start_ns;
     channel_.call_log_.add(record_);
 }
@@ -217,25 +237,23 @@ void Channel::Exchange::send() {
 
     // Takes memory: before the host has it.
     if (may_run_long()) channel_.graphs_.add(notify_of(*slot_));
-    Status status = hand_over();
-    if (!status.ok()) {
-        if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
-        log(LogLevel::error, "%s", status.text().c_str());
-        if (channel_.look_for_its_end()) record_loss();
-        return;
-    }
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_, other_);
+    if (!status.ok() && !hand_over_later(std::move(status))) return;
     channel_.call_log_.count();
     sent_ = true;
 }
 
 // A full ring may be one whose worker computes.
-Status Channel::Exchange::hand_over() {
-    Status status = channel_.transport_->submit(command_, writer_.size(), until_, other_);
+bool Channel::Exchange::hand_over_later(Status status) {
     Clock::time_point until;
     while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
         status = channel_.transport_->submit(command_, writer_.size(), until, other_);
     }
-    return status;
+    if (status.ok()) return true;
+    if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
+    log(LogLevel::error, "%s", status.text().c_str());
+    if (channel_.look_for_its_end()) record_loss();
+    return false;
 }
 
 bool Channel::Exchange::waits_for_graphs() const {
@@ -249,9 +267,27 @@ void Channel::Exchange::hurry() {
 
 bool Channel::Exchange::answered() const { return !sent_ || ended_ || notify_of(*slot_).load(std::memory_order_acquire) != 0; }
 
+// The payload is copied out once: the host can change the shared page while it is being decoded.
+inline void Channel::Exchange::take_reply(uint32_t notify) {
+    channel_.unanswered_.store(0);
+    result_.code = notify - 1;
+    record_.status = static_cast<int32_t>(result_.code);
+    if (result_.code == worker_lost) {
+        channel_.lose("the host's worker process has ended");
+        result_.outcome = Outcome::lost;
+        return;
+    }
+    take_times();
+    result_.outcome = Outcome::answered;
+    payload_size_ = std::min({traits_.reply_limit, sizeof payload_, slot_->size - 4});
+    std::memcpy(payload_, slot_->memory + 4, payload_size_);
+}
+
 bool Channel::Exchange::awaited() {
     if (!sent_) return false;
-    uint32_t notify = await_reply();
+    Pace &pace = channel_.pace_of(traits_.patience);
+    uint32_t notify = look_for_quick_reply(notify_of(*slot_), pace);
+    if (notify == 0) notify = await_reply(pace);
     ended_ = true;
     if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
     if (notify == 0) {
@@ -267,9 +303,7 @@ bool Channel::Exchange::awaited() {
     return result_.outcome == Outcome::answered;
 }
 
-uint32_t Channel::Exchange::await_reply() {
-    Pace &pace = channel_.pace_of(traits_.patience);
-    if (uint32_t notify = look_for_quick_reply(notify_of(*slot_), pace)) return notify;
+uint32_t Channel::Exchange::await_reply(Pace &pace) {
     static const std::atomic<bool> never{false};
     Deadline until = until_;
     bool shortened = false;
@@ -299,22 +333,6 @@ bool Channel::Exchange::has_more_time(Clock::time_point now, Deadline &until) {
     return later > now;
 }
 
-// The payload is copied out once: the host can change the shared page while it is being decoded.
-void Channel::Exchange::take_reply(uint32_t notify) {
-    channel_.unanswered_.store(0);
-    result_.code = notify - 1;
-    record_.status = static_cast<int32_t>(result_.code);
-    if (result_.code == worker_lost) {
-        channel_.lose("the host's worker process has ended");
-        result_.outcome = Outcome::lost;
-        return;
-    }
-    take_times();
-    result_.outcome = Outcome::answered;
-    payload_size_ = std::min({traits_.reply_limit, sizeof payload_, slot_->size - 4});
-    std::memcpy(payload_, slot_->memory + 4, payload_size_);
-}
-
 // Of the guest's own record; a host that lies about it deceives whoever reads that.
 void Channel::Exchange::take_times() {
     bool forward = record_.type == static_cast<uint32_t>(CommandType::forward);
@@ -326,14 +344,6 @@ void Channel::Exchange::take_times() {
     if (!read(reader, timing)) return;
     record_.host_queue_ns = timing.queue_ns;
     record_.host_compute_ns = timing.compute_ns;
-}
-
-// A failed call has no payload: only that of a call that went well has to decode.
-void Channel::Exchange::finish(bool decoded, size_t reply_bytes) {
-    bool forward = record_.type == static_cast<uint32_t>(CommandType::forward);
-    bool wanted = !forward || result_.ok();
-    if (wanted && !decoded) result_.outcome = Outcome::undecodable;
-    record_.bytes_in = 4 + (wanted && decoded ? reply_bytes + traits_.data_in : 0);
 }
 
 } // namespace apir::guest

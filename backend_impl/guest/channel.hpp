@@ -170,19 +170,15 @@ class Channel {
 
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request, Slot slot) {
-            if (!may_call()) return;
-            // While calls wait to go along, or are about to, commands leave one by one: none may overtake them. Before the slot: whoever
-            // holds the order may have to wait for one, so nobody may wait for the order with one in hand.
             std::unique_lock<std::mutex> order;
-            if (record_.type == static_cast<uint32_t>(CommandType::forward)) order = channel_.order_of_deferred();
-            if (!take_slot(slot)) return;
-            if (order && channel_.deferred_count_ != 0) {
+            switch (prepare(slot, order)) {
+            case Prepared::no: return;
+            case Prepared::behind_deferred:
                 if (write_with_deferred(request)) return send_with_deferred();
-                // This one may be about what they were to write: it does not go without them. They need a slot, and there may be one only.
-                slot_ = {};
-                if (!channel_.send_deferred() || !take_slot(slot)) return;
+                if (!send_after_deferred(slot)) return;
+                break;
+            case Prepared::with_header: break;
             }
-            write_header();
             write(writer_, request);
             send();
         }
@@ -206,6 +202,13 @@ class Channel {
         }
 
       private:
+        // What begin() finds: nothing can be sent, and the result tells the cause if there is one; calls that wait to go along, with their
+        // lock in `order`; or a slot, with the header written. One function, as all on a call's way are few: an emulator looks each of
+        // them up anew, and where it returns to.
+        enum class Prepared { no, behind_deferred, with_header };
+        Prepared prepare(Slot slot, std::unique_lock<std::mutex> &order);
+        // The deferred calls, which do not fit in with this one: then a slot, and the header.
+        bool send_after_deferred(Slot slot);
         // False with the cause in the result.
         bool may_call();
         // False when there is none to be had.
@@ -224,20 +227,26 @@ class Channel {
         }
         void send_with_deferred();
         void send();
-        Status hand_over();
+        // What was not taken at once. False when it is not taken at all, which is told.
+        bool hand_over_later(Status status);
         // Whether the time of graphs before it is not its own.
         bool waits_for_graphs() const;
         // Whether others wait for it as for a graph.
         bool may_run_long() const { return traits_.patience != Patience::ordinary; }
         bool awaited();
-        uint32_t await_reply();
+        uint32_t await_reply(Pace &pace);
         void take_reply(uint32_t notify);
         void take_times();
         uint64_t time_for_record() const;
         // The record of a call that nobody will answer says so when the transport knows that its other end is gone.
         void note_loss();
         void record_loss();
-        void finish(bool decoded, size_t reply_bytes);
+        // A failed call has no payload: only that of a call that went well has to decode.
+        void finish(bool decoded, size_t reply_bytes) {
+            const bool wanted = record_.type != static_cast<uint32_t>(CommandType::forward) || result_.ok();
+            if (wanted && !decoded) result_.outcome = Outcome::undecodable;
+            record_.bytes_in = 4 + (wanted && decoded ? reply_bytes + traits_.data_in : 0);
+        }
 
         Channel &channel_;
         const CallTraits traits_;

@@ -22,6 +22,16 @@ std::unique_ptr<RingTransport> RingTransport::lay_out(Device &device, uint32_t t
     return std::unique_ptr<RingTransport>(new RingTransport(device, blob, type_offset));
 }
 
+// Apart from the way of a command that goes well, which is to fit into a page.
+[[gnu::cold]] Status RingTransport::not_pushed(Push pushed, const char *gone, size_t size) {
+    if (gone != nullptr) return Status::failure(gone);
+    switch (pushed) {
+    case Push::full: return Status::no_room("the command ring is full and the host takes nothing from it");
+    case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
+    default: return Status::failure("the host has written nonsense into the command ring");
+    }
+}
+
 RingTransport::RingTransport(Device &device, Blob blob, uint32_t type_offset)
     : device_(device), blob_(blob), type_offset_(type_offset), producer_(blob.memory, shape) {}
 
@@ -54,13 +64,8 @@ Push RingTransport::push_later(const uint8_t *command, size_t size, const Deadli
 Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) {
     Push pushed = producer_.push(command, size);
     if (pushed == Push::full) pushed = push_later(command, size, until);
-    if (const char *why = gone()) return Status::failure(why);
-    switch (pushed) {
-    case Push::done: break;
-    case Push::full: return Status::no_room("the command ring is full and the host takes nothing from it");
-    case Push::refused: return Status::failure("a command of " + std::to_string(size) + " bytes does not fit the command ring");
-    default: return Status::failure("the host has written nonsense into the command ring");
-    }
+    const char *why = gone();
+    if (pushed != Push::done || why != nullptr) return not_pushed(pushed, why, size);
     const bool asleep = producer_.owes_doorbell();
     if (asleep) ring_doorbell();
     other = asleep ? OtherSide::asleep : OtherSide::awake;

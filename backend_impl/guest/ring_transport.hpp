@@ -30,6 +30,7 @@ class RingTransport : public Transport {
   private:
     RingTransport(Device &device, Blob blob, uint32_t type_offset);
     void ring_doorbell();
+    static Status not_pushed(Push pushed, const char *gone, size_t size);
     Push push_later(const uint8_t *command, size_t size, const Deadline &until);
 
     Device &device_;

@@ -84,6 +84,39 @@ void test_a_blob_that_comes_back_late() {
     expect(longest < 500ms, "who has time waits although there is one");
 }
 
+// More threads than blobs, so that most are waited for and some lie at hand: none is lent twice, and nobody waits while there is one.
+void test_blobs_go_from_hand_to_hand() {
+    ScriptedHost host;
+    FakeDevice device(DevicePlan{}, host);
+    BlobPool pool(device, reply_page_size, reply_page_size, 2);
+    std::atomic<bool> ended{false};
+    auto use = [](const BlobPool::Lease &lease) {
+        auto &user = *reinterpret_cast<std::atomic<uint32_t> *>(lease->memory);
+        expect(user.exchange(1) == 0, "a blob that is lent twice");
+        user.store(0);
+    };
+    auto take_beside = [&] {
+        while (!ended) {
+            if (BlobPool::Lease lease = pool.take_beside()) use(lease);
+        }
+    };
+    auto take = [&] {
+        for (int round = 0; round < 20000; ++round) {
+            const Clock::time_point start = Clock::now();
+            BlobPool::Lease lease = pool.take(Deadline(start + 4s));
+            if (!lease || Clock::now() - start > 3s) return expect(false, "who waits is not told of a blob that is there");
+            use(lease);
+        }
+    };
+    std::thread beside(take_beside);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) threads.emplace_back(take);
+    for (std::thread &thread : threads) thread.join();
+    ended = true;
+    beside.join();
+    expect(static_cast<bool>(pool.take_beside()), "both are there again");
+}
+
 // A call that the host does not answer must not hold up another thread's. No call is deferred here: of those, see LOCKS.md.
 void test_no_lock_over_a_call() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1500");
@@ -140,6 +173,9 @@ void test_call_records() {
 } // namespace
 
 int main() {
+    // All that follows would wait for its slots for as long as a graph may take.
+    test_blobs_go_from_hand_to_hand();
+    if (failures() != 0) return failures();
     test_data(false);
     test_data(true);
     test_one_data_slot();

@@ -79,9 +79,7 @@ void CallLog::set_session(uint64_t session) {
     if (is_open()) as_atomic(header_->session).store(session, std::memory_order_relaxed);
 }
 
-void CallLog::count() {
-    if (is_open()) as_atomic(header_->counted).fetch_add(1, std::memory_order_relaxed);
-}
+void CallLog::count_one() { as_atomic(header_->counted).fetch_add(1, std::memory_order_relaxed); }
 
 void CallLog::add(CallRecord record) {
     if (!is_open()) return;

@@ -71,11 +71,14 @@ class CallLog {
     // Where the header holds the name of the last graph's op; nullptr without a file.
     char *last_op() { return is_open() ? header_->last_op : nullptr; }
     // A command begins.
-    void count();
+    void count() {
+        if (is_open()) count_one();
+    }
     // A command has ended.
     void add(CallRecord record);
 
   private:
+    void count_one();
     bool ensure_room(uint64_t index);
 
     int fd_ = -1;
