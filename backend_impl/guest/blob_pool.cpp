@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 // An attempt to make a blob is an exit of the virtual machine. While there is a blob to wait for, a full window is not asked more often.
 constexpr Clock::duration full_for = 100ms;
 
+// One more of them, for as long as it lives.
 class Counted {
   public:
     explicit Counted(std::atomic<uint32_t> &count) : count_(count) { count_.fetch_add(1); }

@@ -82,7 +82,7 @@ inline __attribute__((always_inline)) void through_registers(uint8_t *to, const 
 IN_ONE_PAGE void by_registers(uint8_t *to, const uint8_t *from, size_t size) { through_registers(to, from, size); }
 
 constexpr size_t line = 64;
-// Lines that a processor fetches at once, which is as many as it can wait for.
+// Lines that a processor is asked for at once. With twice as many it waits longer: it fetches no more than that at a time, or few more.
 constexpr size_t lines_at_once = 16;
 
 // Loads from each line of a block, which is read or written next. In what an emulator makes of a loop, more than a hundred instructions lie
@@ -98,7 +98,7 @@ template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t 
     constexpr size_t block = lines * line;
     size_t at = 0;
     for (; at + block <= size; at += block) {
-        // The target's first: a tenth quicker than the other way round.
+        // The target's first: some percent quicker than the other way round.
         if (far != Far::source) touch<lines>(to + at);
         if (far != Far::target) touch<lines>(from + at);
         through_registers(to + at, from + at, block);

@@ -33,8 +33,6 @@ constexpr Clock::duration longest_carried_yield = 400us;
 // milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together.
 constexpr int turn = 4096;
 constexpr int spun_reply = 32;
-// Told to the row so many at a time: an atomic addition takes an emulator as long as some of a call's parts.
-constexpr int told_at_once = 16;
 // Where replies take longer than this, who leaves the row's front calls the next one by itself. Those that QEMU carries take several times as
 // long at their quickest, and to change places costs more.
 constexpr Clock::duration quick_pace = 20us;
@@ -72,10 +70,8 @@ void stay_awake(int share) {
         awake_for = 0;
         return;
     }
-    const int before = awake_for;
+    row.beat(share);
     awake_for += share;
-    const int untold = awake_for / told_at_once - before / told_at_once;
-    if (untold != 0) row.beat(untold * told_at_once);
     if (awake_for < turn) return;
     awake_for = 0;
     turn_over = true;

@@ -60,6 +60,13 @@ void test_one_data_slot() {
     run_threads(*registry);
 }
 
+// How long somebody with that much time waited for a blob, which he gets.
+Clock::duration wait_for_one(BlobPool &pool, Clock::duration patience) {
+    const Clock::time_point start = Clock::now();
+    expect(static_cast<bool>(pool.take(Deadline(start + patience))), "a blob that came back");
+    return Clock::now() - start;
+}
+
 // A blob comes back when the time of one who waits for it is just up: the other one, who has time, gets it.
 void test_a_blob_that_comes_back_late() {
     ScriptedHost host;
@@ -71,11 +78,7 @@ void test_a_blob_that_comes_back_late() {
         const Clock::time_point due = Clock::now() + 3ms;
         std::thread hasty([&] { pool.take(Deadline(due)); });
         std::this_thread::sleep_for(1ms);
-        std::thread patient([&] {
-            const Clock::time_point start = Clock::now();
-            expect(static_cast<bool>(pool.take(Deadline(start + 2s))), "a blob that came back");
-            longest = std::max(longest, Clock::now() - start);
-        });
+        std::thread patient([&] { longest = std::max(longest, wait_for_one(pool, 2s)); });
         while (Clock::now() < due - (round % 10) * 5us) std::this_thread::yield();
         held = {};
         hasty.join();
@@ -84,24 +87,21 @@ void test_a_blob_that_comes_back_late() {
     expect(longest < 500ms, "who has time waits although there is one");
 }
 
+// Not only when his time is up and he looks again.
 void test_who_waits_is_told() {
     ScriptedHost host;
     FakeDevice device(DevicePlan{}, host);
     BlobPool pool(device, reply_page_size, reply_page_size, 1);
     BlobPool::Lease held = pool.take(Deadline(Clock::now()));
     Clock::duration waited{};
-    std::thread waiter([&] {
-        const Clock::time_point start = Clock::now();
-        expect(static_cast<bool>(pool.take(Deadline(start + 4s))), "the blob");
-        waited = Clock::now() - start;
-    });
+    std::thread waiter([&] { waited = wait_for_one(pool, 4s); });
     std::this_thread::sleep_for(100ms);
     held = {};
     waiter.join();
     expect(waited < 3s, "who waits is not told of a blob that came back");
 }
 
-// More threads than blobs, so that most are waited for and some lie at hand: none is lent twice, and nobody waits while there is one.
+// More threads than blobs, so that some are waited for and some lie at hand: none is lent twice, and none gets lost.
 void test_blobs_go_from_hand_to_hand() {
     ScriptedHost host;
     FakeDevice device(DevicePlan{}, host);
