@@ -7,6 +7,7 @@
 
 #include "bulk_copy.hpp"
 #include "data_pipe.hpp"
+#include "emulated_pages.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -16,6 +17,9 @@ namespace {
 
 // Bytes that are worth more in a command than a way through a data slot.
 constexpr size_t inline_limit = 1024;
+// What goes out in pieces of this size finds the slots of so large a transfer in no cache.
+constexpr size_t large_piece = size_t{1} << 20;
+constexpr size_t least_pieced = size_t{8} << 20;
 // Pieces on their way at once.
 constexpr size_t pipe_depth = 2;
 
@@ -26,6 +30,13 @@ struct InlineSet {
 void write(Writer &writer, const InlineSet &set) {
     write(writer, set.request);
     writer.bytes(set.data, set.request.size);
+}
+
+// What lies in no cache when a piece of a transfer goes out. A slot of which only little is filled at a time is still in one, and to touch
+// it first would take it away from the host, which is at the piece before.
+Far far_out(size_t size, size_t piece) {
+    if (size >= least_pieced && piece >= large_piece) return Far::both;
+    return size >= beyond_caches ? Far::source : Far::none;
 }
 
 const char *name_of(bool in) { return in ? "get_tensor" : "set_tensor"; }
@@ -51,8 +62,11 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
     if (!session().channel().may_call()) return false;
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
-    const Far far = size >= beyond_caches ? Far::source : Far::none;
-    return move_out(tensor, data, offset, size, [&](uint8_t *slot, size_t done, size_t n) { bulk_copy(slot, from + done, n, far); });
+    const EmulatedPages pages(data, size);
+    return move_out(tensor, data, offset, size, [&](uint8_t *slot, size_t done, size_t n) {
+        bulk_copy(slot, from + done, n, far_out(size, n));
+        pages.copied(n);
+    });
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
@@ -61,7 +75,11 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
     uint8_t *to = static_cast<uint8_t *>(data);
     // The host has just written the slot: it is in a cache, but in none of ours.
     const Far far = size < beyond_caches ? Far::source : Far::both;
-    auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) { bulk_copy(to + done, slot, n, far); };
+    const EmulatedPages pages(data, size);
+    auto empty_slot = [&](const uint8_t *slot, size_t done, size_t n) {
+        bulk_copy(to + done, slot, n, far);
+        pages.copied(n);
+    };
     const std::optional<size_t> done = through_pipe(Way::in, tensor, data, offset, size, empty_slot);
     if (!done || *done == size) return done.has_value();
     auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };

@@ -1,9 +1,11 @@
 #include "remote_buffer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "bulk_copy.hpp"
 #include "copied_buffer.hpp"
+#include "emulated_pages.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -18,7 +20,17 @@ bool report(const char *what, const CallResult &result) {
     return result.ok();
 }
 
-Far distance_of(size_t size) { return size >= beyond_caches ? Far::both : Far::none; }
+// All of a transfer, `memory` being the program's side of it.
+void copy_whole(void *to, const void *from, size_t size, const void *memory) {
+    constexpr size_t piece = size_t{1} << 20;
+    const Far far = size >= beyond_caches ? Far::both : Far::none;
+    const EmulatedPages pages(memory, size);
+    for (size_t done = 0; done < size; done += piece) {
+        const size_t n = std::min(piece, size - done);
+        bulk_copy(static_cast<uint8_t *>(to) + done, static_cast<const uint8_t *>(from) + done, n, far);
+        pages.copied(2 * n); // of either side
+    }
+}
 
 class SharedBuffer : public RemoteBuffer {
   public:
@@ -32,13 +44,13 @@ class SharedBuffer : public RemoteBuffer {
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(at, data, size, distance_of(size));
+        if (at != nullptr) copy_whole(at, data, size, data);
         return at != nullptr;
     }
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         const uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) bulk_copy(data, at, size, distance_of(size));
+        if (at != nullptr) copy_whole(data, at, size, data);
         return at != nullptr;
     }
 

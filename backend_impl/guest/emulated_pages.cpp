@@ -1,0 +1,74 @@
+#include "emulated_pages.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "emulated.hpp"
+
+namespace apir::guest {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t page = 4096;
+// Of less than this most pages are in the table anyhow.
+constexpr size_t least = size_t{12} << 20;
+// Enough for 256 MiB and a slot beside them; some 12 MiB of QEMU's memory for each virtual processor.
+constexpr uint32_t most_pages = uint32_t{1} << 17;
+// QEMU makes a table that is emptied small again when little of it was in use for a tenth of a second. To make it large again costs a
+// millisecond: not more often than that.
+constexpr PageGrowth::Clock::duration forgotten_after = 1s;
+// Linux takes more than 33 pages out of a processor's tables by emptying them.
+constexpr size_t emptying = 40 * page;
+
+PageGrowth &growth() {
+    // Never destroyed: programs read tensors from their own static destructors.
+    static PageGrowth &growth = *new PageGrowth;
+    return growth;
+}
+
+} // namespace
+
+uint32_t PageGrowth::begin(const void *memory, Clock::time_point now) {
+    const Clock::duration since = now.time_since_epoch() - Clock::duration(last_.exchange(now.time_since_epoch().count(), std::memory_order_relaxed));
+    if (since > forgotten_after) {
+        for (Processor &processor : processors_) processor.pages.store(fewest_pages, std::memory_order_relaxed);
+        for (std::atomic<const void *> &known : known_) known.store(nullptr, std::memory_order_relaxed);
+    }
+    auto is_it = [memory](const std::atomic<const void *> &known) { return known.load(std::memory_order_relaxed) == memory; };
+    if (std::none_of(known_.begin(), known_.end(), is_it)) {
+        known_[next_known_.fetch_add(1, std::memory_order_relaxed) % most_known].store(memory, std::memory_order_relaxed);
+        return 0;
+    }
+    const uint32_t transfer = transfers_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return std::max<uint32_t>(transfer, 1);
+}
+
+bool PageGrowth::copied(uint32_t transfer, unsigned processor, size_t bytes) {
+    Processor &here = processors_[processor % most_processors];
+    if (here.transfer.exchange(transfer, std::memory_order_relaxed) != transfer) here.bytes.store(0, std::memory_order_relaxed);
+    const size_t now = here.bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    const uint32_t pages = here.pages.load(std::memory_order_relaxed);
+    if (pages >= most_pages || now < pages * page) return false;
+    here.pages.store(pages * 2, std::memory_order_relaxed);
+    here.bytes.store(0, std::memory_order_relaxed);
+    return true;
+}
+
+EmulatedPages::EmulatedPages(const void *memory, size_t size) {
+    if (size >= least && is_emulated()) transfer_ = growth().begin(memory, PageGrowth::Clock::now());
+}
+
+void EmulatedPages::look(size_t bytes) const {
+    const int processor = sched_getcpu();
+    if (processor >= 0 && growth().copied(transfer_, static_cast<unsigned>(processor), bytes)) empty_page_table();
+}
+
+void empty_page_table() {
+    void *pages = mmap(nullptr, emptying, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (pages != MAP_FAILED) munmap(pages, emptying);
+}
+
+} // namespace apir::guest

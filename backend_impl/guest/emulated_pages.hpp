@@ -1,0 +1,65 @@
+// The pages that QEMU's emulator has at hand. Each virtual processor has a table of them, and what is not in it costs a walk through the
+// guest's page tables with the first access: a quarter of a microsecond, in which a kibibyte and more would be copied. QEMU makes the table
+// twice as large where most of it was in use, but only when it empties it, for which Linux has little reason while a program copies and
+// copies. So who goes through the same 16 MiB again and again pays for each of their pages each time, until somebody has the table emptied.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace apir::guest {
+
+// When to have tables emptied so that they grow to what transfers go through. Any number of threads at once: where two transfers take turns
+// on a processor its table may grow later.
+class PageGrowth {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // A transfer to or from the program's memory begins. A number for copied(); 0 when that need not be told, for this memory was not seen
+    // lately, and the pages of what is seen once are no use to anybody.
+    uint32_t begin(const void *memory, Clock::time_point now);
+    // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
+    bool copied(uint32_t transfer, unsigned processor, size_t bytes);
+
+  private:
+    static constexpr size_t most_processors = 64; // others share what is known of these
+    static constexpr size_t most_known = 8;
+    // As QEMU begins.
+    static constexpr uint32_t fewest_pages = 256;
+
+    struct Processor {
+        std::atomic<uint32_t> transfer{0};
+        std::atomic<uint32_t> pages{fewest_pages}; // that its table is taken to hold
+        std::atomic<size_t> bytes{0}; // of the transfer, since it was emptied
+    };
+
+    std::array<Processor, most_processors> processors_;
+    std::array<std::atomic<const void *>, most_known> known_{}; // the memory of the last transfers
+    std::atomic<uint32_t> next_known_{0};
+    std::atomic<uint32_t> transfers_{0};
+    std::atomic<Clock::rep> last_{0};
+};
+
+// One transfer, in whatever pieces and by whichever threads. Nothing happens where no emulator is, or with what is too little for it to matter.
+class EmulatedPages {
+  public:
+    EmulatedPages(const void *memory, size_t size);
+
+    // Bytes that the calling thread has copied.
+    void copied(size_t bytes) const {
+        if (transfer_ != 0) look(bytes);
+    }
+
+  private:
+    void look(size_t bytes) const;
+
+    uint32_t transfer_ = 0;
+};
+
+// Has the calling thread's processor empty its table.
+void empty_page_table();
+
+} // namespace apir::guest

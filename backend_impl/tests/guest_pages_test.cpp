@@ -1,0 +1,108 @@
+// When an emulator's tables of pages are made to grow: for memory that is gone through again, one table's worth after the other.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "guest/emulated_pages.hpp"
+#include "host_expect.hpp"
+
+using namespace apir::guest;
+using namespace apir::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr size_t kib = 1024;
+constexpr size_t mib = 1024 * kib;
+const PageGrowth::Clock::time_point start{100s};
+
+// The MiB behind which a table is emptied, of a transfer by pieces of 64 KiB.
+std::vector<size_t> emptied_behind(PageGrowth &growth, uint32_t transfer, unsigned processor, size_t size) {
+    std::vector<size_t> places;
+    for (size_t done = 64 * kib; done <= size; done += 64 * kib)
+        if (growth.copied(transfer, processor, 64 * kib)) places.push_back(done / mib);
+    return places;
+}
+
+using Places = std::vector<size_t>;
+
+void memory_that_is_seen_once_is_no_reason() {
+    PageGrowth growth;
+    const std::vector<uint8_t> memory(2 * mib);
+    expect(growth.begin(memory.data(), start) == 0, "the first time");
+    expect(growth.begin(memory.data() + mib, start) == 0, "other memory");
+    expect(growth.begin(memory.data(), start + 1ms) != 0, "again");
+    expect(growth.begin(memory.data() + mib, start + 2ms) != 0, "the other memory again");
+    for (size_t at = 1; at <= 8; ++at) growth.begin(memory.data() + at, start + 3ms);
+    expect(growth.begin(memory.data(), start + 4ms) == 0, "what lies long back");
+}
+
+void a_table_grows_to_what_is_gone_through() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    const uint32_t first = growth.begin(&growth, start);
+    expect(emptied_behind(growth, first, 0, 16 * mib) == Places{1, 3, 7, 15}, "doubled as often as there was more");
+    const uint32_t second = growth.begin(&growth, start);
+    expect(first != second, "two transfers have one number");
+    expect(emptied_behind(growth, second, 0, 16 * mib) == Places{16}, "the last of it, with the slot beside it");
+    for (int i = 0; i < 3; ++i) expect(emptied_behind(growth, growth.begin(&growth, start), 0, 16 * mib).empty(), "large enough");
+    expect(emptied_behind(growth, growth.begin(&growth, start), 0, 64 * mib) == Places{32}, "more than before");
+}
+
+void small_transfers_do_not_add_up() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    expect(emptied_behind(growth, growth.begin(&growth, start), 0, 16 * mib).size() == 4, "grown");
+    for (int i = 0; i < 20; ++i) expect(emptied_behind(growth, growth.begin(&growth, start), 0, 12 * mib).empty(), "the same pages");
+}
+
+void each_processor_has_a_table() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    const uint32_t transfer = growth.begin(&growth, start);
+    expect(emptied_behind(growth, transfer, 0, 4 * mib) == Places{1, 3}, "the first one's");
+    expect(emptied_behind(growth, transfer, 1, 4 * mib) == Places{1, 3}, "the second one's, by another thread of the transfer");
+    expect(emptied_behind(growth, transfer, 64, 4 * mib) == Places{3}, "one of many shares the first one's, which has a mebibyte behind it");
+}
+
+void growth_ends() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    size_t emptied = 0;
+    for (int i = 0; i < 20; ++i) emptied += emptied_behind(growth, growth.begin(&growth, start), 0, 1024 * mib).size();
+    expect(emptied == 9, std::to_string(emptied) + " times from 256 pages to 131072");
+}
+
+void a_pause_makes_tables_small_again() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    expect(emptied_behind(growth, growth.begin(&growth, start + 900ms), 0, 2 * mib) == Places{1}, "within a second");
+    expect(growth.begin(&growth, start + 3s) == 0, "what was known is forgotten");
+    expect(emptied_behind(growth, growth.begin(&growth, start + 3s), 0, 2 * mib) == Places{1}, "from the beginning on");
+}
+
+size_t mappings() {
+    std::ifstream maps("/proc/self/maps");
+    size_t count = 0;
+    for (std::string line; std::getline(maps, line);) ++count;
+    return count;
+}
+
+void emptying_leaves_nothing_behind() {
+    const size_t before = mappings();
+    for (int i = 0; i < 10; ++i) empty_page_table();
+    expect(mappings() == before, "memory is left");
+}
+
+} // namespace
+
+int main() {
+    memory_that_is_seen_once_is_no_reason();
+    a_table_grows_to_what_is_gone_through();
+    small_transfers_do_not_add_up();
+    each_processor_has_a_table();
+    growth_ends();
+    a_pause_makes_tables_small_again();
+    emptying_leaves_nothing_behind();
+    return failures;
+}
