@@ -12,6 +12,7 @@
 #endif
 
 #include "emulated.hpp"
+#include "quicker_copy.hpp"
 
 namespace apir::guest {
 
@@ -107,13 +108,23 @@ template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t 
 }
 #undef IN_ONE_PAGE
 
-decltype(CopyLoop::copy) far_loop(Far far) {
-    switch (far) {
-    case Far::source: return by_registers_far<Far::source>;
-    case Far::target: return by_registers_far<Far::target>;
-    default: return by_registers_far<Far::both>;
+// Whether it pays to touch lines ahead depends on how far the processor sees by itself: Intel's (Sapphire Rapids and later) copy from memory 1.7
+// times as fast with it, AMD's (Zen 5) 8 to 15 % slower.
+class FarCopies {
+  public:
+    void copy(uint8_t *to, const uint8_t *from, size_t size, Far far) {
+        switch (far) {
+        case Far::source: return source_.copy(to, from, size);
+        case Far::target: return target_.copy(to, from, size);
+        default: return both_.copy(to, from, size);
+        }
     }
-}
+
+  private:
+    QuickerCopy source_{by_registers_far<Far::source>, by_registers};
+    QuickerCopy target_{by_registers_far<Far::target>, by_registers};
+    QuickerCopy both_{by_registers_far<Far::both>, by_registers};
+};
 #endif
 
 // What goes between pages that collide, as many bytes at a time as registers hold: half as quick as between others, with the loop that
@@ -140,7 +151,7 @@ class Choice {
 
     void copy(uint8_t *to, const uint8_t *from, size_t size, Far far) {
 #if defined(__x86_64__)
-        if (far != Far::none && is_emulated()) return far_loop(far)(to, from, size);
+        if (far != Far::none && is_emulated()) return far_.copy(to, from, size, far);
 #endif
         Copy chosen = chosen_.load(std::memory_order_relaxed);
         if (chosen != nullptr) return chosen(to, from, size);
@@ -172,6 +183,9 @@ class Choice {
     std::vector<Tried> loops_;
     size_t next_ = 0;
     std::atomic<Copy> chosen_{nullptr};
+#if defined(__x86_64__)
+    FarCopies far_;
+#endif
 };
 
 } // namespace

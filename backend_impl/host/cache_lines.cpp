@@ -3,9 +3,11 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <cstdint>
 #include <immintrin.h>
+#include <optional>
+
+#include "cache_distance.hpp"
 #endif
 
 namespace apir::host {
@@ -23,14 +25,8 @@ constexpr size_t most = size_t{1} << 20;
 // Whether to keep what goes between cores out of their caches.
 bool are_caches_apart() {
     static const bool apart = [] {
-        unsigned a = 0;
-        unsigned b = 0;
-        unsigned c = 0;
-        unsigned d = 0;
-        if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-        const bool clflushopt = (b & (1U << 23)) != 0;
-        const bool cldemote = (c & (1U << 25)) != 0;
-        return clflushopt && !cldemote;
+        const std::optional<CacheDistance> distance = measure_cache_distance();
+        return distance && distance->apart();
     }();
     return apart;
 }
@@ -69,7 +65,7 @@ void copy_past_caches(void *to, const void *from, size_t size) {
 }
 
 void copy_for_reader(void *to, const void *from, size_t size) {
-    if (are_caches_apart()) return copy_past_caches(to, from, size);
+    if (size >= least && are_caches_apart()) return copy_past_caches(to, from, size);
     if (size != 0) std::memcpy(to, from, size);
 }
 

@@ -1,10 +1,13 @@
-// Copies of all sizes around the ones at which another way is taken, before and after the choice among loops has been made.
+// Copies of all sizes around the ones at which another way is taken, before and after the choice among loops has been made. And the rule by
+// which two loops are compared.
+#include <atomic>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 #include "copy_expect.hpp"
 #include "guest/bulk_copy.hpp"
+#include "guest/quicker_copy.hpp"
 
 using namespace apir::guest;
 using namespace apir::guest::test;
@@ -30,6 +33,71 @@ void pages_of_the_same_place_in_the_emulators_table_collide() {
     expect(!collide(1, 0) && !collide(-1, 0) && !collide(255, 0), "the next page is another one");
 }
 
+// What two ways of known duration come to, some of their blocks delayed.
+bool second_wins(int first_ns, int second_ns, int delayed_ns, size_t delayed) {
+    TwoWays ways;
+    for (size_t block = 0; !ways.decided(); ++block) {
+        const bool second = ways.second();
+        expect(second == (block % 2 != 0), "they take turns");
+        const bool late = block / 2 % TwoWays::trials < delayed;
+        ways.took(TwoWays::Duration((second ? second_ns : first_ns) + (late && second ? delayed_ns : 0)));
+    }
+    return ways.second();
+}
+
+void the_quicker_way_is_known_in_spite_of_noise() {
+    expect(second_wins(100, 90, 0, 0), "the second one is quicker");
+    expect(!second_wins(100, 110, 0, 0), "the first one is quicker");
+    expect(!second_wins(100, 100, 0, 0), "neither is: no change");
+    expect(second_wins(100, 90, 5000, TwoWays::trials / 2), "the quicker one was stopped in half of its blocks");
+    expect(!second_wins(90, 100, -50, 5), "a few blocks were quick by luck");
+}
+
+std::atomic<size_t> by_slow{0};
+std::atomic<size_t> by_quick{0};
+
+void slow_copy(uint8_t *to, const uint8_t *from, size_t size) {
+    by_slow += size;
+    std::memcpy(to, from, size);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    while (std::chrono::steady_clock::now() < until) continue;
+}
+
+void quick_copy(uint8_t *to, const uint8_t *from, size_t size) {
+    by_quick += size;
+    std::memcpy(to, from, size);
+}
+
+void all_is_copied_by_the_quicker_loop_in_the_end(QuickerCopy copies) {
+    by_slow = by_quick = 0;
+    auto copy = [&copies](uint8_t *to, const uint8_t *from, size_t size) { copies.copy(to, from, size); };
+    constexpr size_t block = QuickerCopy::block;
+    for (size_t size : {size_t{0}, size_t{1}, block - 1, block, block + 1, 7 * block + 13}) there_and_no_further(copy, size, 3, 28);
+    for (size_t left = 2 * TwoWays::trials; left > 0; --left) there_and_no_further(copy, block, 0, 5);
+    expect(by_slow >= TwoWays::trials * block && by_quick >= TwoWays::trials * block, "both were tried");
+    const size_t slow = by_slow;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread) threads.emplace_back([&] { there_and_no_further(copy, 9 * block + 1, 1, 0); });
+    for (std::thread &thread : threads) thread.join();
+    expect(by_slow == slow, "the slower one is used no more");
+}
+
+void the_quicker_loop_is_found_whichever_it_is() {
+    all_is_copied_by_the_quicker_loop_in_the_end({slow_copy, quick_copy});
+    all_is_copied_by_the_quicker_loop_in_the_end({quick_copy, slow_copy});
+}
+
+void several_threads_find_out_at_once() {
+    QuickerCopy copies(slow_copy, quick_copy);
+    auto copy = [&copies](uint8_t *to, const uint8_t *from, size_t size) { copies.copy(to, from, size); };
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20; ++i) there_and_no_further(copy, 3 * QuickerCopy::block + 7, 1, 0);
+        });
+    for (std::thread &thread : threads) thread.join();
+}
+
 // A program's static object, which lives longer than what the library makes: it still copies. One that has not chosen yet has its
 // loops in memory, as sanitizers see.
 class CopiesAtExit {
@@ -51,6 +119,9 @@ int main(int count, char **) {
         return failures();
     }
     pages_of_the_same_place_in_the_emulators_table_collide();
+    the_quicker_way_is_known_in_spite_of_noise();
+    the_quicker_loop_is_found_whichever_it_is();
+    several_threads_find_out_at_once();
     for (const CopyLoop &loop : copy_loops())
         for (size_t size : {0, 1, 7, 8, 31, 32, 63, 64, 65, 127, 128, 129, 511, 512, 1025, 65535, 65536, 65537, 131077})
             for (size_t at : {0, 1, 13}) there_and_no_further(loop.copy, size, at, 31 - at);

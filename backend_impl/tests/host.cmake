@@ -23,8 +23,9 @@ foreach(name calls graph guards extensions batch pipe shapes log)
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
-add_executable(test-host-copy host_copy_test.cpp ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
+add_executable(test-host-copy host_copy_test.cpp ${CMAKE_SOURCE_DIR}/host/cache_distance.cpp ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
 target_include_directories(test-host-copy PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(test-host-copy PRIVATE apir-wire Threads::Threads)
 add_test(NAME host-copy COMMAND test-host-copy)
 set_tests_properties(host-copy PROPERTIES TIMEOUT 120)
 

@@ -1,11 +1,16 @@
 // Copies past the caches, or for another core: all bytes and no others, around the sizes at which another way is taken, wherever they lie.
+// And how it is found out whether two cores' caches are apart.
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <sched.h>
 #include <string>
 #include <vector>
 
+#include "host/cache_distance.hpp"
 #include "host/cache_lines.hpp"
 #include "host_expect.hpp"
+#include "processors.hpp"
 
 using namespace apir::host;
 using namespace apir::test;
@@ -31,9 +36,41 @@ void there_and_no_further(Copy copy, size_t size, size_t to_at, size_t from_at) 
         if (i < begin || i >= begin + size) expect(to[i] == untouched, what + ": one beside them");
 }
 
+void apart_by_clearly_more() {
+    using std::chrono::nanoseconds;
+    expect((CacheDistance{nanoseconds(31'000), nanoseconds(8'000)}).apart(), "four times as long: apart");
+    expect(!(CacheDistance{nanoseconds(2'100), nanoseconds(2'700)}).apart(), "quicker from the other's cache: not apart");
+    expect(!(CacheDistance{nanoseconds(2'900), nanoseconds(2'100)}).apart(), "some noise: not apart");
+}
+
+void measured_in_passing() {
+    const cpu_set_t before = apir::allowed_processors();
+    const auto start = std::chrono::steady_clock::now();
+    const std::optional<CacheDistance> distance = measure_cache_distance();
+    expect(std::chrono::steady_clock::now() - start < std::chrono::seconds(2), "it ends, whatever else runs");
+    if (distance) {
+        const auto least = std::chrono::nanoseconds(100); // of 64 KiB: more than any core writes
+        expect(distance->read_by_other > least && distance->flushed > least, "both were seen");
+        expect(distance->read_by_other < std::chrono::seconds(1) && distance->flushed < std::chrono::seconds(1), "both, more than once");
+    }
+    cpu_set_t after = apir::allowed_processors();
+    expect(CPU_EQUAL(&before, &after) != 0, "the thread may go where it could before");
+
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &only);
+    expect(sched_setaffinity(0, sizeof only, &only) == 0, "one processor");
+    expect(!measure_cache_distance(), "one processor has no other's cache");
+    after = apir::allowed_processors();
+    expect(CPU_EQUAL(&only, &after) != 0, "nor gets another one for that");
+    sched_setaffinity(0, sizeof before, &before);
+}
+
 } // namespace
 
 int main() {
+    apart_by_clearly_more();
+    measured_in_passing();
     constexpr size_t kib = 1024;
     for (size_t size : {size_t{0}, size_t{1}, line, 16 * kib - 1, 16 * kib, 16 * kib + 1, 16 * kib + 63, 16 * kib + line, 217088 + size_t{15},
                         448 * kib, 448 * kib + 1, 1024 * kib, 1024 * kib + 1, 4096 * kib + 63})

@@ -1,0 +1,132 @@
+#include "cache_distance.hpp"
+
+#if defined(__x86_64__)
+#include <algorithm>
+#include <atomic>
+#include <cpuid.h>
+#include <cstddef>
+#include <cstdint>
+#include <immintrin.h>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "processors.hpp"
+#endif
+
+namespace apir::host {
+
+#if defined(__x86_64__)
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t line = 64;
+constexpr size_t block = size_t{64} << 10;
+// Of both kinds, in turns.
+constexpr uint32_t rounds = 16;
+constexpr auto patience = 20ms;
+
+bool can_flush() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 23)) != 0;
+}
+
+__attribute__((target("clflushopt"))) void flush(uint8_t *data, size_t size) {
+    for (size_t at = 0; at < size; at += line) _mm_clflushopt(data + at);
+    _mm_sfence();
+}
+
+void bind_to(int processor) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<size_t>(processor), &only);
+    sched_setaffinity(0, sizeof only, &only);
+}
+
+int next_processor(const cpu_set_t &allowed, int here) {
+    for (int step = 1; step < CPU_SETSIZE; ++step) {
+        const int other = (here + step) % CPU_SETSIZE;
+        if (CPU_ISSET(static_cast<size_t>(other), &allowed)) return other;
+    }
+    return here;
+}
+
+// Two threads at one block, each when it is its turn: the writer at even ones, the reader at odd ones.
+class Rally {
+  public:
+    // False when it takes too long.
+    std::optional<CacheDistance> write() {
+        CacheDistance best{std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()};
+        for (uint32_t round = 0; round < rounds; ++round) {
+            if (!await(2 * round)) return std::nullopt;
+            const Clock::time_point start = Clock::now();
+            for (size_t at = 0; at < block; at += sizeof(uint64_t)) *reinterpret_cast<volatile uint64_t *>(memory_.data() + at) = round;
+            const std::chrono::nanoseconds took = Clock::now() - start;
+            turn_.store(2 * round + 1, std::memory_order_release);
+            // The reader flushed behind every odd round. Nobody had read it before the first one.
+            std::chrono::nanoseconds &kind = round % 2 != 0 ? best.read_by_other : best.flushed;
+            if (round != 0) kind = std::min(kind, took);
+        }
+        return best;
+    }
+
+    void read() {
+        for (uint32_t round = 0; round < rounds && await(2 * round + 1); ++round) {
+            uint64_t sum = 0;
+            for (size_t at = 0; at < block; at += line) sum += *reinterpret_cast<const volatile uint64_t *>(memory_.data() + at);
+            sum_ = sum;
+            if (round % 2 != 0) flush(memory_.data(), block);
+            turn_.store(2 * round + 2, std::memory_order_release);
+        }
+    }
+
+  private:
+    bool await(uint32_t turn) {
+        while (turn_.load(std::memory_order_acquire) != turn)
+            if (Clock::now() > until_) return false;
+        return true;
+    }
+
+    std::vector<uint8_t> memory_ = std::vector<uint8_t>(block);
+    const Clock::time_point until_ = Clock::now() + patience;
+    std::atomic<uint32_t> turn_{0};
+    volatile uint64_t sum_ = 0;
+};
+
+} // namespace
+
+std::optional<CacheDistance> measure_cache_distance() {
+    const cpu_set_t allowed = allowed_processors();
+    const int here = sched_getcpu();
+    const int other = here < 0 ? here : next_processor(allowed, here);
+    if (other == here || !can_flush()) return std::nullopt;
+    Rally rally;
+    try {
+        std::thread reader([&rally, other] {
+            bind_to(other);
+            rally.read();
+        });
+        bind_to(here);
+        const std::optional<CacheDistance> distance = rally.write();
+        sched_setaffinity(0, sizeof allowed, &allowed);
+        reader.join();
+        return distance;
+    } catch (const std::system_error &) { // no more threads
+        return std::nullopt;
+    }
+}
+
+#else
+
+std::optional<CacheDistance> measure_cache_distance() { return std::nullopt; }
+
+#endif
+
+} // namespace apir::host
