@@ -42,6 +42,8 @@ LATENCY_FLOORS = {
     "ioctl_answered_after_pause_us": "the floor: the ioctl and its answer after 1 s without any",
 }
 FLOORS = {"set_gib_s": "copy_floor_set_gib_s", "get_gib_s": "copy_floor_get_gib_s"}
+BOTH_ENDS = {"set_gib_s": "both_ends_set_gib_s", "get_gib_s": "both_ends_get_gib_s"}
+"""The same with the host's copying beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +151,17 @@ def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str,
     for key, name in RATES.items():
         for point in dict.fromkeys(point for way in ways for point in answer[way].get(key, {})):
             cells = tuple(_spread_rate(answer[way], key, point) for way in ways)
-            rows.append((f"{name}: {point}", cells, _rate(answer.get(FLOORS.get(key, ""), {}).get(point), "")))
+            rows.append((f"{name}: {point}", cells, _floor(answer, key, point)))
     if any("interrupts_per_call" in answer[way] for way in ways):
         cells = tuple(_rate(answer[way].get("interrupts_per_call")) for way in ways)
         rows.append(("interrupts of the guest's GPU per empty call", cells, ""))
     return tuple(rows)
+
+
+def _floor(answer: Mapping[str, Any], key: str, point: str) -> str:
+    """The best copy loop's rate, and in brackets the best one with the host copying as well."""
+    both = _rate(answer.get(BOTH_ENDS.get(key, ""), {}).get(point), "")
+    return _rate(answer.get(FLOORS.get(key, ""), {}).get(point), "") + (f" ({both})" if both else "")
 
 
 def _spread_rate(figures: Mapping[str, Any], key: str, point: str) -> str:

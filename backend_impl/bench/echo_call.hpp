@@ -1,4 +1,4 @@
-// The one call of the host library that only benchmarks load, outside of the numbers that the protocol has.
+// The calls of the host library that only benchmarks load, outside of the numbers that the protocol has.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,10 @@ namespace apir::bench {
 // Request: u32 resource, u32 rounds. Until as many rounds are over, the library turns every odd number that appears in the resource's
 // first word into the next even one; then it answers.
 constexpr uint32_t echo_call = 1000;
+// Request: u32 resource, u32 out, u32 past_caches, u32 window, u32 size. The library copies `size` KiB between memory of its own and the first
+// `window` KiB of the resource, round and round; `out` is 1 when they come from the guest, `past_caches` is 1 when what is written is to lie in
+// none. Then it answers.
+constexpr uint32_t copy_call = 1001;
 // How long either side waits for the other's next word.
 constexpr uint64_t echo_patience_ns = 5'000'000'000;
 

@@ -1,9 +1,13 @@
 // A host library that computes nothing: it polls a word in a blob with the guest, which is the least that a round trip can cost
-// where both sides look all the time.
+// where both sides look all the time, and it copies between a blob and memory as a transfer has it do.
+#include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <memory>
 
 #include "clock.hpp"
 #include "echo_call.hpp"
+#include "host/cache_lines.hpp"
 #include "host_abi.hpp"
 #include "reader.hpp"
 
@@ -43,6 +47,41 @@ uint32_t echo(uint32_t context, HostCallbacks *callbacks, apir::Reader &request)
     return ok;
 }
 
+// Memory in the place of a tensor's. There is one worker for each context.
+uint8_t *memory_of(size_t size) {
+    static std::unique_ptr<uint8_t[]> memory;
+    static size_t there = 0;
+    if (there < size) {
+        memory = std::make_unique<uint8_t[]>(size); // written once, so that every page of it is there
+        there = size;
+    }
+    return memory.get();
+}
+
+// In pieces of what caches hold: of more at once the C library has ways of its own.
+uint32_t copy(uint32_t context, HostCallbacks *callbacks, apir::Reader &request) {
+    constexpr size_t kib = 1024;
+    constexpr size_t piece = 128 * kib;
+    const uint32_t resource = request.u32();
+    const bool out = request.u32() != 0;
+    const bool past_caches = request.u32() != 0;
+    const size_t window = request.u32() * kib;
+    const size_t size = request.u32() * kib;
+    auto *shared = request.failed() ? nullptr : static_cast<uint8_t *>(callbacks->get_shmem_ptr(context, resource));
+    if (shared == nullptr || window == 0) return failed;
+    uint8_t *memory = memory_of(size);
+    for (size_t done = 0; done < size;) {
+        const size_t place = done % window;
+        const size_t n = std::min({piece, size - done, window - place});
+        uint8_t *to = out ? memory + done : shared + place;
+        const uint8_t *from = out ? shared + place : memory + done;
+        if (past_caches) apir::host::copy_past_caches(to, from, n);
+        else std::memcpy(to, from, n);
+        done += n;
+    }
+    return ok;
+}
+
 } // namespace
 
 APIR_EXPORT uint32_t apir_backend_initialize(uint32_t, HostCallbacks *) { return initialised; }
@@ -52,7 +91,8 @@ APIR_EXPORT void apir_backend_deinit(uint32_t) {}
 APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
                                              char *enc, const char *, char **enc_after) {
     *enc_after = enc;
-    if (call != apir::bench::echo_call) return unknown;
     apir::Reader request(dec, static_cast<size_t>(dec_end - dec));
-    return echo(context, callbacks, request);
+    if (call == apir::bench::echo_call) return echo(context, callbacks, request);
+    if (call == apir::bench::copy_call) return copy(context, callbacks, request);
+    return unknown;
 }

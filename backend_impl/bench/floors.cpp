@@ -21,6 +21,8 @@ constexpr uint32_t apir_capset = 10;
 constexpr uint64_t answer_limit_ns = 10'000'000'000;
 constexpr uint64_t looked_ns = 200'000; // an answer is looked for all the time before others get the processor
 constexpr size_t page = 4096;
+constexpr size_t kib = 1024;
+constexpr size_t host_window = 1024 * kib; // of a slot, as in a transfer
 
 std::atomic<uint32_t> &first_word(const guest::Blob &blob) { return *reinterpret_cast<std::atomic<uint32_t> *>(blob.memory); }
 
@@ -158,6 +160,29 @@ void Floors::copy(const Request &request, Row &row) {
     row.number("size", size);
     if (guest::is_emulated()) grow_page_tables(to, from, size);
     for (const CopyFloor &floor : copy_floors()) row.numbers(floor.name.c_str(), timed(rounds, [&] { floor.copy(to, from, size); }).ns);
+    device_.close_blob(shared);
+}
+
+// The clock does not run while the host is told to begin, and nobody else uses the slot meanwhile: no less than what it takes in a transfer.
+void Floors::host_copy(const Request &request, Row &row) {
+    const size_t size = request.number("size", 1 << 20, kib) / kib * kib;
+    const size_t rounds = request.number("rounds", 2);
+    const uint32_t out = request.text("direction", "to") == "to";
+    guest::Blob shared = blob(std::min(size, host_window));
+    touch(shared.memory, shared.size);
+    row.number("size", size);
+    for (const uint32_t past_caches : {0U, 1U}) {
+        const uint32_t payload[] = {shared.resource, out, past_caches, static_cast<uint32_t>(shared.size / kib), static_cast<uint32_t>(size / kib)};
+        std::vector<uint64_t> samples;
+        // The first one finds the host's memory as it was never used.
+        for (size_t round = 0; round <= rounds; ++round) {
+            send(static_cast<uint32_t>(CommandType::forward), copy_call, payload, 5);
+            const uint64_t start = now_ns();
+            if (answer() != static_cast<uint32_t>(ReturnCode::ok)) throw Failure("the host did not copy");
+            if (round != 0) samples.push_back(now_ns() - start);
+        }
+        row.numbers(past_caches != 0 ? "past_caches" : "memcpy", samples);
+    }
     device_.close_blob(shared);
 }
 

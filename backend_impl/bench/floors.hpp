@@ -25,6 +25,9 @@ class Floors {
     void burst(const Request &request, Row &row);
     // `size` bytes between memory and a mapped blob, `direction` to or from: `ns` of every copy loop, by name.
     void copy(const Request &request, Row &row);
+    // `size` bytes between the host's memory and a blob of little, copied by the host alone, `direction` as above: `ns` until the guest knows, by
+    // way of copying.
+    void host_copy(const Request &request, Row &row);
 
   private:
     guest::Blob blob(size_t size);

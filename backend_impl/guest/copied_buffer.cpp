@@ -10,6 +10,7 @@
 #include "emulated_pages.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
+#include "transfer_choice.hpp"
 
 namespace apir::guest {
 
@@ -80,10 +81,19 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         bulk_copy(to + done, slot, n, far);
         pages.copied(n);
     };
-    const std::optional<size_t> done = through_pipe(Way::in, tensor, data, offset, size, empty_slot);
-    if (!done || *done == size) return done.has_value();
-    auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
-    return transfer(Way::in, tensor, offset + *done, size - *done, [](uint8_t *, size_t, size_t) {}, empty_rest);
+    auto move_in = [&](bool piped) {
+        const std::optional<size_t> done = piped ? through_pipe(Way::in, tensor, data, offset, size, empty_slot) : 0;
+        if (!done || *done == size) return done.has_value();
+        auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
+        return transfer(Way::in, tensor, offset + *done, size - *done, [](uint8_t *, size_t, size_t) {}, empty_rest);
+    };
+    if (size <= surely_piped_in || !session().has(Extension::pipes)) return move_in(true);
+    TransferChoice &choice = TransferChoice::instance();
+    const bool piped = choice.piped();
+    const Clock::time_point start = Clock::now();
+    const bool well = move_in(piped);
+    if (well) choice.took(piped, size, Clock::now() - start);
+    return well;
 }
 
 bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {

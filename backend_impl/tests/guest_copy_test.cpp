@@ -33,15 +33,18 @@ void pages_of_the_same_place_in_the_emulators_table_collide() {
     expect(!collide(1, 0) && !collide(-1, 0) && !collide(255, 0), "the next page is another one");
 }
 
-// What two ways of known duration come to, some of their blocks delayed.
+constexpr size_t trials = 48;
+
+// What two ways of known duration come to, some of the second one's delayed.
 bool second_wins(int first_ns, int second_ns, int delayed_ns, size_t delayed) {
-    TwoWays ways;
+    TwoWays<trials> ways;
     for (size_t block = 0; !ways.decided(); ++block) {
         const bool second = ways.second();
         expect(second == (block % 2 != 0), "they take turns");
-        const bool late = block / 2 % TwoWays::trials < delayed;
-        ways.took(TwoWays::Duration((second ? second_ns : first_ns) + (late && second ? delayed_ns : 0)));
+        const bool late = block / 2 < delayed;
+        ways.took(second, TwoWays<trials>::Duration((second ? second_ns : first_ns) + (late && second ? delayed_ns : 0)));
     }
+    ways.took(ways.second(), TwoWays<trials>::Duration(1000000));
     return ways.second();
 }
 
@@ -49,7 +52,7 @@ void the_quicker_way_is_known_in_spite_of_noise() {
     expect(second_wins(100, 90, 0, 0), "the second one is quicker");
     expect(!second_wins(100, 110, 0, 0), "the first one is quicker");
     expect(!second_wins(100, 100, 0, 0), "neither is: no change");
-    expect(second_wins(100, 90, 5000, TwoWays::trials / 2), "the quicker one was stopped in half of its blocks");
+    expect(second_wins(100, 90, 5000, trials / 2), "the quicker one was stopped in half of its blocks");
     expect(!second_wins(90, 100, -50, 5), "a few blocks were quick by luck");
 }
 
@@ -73,8 +76,8 @@ void all_is_copied_by_the_quicker_loop_in_the_end(QuickerCopy copies) {
     auto copy = [&copies](uint8_t *to, const uint8_t *from, size_t size) { copies.copy(to, from, size); };
     constexpr size_t block = QuickerCopy::block;
     for (size_t size : {size_t{0}, size_t{1}, block - 1, block, block + 1, 7 * block + 13}) there_and_no_further(copy, size, 3, 28);
-    for (size_t left = 2 * TwoWays::trials; left > 0; --left) there_and_no_further(copy, block, 0, 5);
-    expect(by_slow >= TwoWays::trials * block && by_quick >= TwoWays::trials * block, "both were tried");
+    for (size_t left = 2 * QuickerCopy::trials; left > 0; --left) there_and_no_further(copy, block, 0, 5);
+    expect(by_slow >= QuickerCopy::trials * block && by_quick >= QuickerCopy::trials * block, "both were tried");
     const size_t slow = by_slow;
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 3; ++thread) threads.emplace_back([&] { there_and_no_further(copy, 9 * block + 1, 1, 0); });

@@ -9,6 +9,7 @@
 
 #include "extension_run.hpp"
 #include "guest/data_pipe.hpp"
+#include "guest/transfer_choice.hpp"
 #include "pipe.hpp"
 
 using namespace apir;
@@ -65,23 +66,65 @@ void there_and_back() {
     }
 }
 
+// By which way a whole transfer went: 1 through a pipe, 0 in pieces, -1 by both or none.
+int piped(const Sent &sent, Call pipe, Call pieces) {
+    const bool through_pipe = sent.by_call.count(static_cast<uint32_t>(pipe)) != 0;
+    const bool in_pieces = sent.by_call.count(static_cast<uint32_t>(pieces)) != 0;
+    return through_pipe == in_pieces ? -1 : through_pipe ? 1 : 0;
+}
+
+struct Ways {
+    int out;
+    int in;
+};
+
+Ways there_and_back(Run &run, size_t size, uint8_t salt) {
+    Context memory = context();
+    Buffer buffer = run.buffer(size);
+    ggml_tensor *tensor = bytes_in(memory, buffer, size);
+    std::vector<uint8_t> expected = pattern(size);
+    expected.front() = expected.back() = salt;
+    run.records.fresh();
+    ggml_backend_tensor_set(tensor, expected.data(), 0, size);
+    std::vector<uint8_t> back(size);
+    ggml_backend_tensor_get(tensor, back.data(), 0, size);
+    const Sent sent = sum(run.records.fresh());
+    expect(back == expected, std::to_string(size) + " bytes are the same, the " + std::to_string(salt) + "th time");
+    return {piped(sent, Call::pipe_set_tensor, Call::buffer_set_tensor), piped(sent, Call::pipe_get_tensor, Call::buffer_get_tensor)};
+}
+
 void the_largest_go_out_in_pieces() {
-    for (const size_t size : {most_piped_out, most_piped_out + 1}) {
-        Run run("all");
-        Context memory = context();
-        Buffer buffer = run.buffer(size);
-        ggml_tensor *tensor = bytes_in(memory, buffer, size);
-        const std::vector<uint8_t> expected = pattern(size);
-        run.records.fresh();
-        ggml_backend_tensor_set(tensor, expected.data(), 0, size);
-        std::vector<uint8_t> back(size);
-        ggml_backend_tensor_get(tensor, back.data(), 0, size);
-        Sent sent = sum(run.records.fresh());
-        const std::string what = std::to_string(size) + " bytes";
-        expect((sent.by_call[static_cast<uint32_t>(Call::pipe_set_tensor)] == 0) == (size > most_piped_out), what + ": out through a pipe or not");
-        expect((sent.by_call[static_cast<uint32_t>(Call::buffer_set_tensor)] != 0) == (size > most_piped_out), what + ": out in pieces or not");
-        expect(sent.by_call[static_cast<uint32_t>(Call::buffer_get_tensor)] == 0, what + ": back through a pipe");
-        expect(back == expected, what + ": the same");
+    Run run("all");
+    expect(there_and_back(run, most_piped_out, 1).out == 1, "not more than that: through a pipe");
+    expect(there_and_back(run, most_piped_out + 1, 1).out == 0, "more");
+}
+
+void the_largest_come_in_by_both_ways_in_turns_and_then_by_one() {
+    Run run("all");
+    expect(there_and_back(run, surely_piped_in, 1).in == 1, "not more than that: through a pipe");
+    for (uint8_t salt = 0; salt < 2 * TransferChoice::trials; ++salt) {
+        const bool by_pipe = TransferChoice::instance().piped();
+        expect(there_and_back(run, surely_piped_in + 1, salt).in == (by_pipe ? 1 : 0), "as it was chosen, the " + std::to_string(salt) + "th time");
+    }
+    const bool chosen = TransferChoice::instance().piped();
+    for (uint8_t salt = 0; salt < 3; ++salt)
+        expect(there_and_back(run, surely_piped_in + 1, salt).in == (chosen ? 1 : 0), "always the same from then on");
+}
+
+void the_quicker_way_is_chosen_by_what_a_mebibyte_takes() {
+    using namespace std::chrono_literals;
+    for (const bool piped_is_quicker : {true, false}) {
+        TransferChoice choice;
+        size_t by_pipe = 0;
+        for (size_t trial = 0; trial < 2 * TransferChoice::trials; ++trial) {
+            const bool piped = choice.piped();
+            by_pipe += piped ? 1 : 0;
+            // Of different sizes: the slower way has less to do.
+            const bool quicker = piped == piped_is_quicker;
+            choice.took(piped, quicker ? 256 * mib : 128 * mib, quicker ? 40ms : 25ms);
+        }
+        expect(by_pipe == TransferChoice::trials, "in turns");
+        expect(choice.piped() == piped_is_quicker, "the quicker one in the end");
     }
 }
 
@@ -304,6 +347,8 @@ int main(int count, char **arguments) {
     use_libraries(arguments);
     there_and_back();
     the_largest_go_out_in_pieces();
+    the_largest_come_in_by_both_ways_in_turns_and_then_by_one();
+    the_quicker_way_is_chosen_by_what_a_mebibyte_takes();
     the_rest_goes_in_pieces();
     refusals();
     lies();

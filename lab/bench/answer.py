@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lab.bench import standard
-from lab.bench.figures import Latency, Rate, Rows, best_copy, call_rates, gib_per_s, interrupts_per_round, rate_of
+from lab.bench.figures import Latency, Rate, Rows, best_copy, both_ends, call_rates, gib_per_s, interrupts_per_round, rate_of
 from lab.bench.standard import (
     ALL,
     DIRECTIONS,
@@ -53,18 +53,17 @@ The ioctl costs least while the device is busy, for then nobody has to be woken 
 """
 MADE_OF_EMPTY = ("set_4b_sent_us", "after_pause_us", "calls_per_s", "slowest_thread_share")
 """Figures with the call that is measured as ``empty``, whichever the quicker one is."""
-CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
 
 
-def answered(rows: Rows) -> Answer:
-    """Everything that the rows tell."""
+def answered(rows: Rows, processors: int) -> Answer:
+    """Everything that the rows tell. ``processors``: of the host where they were measured."""
     answer: Answer = {}
     for way in (LOOPBACK, *WAYS, OTHER):
         if any(subject.startswith(f"{way}/") or subject in token_subjects(way) for subject in rows.subjects()):
             answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
-    answer |= floors_answer(rows)
+    answer |= floors_answer(rows, processors)
     answer["tokens"] = token_answers(rows)
     native = rows.latency(NATIVE, "token")
     if native is not None:
@@ -212,7 +211,7 @@ def idle_answer(rows: Rows, subject: str) -> Answer:
     return {"idle_percent": percent | {"seconds": round(row["ns"] / 1e9, 1)}}
 
 
-def floors_answer(rows: Rows) -> Answer:
+def floors_answer(rows: Rows, processors: int) -> Answer:
     """What nothing here can be quicker than."""
     answer: Answer = {}
     for key, name, samples in FLOOR_LATENCIES:
@@ -229,7 +228,23 @@ def floors_answer(rows: Rows) -> Answer:
     if best["set"]:
         answer["copy_floor_gib_s"] = {size: max(best["set"][size], best["get"].get(size, 0)) for size in best["set"]}
         answer |= {"copy_floor_set_gib_s": best["set"], "copy_floor_get_gib_s": best["get"], "copy_loops": loops}
+    for verb in DIRECTIONS:
+        host, together = host_copies(rows, verb, processors)
+        if host:
+            answer |= {f"host_copy_{verb}_gib_s": host, f"both_ends_{verb}_gib_s": together}
     return answer
+
+
+def host_copies(rows: Rows, verb: str, processors: int) -> tuple[dict[str, float], dict[str, float]]:
+    """By size: the rate of the host's own copying, and the best one that it leaves room for beside the guest's."""
+    host: dict[str, float] = {}
+    together: dict[str, float] = {}
+    for size in SIZES:
+        own = best_copy(rows.of(FLOORS, f"host_copy_{verb}_{size}"))
+        both = None if own is None else both_ends(rows.of(FLOORS, f"copy_{verb}_{size}"), own[1], processors)
+        if own is not None and both is not None:
+            host[size], together[size] = significant(own[1]), significant(both)
+    return host, together
 
 
 def token_answers(rows: Rows) -> list[Answer]:

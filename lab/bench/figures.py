@@ -136,6 +136,30 @@ def best_copy(rows: Sequence[Row]) -> tuple[str, float] | None:
     return None if best is None else (best, rates[best])
 
 
+def both_ends(rows: Sequence[Row], host_gib_s: float, processors: int) -> float | None:
+    """The rate, in GiB/s, that no transfer can beat on a machine of so many processors; None without a copy loop.
+
+    It is no better than the best copy loop, nor than the host's copying. And all copying of both sides is to be done by the
+    processors that there are, the guest's with as little work as any loop makes of it, all of it as quick as alone, and no moment
+    lost.
+
+    Args:
+        rows: of the copy loops.
+        host_gib_s: the rate of the host's copying, by one thread of its own.
+        processors: of the host, which the guest's are among.
+    """
+    rates = dict(copy_rates(rows))
+    if not rates:
+        return None
+    work = min(threads_of(loop) / rate for loop, rate in rates.items()) + 1 / host_gib_s
+    return min(max(rates.values()), host_gib_s, processors / work)
+
+
+def threads_of(loop: str) -> int:
+    """How many threads a copy loop keeps busy."""
+    return 2 if loop.startswith("two_threads_") else 1
+
+
 def copy_rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
     """Every loop's median rate. The loops are what a row has samples of."""
     for loop in dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, list)):

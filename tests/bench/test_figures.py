@@ -5,12 +5,34 @@ from typing import Any
 import pytest
 
 from lab.bench.answer import MADE_OF_EMPTY, answered, empty_call, ratios
-from lab.bench.figures import Rate, Rows, best_copy, call_rates, gib_per_s, latency_of
+from lab.bench.figures import Rate, Rows, best_copy, both_ends, call_rates, gib_per_s, latency_of
 from lab.bench.targets import judged
 
 
 def row(subject: str, name: str, ns: list[int], phase: str = "calls", **more: Any) -> dict[str, Any]:
     return {"phase": phase, "subject": subject, "name": name, "repetition": 0, "measure": name, "ns": ns, **more}
+
+
+@pytest.mark.parametrize(
+    ("registers", "by_two", "host", "processors", "rate"),
+    [
+        (4.0, 8.0, 16.0, 2, 2 / (1 / 4 + 1 / 16)),  # as much work by one thread as by two
+        (4.0, 6.0, 16.0, 2, 6.0),  # one thread's is less work; by two it takes as long as they take
+        (4.0, 10.0, 16.0, 2, 2 / (1 / 5 + 1 / 16)),  # two threads' is less
+        (4.0, 8.0, 16.0, 16, 8.0),  # processors enough
+        (4.0, 8.0, 5.0, 16, 5.0),  # the host is slower than the guest
+        (4.0, 8.0, 16.0, 1, 1 / (1 / 4 + 1 / 16)),
+    ],
+)
+def test_copying_of_both_ends_is_shared_out_among_the_processors(
+    registers: float, by_two: float, host: float, processors: int, rate: float
+) -> None:
+    def ns(gib_s: float) -> list[int]:
+        return [round(1e9 / gib_s)]
+
+    row = {"size": 1 << 30, "memcpy": ns(1.0), "registers": ns(registers), "two_threads_registers": ns(by_two)}
+    assert both_ends([row], host, processors) == pytest.approx(rate, rel=1e-6)
+    assert both_ends([], host, processors) is None
 
 
 def test_latency_pools_samples_and_spreads_medians() -> None:
@@ -64,7 +86,7 @@ def test_census_is_of_a_round() -> None:
 def test_interrupts_are_those_of_all_rounds_where_somebody_counted() -> None:
     counted = [row("vm/copied", "empty", [100] * 80) | {"rounds": 100, "interrupts": most} for most in (4, 8)]
     uncounted = row("vm_02/copied", "empty", [100])
-    answer = answered(Rows([*counted, row("vm/copied", "empty", [100] * 80), uncounted]))
+    answer = answered(Rows([*counted, row("vm/copied", "empty", [100] * 80), uncounted]), 2)
     assert answer["vm"]["interrupts_per_call"] == 0.06
     assert "interrupts_per_call" not in answer["vm_02"]
 
@@ -74,7 +96,7 @@ def test_subjects_without_call_records_are_known() -> None:
     timed = [row("loopback/copied", "token", [1], "tokens"), row("token/copied/all", "token", [1], "tokens copied")]
     rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), *timed])
     assert rows.uncounted() == ("vm/copied", "token/shared/all")
-    assert set(answered(rows)["vm"]["sent"]) == {"shared"}
+    assert set(answered(rows, 2)["vm"]["sent"]) == {"shared"}
 
 
 def test_empty_call_must_travel() -> None:
@@ -86,7 +108,7 @@ def test_empty_call_must_travel() -> None:
     assert empty_call(both, "vm")[0] == "empty"  # type: ignore[index] # it is there
     neither = Rows([*timed, *census("empty", 0), *census("clear", 0)])
     assert empty_call(neither, "vm") is None
-    assert "empty_call_us" not in answered(neither)["vm"]
+    assert "empty_call_us" not in answered(neither, 2)["vm"]
 
 
 @pytest.mark.parametrize(("commands", "told"), [(4, True), (0, False), (8, False)])
@@ -94,7 +116,7 @@ def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: in
     threads = [{"phase": "rates", "subject": "vm/copied", "name": f"threads_{n}", "calls": [9] * n, "ns": 10} for n in (1, 4)]
     sent = row("vm/copied", "set_4b_sent", [1000])
     timed = [row("vm/copied", "clear", [900]), sent, row("vm/copied", "after_pause", [9000], "pause"), *threads]
-    answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]))
+    answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]), 2)
     assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 4
     assert answer["vm"].get("left_out", []) == ([] if told else list(MADE_OF_EMPTY))
     assert "empty_call_us" in answer["vm"]
@@ -112,7 +134,7 @@ def test_failed_rows_are_kept_apart() -> None:
 
 def test_idle_worker_that_nobody_saw_is_not_taken_for_an_idle_one() -> None:
     idle = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000}
-    answer = answered(Rows([row("vm/copied", "empty", [5000]), idle]))
+    answer = answered(Rows([row("vm/copied", "empty", [5000]), idle]), 2)
     assert "worker" not in answer["vm"]["idle_percent"]
     verdicts = {one.target.figure: one.met for one in judged(answer)}
     assert verdicts["vm.idle_percent.guest"] is True
@@ -135,9 +157,17 @@ def test_answer_has_the_keys_of_the_contract() -> None:
         row("floors", "submission_after_pause", [100_000], "pause", answered_ns=[200_000]),
         {"phase": "transfers", "subject": "floors", "name": "copy_set_1MiB", "size": 1 << 20, "memcpy": [1_000_000]},
         {"phase": "transfers", "subject": "floors", "name": "copy_get_1MiB", "size": 1 << 20, "memcpy": [500_000]},
+        {
+            "phase": "transfers",
+            "subject": "floors",
+            "name": "host_copy_set_1MiB",
+            "size": 1 << 20,
+            "memcpy": [900_000],
+            "past_caches": [250_000],
+        },
         {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1_000_000, "ns": 1_000_000_000, "worker_cpu_ns": 0},
     ]
-    answer = answered(Rows(rows))
+    answer = answered(Rows(rows), 2)
     assert answer["vm"]["empty_call_us"]["p50"] == 5.0
     assert answer["vm"]["empty_call_us"]["p99"] == 5.0
     assert answer["vm"]["set_gib_s"] == {"1MiB": 0.977}
@@ -149,6 +179,8 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert (answer["ioctl_answered_us"]["p50"], answer["ioctl_in_a_row_us"]["p50"]) == (60.0, 6.0)
     assert (answer["ioctl_after_pause_us"]["p50"], answer["ioctl_answered_after_pause_us"]["p50"]) == (100.0, 200.0)
     assert answer["copy_floor_gib_s"] == {"1MiB": 1.95}
+    assert (answer["host_copy_set_gib_s"], answer["both_ends_set_gib_s"]) == ({"1MiB": 3.91}, {"1MiB": 0.977})
+    assert "both_ends_get_gib_s" not in answer
     assert "loopback" not in answer
 
 
@@ -158,13 +190,13 @@ def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
         for name, digest in (("token", "cd"), ("token", "ab"), ("rebuilt", "ef"), ("rebuilt", "ab"))
     ]
     native = row("native", "token", [1000], "tokens", digest="gh")
-    (one,) = answered(Rows([*tokens, native]))["tokens"]
+    (one,) = answered(Rows([*tokens, native]), 2)["tokens"]
     assert (one["digest"], one["digests"]) == ("ab", ["ab", "cd", "ef"])
 
 
 def test_token_without_call_records_keeps_its_time_and_its_results() -> None:
     rows = [row("token/shared/all", name, [1000], "tokens shared", nodes=730, digest="ab") for name in ("token", "rebuilt")]
-    (one,) = answered(Rows(rows))["tokens"]
+    (one,) = answered(Rows(rows), 2)["tokens"]
     assert (one["us"], one["digests"]) == (1.0, ["ab"])
     assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (None, None, None)
 
@@ -176,7 +208,7 @@ def test_tokens_are_timed_where_their_calls_are_not_counted() -> None:
         for name in ("token", "rebuilt")
         for phase, ns, more in (("tokens census copied", [9000] * 10, counts), ("tokens copied", [1000], {}))
     ]
-    (one,) = answered(Rows(rows))["tokens"]
+    (one,) = answered(Rows(rows), 2)["tokens"]
     assert (one["us"], one["rebuilt_us"], one["digests"]) == (1.0, 1.0, ["tokens copied"])
     assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (2.0, 10, 2.0)
 
@@ -200,7 +232,7 @@ def test_ratios_have_a_spread() -> None:
 
 def test_second_implementation_alone_has_no_ratios() -> None:
     answer = answered(
-        Rows([{"error": "it ended", "subject": "vm/copied", "phase": "calls"}, row("vm_other/copied", "empty", [900])])
+        Rows([{"error": "it ended", "subject": "vm/copied", "phase": "calls"}, row("vm_other/copied", "empty", [900])]), 2
     )
     assert "vm" not in answer
     assert answer["vm_other"]["empty_call_us"]["p50"] == 0.9
@@ -214,7 +246,7 @@ def test_tokens_of_both_implementations_are_compared_by_path() -> None:
         for name, ns in ns_of.items()
         for measure in ("token", "rebuilt")
     ]
-    answer = answered(Rows(rows))
+    answer = answered(Rows(rows), 2)
     found = {key: one["p50"] for key, one in answer["ratios"].items()}
     assert found == {"token_us": 0.25, "rebuilt_us": 0.25, "token_shared_us": 1.5, "rebuilt_shared_us": 1.5}
     assert [one["extensions"] for one in answer["tokens"]] == ["all", "all"]
@@ -223,9 +255,9 @@ def test_tokens_of_both_implementations_are_compared_by_path() -> None:
 def test_both_implementations_are_told_by_the_same_empty_call() -> None:
     ours = [row("vm/copied", "empty", [1000]), row("vm/copied", "clear", [2000])]
     theirs = [row("vm_other/copied", "empty", [8000]), row("vm_other/copied", "clear", [4000])]
-    answer = answered(Rows([*ours, *theirs]))
+    answer = answered(Rows([*ours, *theirs]), 2)
     assert (answer["vm_other"]["empty_call_us"]["call"], answer["vm_other"]["empty_call_us"]["p50"]) == ("empty", 8.0)
     assert answer["ratios"]["empty_call_us"]["p50"] == 0.125
-    other = answered(Rows([*ours, theirs[1]]))
+    other = answered(Rows([*ours, theirs[1]]), 2)
     assert other["vm_other"]["empty_call_us"]["call"] == "clear"
     assert "empty_call_us" not in other["ratios"]

@@ -9,7 +9,7 @@ import pytest
 from lab.bench.answer import answered
 from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
-from lab.bench.standard import FULL, MIB, Programs, loopback_phases, vm_phases
+from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, Programs, loopback_phases, vm_phases
 from lab.bench.targets import Necessity, Target, judged, looked_up, targets, verdict
 
 
@@ -58,7 +58,7 @@ def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any
     match word:
         case "submission":
             row["answered_ns"] = [2000] * rounds
-        case "copy":
+        case "copy" | "host_copy":
             row |= dict.fromkeys(("memcpy", "registers"), row.pop("ns"))
         case "threads":
             row |= {"calls": [100] * int(asked["threads"]), "ns": 1_000_000}
@@ -78,10 +78,10 @@ def synthetic_rows() -> Iterator[dict[str, Any]]:
 
 
 def test_full_benchmark_judges_every_target() -> None:
-    answer = answered(Rows(synthetic_rows()))
+    answer = answered(Rows(synthetic_rows()), 2)
     assert [one.target.label for one in judged(answer) if one.met is None] == []
     needs = [need.figure for one in targets() for need in one.needs]
-    assert len(set(needs)) == 6
+    assert len(set(needs)) == 6 + 2 * len(CONTRACT_SIZES)
     assert [figure for figure in needs if looked_up(answer, figure) is None] == []
 
 
@@ -93,7 +93,7 @@ def test_part_and_place_of_a_target_are_what_it_is_measured_by(part: str, place:
         for row in synthetic_rows()
         if row["phase"].split()[0] == part and row["subject"].startswith(("loopback/", "native")) == (place == "loopback")
     ]
-    verdicts = judged(answered(Rows(rows)))
+    verdicts = judged(answered(Rows(rows), 2))
     measured = [one.target for one in verdicts if one.met is not None]
     assert measured == [one for one in targets() if (one.part, one.place) == (part, place)]
 
@@ -165,6 +165,17 @@ def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
     slow, quick = ({"set": {"1MiB": 3.0}, "copy": {"1MiB": 4.0}, "answered": {"p50": us}} for us in (62.0, 60.0))
     assert verdict(target, slow).best == pytest.approx(MIB / GIB / ((244.14 + 62.0) / 1e6), rel=1e-3)
     assert (verdict(target, slow).out_of_reach, verdict(target, quick).out_of_reach) == (True, False)
+
+
+def test_transfer_cannot_be_quicker_than_all_processors_at_the_copying_of_both_ends() -> None:
+    (target,) = (one for one in targets() if one.label == "set 256MiB, copied, ring")
+    answer = {"vm": {"set_gib_s": {"256MiB": 4.3}}, "copy_floor_set_gib_s": {"256MiB": 6.9}}
+    assert (verdict(target, answer).met, verdict(target, answer).out_of_reach) == (False, False)
+    ruled, room, beaten = ({"both_ends_set_gib_s": {"256MiB": rate}} for rate in (5.5, 5.6, 4.2))
+    assert (verdict(target, answer | ruled).out_of_reach, verdict(target, answer | ruled).best) == (True, 5.5)
+    assert verdict(target, answer | ruled).need.startswith("guest's and host's copying")
+    assert not verdict(target, answer | room).out_of_reach
+    assert not verdict(target, answer | beaten).out_of_reach
 
 
 def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensions_save() -> None:

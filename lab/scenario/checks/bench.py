@@ -197,14 +197,15 @@ class Bench:
 
     def record(self) -> BenchRecord:
         """What all rows so far say."""
-        answer = answered(Rows(self.rows))
+        cores = os.cpu_count() or 1
+        answer = answered(Rows(self.rows), cores)
         return BenchRecord(
             answer=answer,
             targets=tuple(target_record(verdict) for verdict in judged(answer)),
             tokens=tuple(answer["tokens"]),
             load_before=self.load_before,
             load_after=os.getloadavg()[0],
-            cores=os.cpu_count() or 1,
+            cores=cores,
             wall_s=round(time.time() - self.started, 1),
             warnings=tuple(self.warnings()),
             libraries=self.libraries,
