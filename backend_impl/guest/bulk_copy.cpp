@@ -107,7 +107,7 @@ template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t 
         if (far != Far::target) touch<lines>(from + at);
         through_registers(to + at, from + at, block);
     }
-    through_registers(to + at, from + at, size - at);
+    if (at < size) by_registers(to + at, from + at, size - at); // not once more in here: all of it fits into its 1024 bytes
 }
 #undef IN_ONE_PAGE
 
