@@ -81,18 +81,18 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         bulk_copy(to + done, slot, n, far);
         pages.copied(n);
     };
-    auto move_in = [&](bool piped) {
-        const std::optional<size_t> done = piped ? through_pipe(Way::in, tensor, data, offset, size, empty_slot) : 0;
+    auto move_in = [&](bool by_two) {
+        const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::in, tensor, data, offset, size, empty_slot);
         if (!done || *done == size) return done.has_value();
         auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
-        return transfer(Way::in, tensor, offset + *done, size - *done, [](uint8_t *, size_t, size_t) {}, empty_rest);
+        return transfer(Way::in, tensor, offset + *done, size - *done, by_two, [](uint8_t *, size_t, size_t) {}, empty_rest);
     };
-    if (size <= surely_piped_in || !session().has(Extension::pipes)) return move_in(true);
+    if (size <= surely_by_one) return move_in(false);
     TransferChoice &choice = TransferChoice::instance();
-    const bool piped = choice.piped();
+    const bool by_two = choice.by_two();
     const Clock::time_point start = Clock::now();
-    const bool well = move_in(piped);
-    if (well) choice.took(piped, size, Clock::now() - start);
+    const bool well = move_in(by_two);
+    if (well) choice.took(by_two, size, Clock::now() - start);
     return well;
 }
 
@@ -110,7 +110,7 @@ template <typename Fill> bool CopiedBuffer::move_out(const ggml_tensor *tensor, 
     const std::optional<size_t> done = through_pipe(Way::out, tensor, data, offset, size, fill_slot);
     if (!done || *done == size) return done.has_value();
     auto fill_rest = [&](uint8_t *slot, size_t after, size_t n) { fill_slot(slot, *done + after, n); };
-    return transfer(Way::out, tensor, offset + *done, size - *done, fill_rest, [](const uint8_t *, size_t, size_t) {});
+    return transfer(Way::out, tensor, offset + *done, size - *done, false, fill_rest, [](const uint8_t *, size_t, size_t) {});
 }
 
 template <typename Carry>
@@ -202,10 +202,11 @@ bool CopiedBuffer::settle(Way way, Piece &piece) {
 }
 
 template <typename Before, typename After>
-bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after) {
+bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool by_two, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
-    const TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
+    TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
+    cut.two_lanes = cut.two_lanes || by_two;
     Work work{way, *record, offset, size, cut};
     auto lane = [&] { run_lane(work, before, after); };
     Joined second;

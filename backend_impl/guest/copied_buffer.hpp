@@ -3,7 +3,8 @@
 //
 // Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
-// of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile.
+// of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile. Whether more than 64 MiB come in by one
+// thread or by two is found out (transfer_choice.hpp).
 #pragma once
 
 #include <atomic>
@@ -73,9 +74,9 @@ class CopiedBuffer : public RemoteBuffer {
     // How many bytes went through a pipe: none where that cannot be or is not worth it. Nothing when it failed.
     template <typename Carry>
     std::optional<size_t> through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry);
-    // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once where that is worth it.
+    // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once if `by_two` or where that is surely worth it.
     template <typename Before, typename After>
-    bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, Before before, After after);
+    bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool by_two, Before before, After after);
     template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
     // Takes the next piece, and `before` has its slot. False when nothing is left.
     template <typename Before> bool take_next(Work &work, Before &before, Piece &piece);

@@ -11,8 +11,6 @@ namespace apir::guest {
 inline constexpr size_t least_piped = size_t{128} << 10;
 // Of what goes out, more is nowhere in the guest's caches: two threads that copy in large pieces get more out of memory than one.
 inline constexpr size_t most_piped_out = size_t{128} << 20;
-// Of more that comes in, it hangs on the machine whether two such threads are quicker (transfer_choice.hpp).
-inline constexpr size_t surely_piped_in = size_t{64} << 20;
 
 struct PipedTransfer {
     bool in; // to the guest

@@ -8,16 +8,16 @@ TransferChoice &TransferChoice::instance() {
     return choice;
 }
 
-bool TransferChoice::piped() {
+bool TransferChoice::by_two() {
     std::lock_guard lock(mutex_);
-    return !ways_.second();
+    return ways_.second();
 }
 
-void TransferChoice::took(bool piped, size_t size, std::chrono::steady_clock::duration time) {
+void TransferChoice::took(bool by_two, size_t size, std::chrono::steady_clock::duration time) {
     constexpr double mib = 1 << 20;
     const std::chrono::duration<double, std::nano> each = time / (static_cast<double>(size) / mib);
     std::lock_guard lock(mutex_);
-    ways_.took(!piped, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
+    ways_.took(by_two, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
 }
 
 } // namespace apir::guest

@@ -99,32 +99,40 @@ void the_largest_go_out_in_pieces() {
     expect(there_and_back(run, most_piped_out + 1, 1).out == 0, "more");
 }
 
-void the_largest_come_in_by_both_ways_in_turns_and_then_by_one() {
-    Run run("all");
-    expect(there_and_back(run, surely_piped_in, 1).in == 1, "not more than that: through a pipe");
-    for (uint8_t salt = 0; salt < 2 * TransferChoice::trials; ++salt) {
-        const bool by_pipe = TransferChoice::instance().piped();
-        expect(there_and_back(run, surely_piped_in + 1, salt).in == (by_pipe ? 1 : 0), "as it was chosen, the " + std::to_string(salt) + "th time");
+// Two threads do without a pipe.
+void the_largest_come_in_by_one_thread_and_by_two_until_it_is_known() {
+    {
+        Run without("none");
+        for (uint8_t salt = 0; salt < 2; ++salt) {
+            expect(TransferChoice::instance().by_two() == (salt == 1), "one and two in turns");
+            expect(there_and_back(without, surely_by_one + 1, salt).in == 0, "where there is no pipe: in pieces");
+        }
     }
-    const bool chosen = TransferChoice::instance().piped();
+    Run run("all");
+    expect(there_and_back(run, surely_by_one, 1).in == 1, "not more than that: through a pipe");
+    for (uint8_t salt = 2; salt < 2 * TransferChoice::trials; ++salt) {
+        const int pipe = TransferChoice::instance().by_two() ? 0 : 1;
+        expect(there_and_back(run, surely_by_one + 1, salt).in == pipe, "as it was chosen, the " + std::to_string(salt) + "th time");
+    }
+    const int chosen = TransferChoice::instance().by_two() ? 0 : 1;
     for (uint8_t salt = 0; salt < 3; ++salt)
-        expect(there_and_back(run, surely_piped_in + 1, salt).in == (chosen ? 1 : 0), "always the same from then on");
+        expect(there_and_back(run, surely_by_one + 1, salt).in == chosen, "always the same from then on");
 }
 
 void the_quicker_way_is_chosen_by_what_a_mebibyte_takes() {
     using namespace std::chrono_literals;
-    for (const bool piped_is_quicker : {true, false}) {
+    for (const bool two_are_quicker : {true, false}) {
         TransferChoice choice;
-        size_t by_pipe = 0;
+        size_t by_two = 0;
         for (size_t trial = 0; trial < 2 * TransferChoice::trials; ++trial) {
-            const bool piped = choice.piped();
-            by_pipe += piped ? 1 : 0;
+            const bool two = choice.by_two();
+            by_two += two ? 1 : 0;
             // Of different sizes: the slower way has less to do.
-            const bool quicker = piped == piped_is_quicker;
-            choice.took(piped, quicker ? 256 * mib : 128 * mib, quicker ? 40ms : 25ms);
+            const bool quicker = two == two_are_quicker;
+            choice.took(two, quicker ? 256 * mib : 128 * mib, quicker ? 40ms : 25ms);
         }
-        expect(by_pipe == TransferChoice::trials, "in turns");
-        expect(choice.piped() == piped_is_quicker, "the quicker one in the end");
+        expect(by_two == TransferChoice::trials, "in turns");
+        expect(choice.by_two() == two_are_quicker, "the quicker one in the end");
     }
 }
 
@@ -347,7 +355,7 @@ int main(int count, char **arguments) {
     use_libraries(arguments);
     there_and_back();
     the_largest_go_out_in_pieces();
-    the_largest_come_in_by_both_ways_in_turns_and_then_by_one();
+    the_largest_come_in_by_one_thread_and_by_two_until_it_is_known();
     the_quicker_way_is_chosen_by_what_a_mebibyte_takes();
     the_rest_goes_in_pieces();
     refusals();
