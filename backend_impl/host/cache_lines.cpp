@@ -5,7 +5,6 @@
 #if defined(__x86_64__)
 #include <cstdint>
 #include <immintrin.h>
-#include <optional>
 
 #include "cache_distance.hpp"
 #endif
@@ -22,21 +21,17 @@ constexpr size_t least = size_t{16} << 10;
 // More than a core's own cache holds has left it by itself.
 constexpr size_t most = size_t{1} << 20;
 
-// Whether to keep what goes between cores out of their caches.
-bool are_caches_apart() {
-    static const bool apart = [] {
-        const std::optional<CacheDistance> distance = measure_cache_distance();
-        return distance && distance->apart();
-    }();
-    return apart;
-}
-
 __attribute__((target("clflushopt"))) void flush(const void *data, size_t size) {
     const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
     const auto end = reinterpret_cast<uintptr_t>(data) + size;
     for (uintptr_t at = first; at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
     // What is written next, the reply or the data, comes after it.
     _mm_sfence();
+}
+
+CacheWatch &watch() {
+    static CacheWatch watch(measure_cache_distance);
+    return watch;
 }
 
 // Whole lines; `to` is aligned to one.
@@ -50,7 +45,7 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (size >= least && size <= most && are_caches_apart()) flush(data, size);
+    if (size >= least && size <= most && watch().apart(size, CacheWatch::Clock::now())) flush(data, size);
 }
 
 void copy_past_caches(void *to, const void *from, size_t size) {
@@ -64,20 +59,11 @@ void copy_past_caches(void *to, const void *from, size_t size) {
     if (done != size) std::memcpy(target + done, source + done, size - done);
 }
 
-void copy_for_reader(void *to, const void *from, size_t size) {
-    if (size >= least && are_caches_apart()) return copy_past_caches(to, from, size);
-    if (size != 0) std::memcpy(to, from, size);
-}
-
 #else
 
 void leave_caches(const void *, size_t) {}
 
 void copy_past_caches(void *to, const void *from, size_t size) {
-    if (size != 0) std::memcpy(to, from, size);
-}
-
-void copy_for_reader(void *to, const void *from, size_t size) {
     if (size != 0) std::memcpy(to, from, size);
 }
 

@@ -75,12 +75,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, request.size, data);
-    if (ggml_backend_buffer_is_host(tensor.buffer)) {
-        copy_for_reader(data.data, static_cast<const uint8_t *>(tensor.data) + request.offset, request.size);
-    } else {
-        leave_caches(data.data, request.size); // the guest has read what was there
-        if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
-    }
+    if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
 #if defined(APIR_PLANT_WRONG_BYTE)
     static int gets = 0;
     if (++gets % 1000 == 0 && request.size != 0) data.data[0] ^= 1;
@@ -112,11 +107,8 @@ PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &reque
 
 PipeGetTensorReply Session::on_pipe_get_tensor(const PipeGetTensorRequest &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
-    const bool in_memory = ggml_backend_buffer_is_host(tensor.buffer);
     pipe_work(request, tensor, PipeEnd::Role::fills).run(pieces_of(tensor, {request.area, request.room}), [&](uint8_t *place, size_t done, size_t size) {
-        const uint64_t offset = request.offset + done;
-        if (in_memory) copy_for_reader(place, static_cast<const uint8_t *>(tensor.data) + offset, size);
-        else ggml_backend_tensor_get(&tensor, place, offset, size);
+        ggml_backend_tensor_get(&tensor, place, request.offset + done, size);
     });
     return {};
 }

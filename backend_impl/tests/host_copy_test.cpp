@@ -1,4 +1,4 @@
-// Copies past the caches, or for another core: all bytes and no others, around the sizes at which another way is taken, wherever they lie.
+// Copies past the caches: all bytes and no others, around the sizes at which another way is taken, wherever they lie.
 // And how it is found out whether two cores' caches are apart.
 #include <chrono>
 #include <cstdint>
@@ -21,15 +21,13 @@ constexpr size_t line = 64;
 constexpr size_t room = 2 * line;
 constexpr uint8_t untouched = 0xee;
 
-using Copy = void (*)(void *to, const void *from, size_t size);
-
-void there_and_no_further(Copy copy, size_t size, size_t to_at, size_t from_at) {
+void there_and_no_further(size_t size, size_t to_at, size_t from_at) {
     std::vector<uint8_t> from(size + room);
     for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 167 + i / 251);
     std::vector<uint8_t> to(size + 2 * room, untouched);
     const size_t aligned = (line - reinterpret_cast<uintptr_t>(to.data()) % line) % line;
     const size_t begin = aligned + to_at;
-    copy(to.data() + begin, from.data() + from_at, size);
+    copy_past_caches(to.data() + begin, from.data() + from_at, size);
     const std::string what = std::to_string(size) + " bytes to a line's byte " + std::to_string(to_at);
     expect(size == 0 || std::memcmp(to.data() + begin, from.data() + from_at, size) == 0, what);
     for (size_t i = 0; i < to.size(); ++i)
@@ -66,9 +64,48 @@ void measured_in_passing() {
     sched_setaffinity(0, sizeof before, &before);
 }
 
+int measured = 0;
+bool far = false;
+bool measurable = true;
+
+std::optional<CacheDistance> told() {
+    ++measured;
+    if (!measurable) return std::nullopt;
+    return CacheDistance{std::chrono::nanoseconds(far ? 8'200 : 2'100), std::chrono::nanoseconds(2'600)};
+}
+
+void looked_at_again_when_it_is_worth_it() {
+    constexpr size_t piece = CacheWatch::worth / 8;
+    CacheWatch watch(told);
+    CacheWatch::Clock::time_point now{};
+    auto go = [&](size_t pieces) {
+        bool apart = false;
+        for (size_t i = 0; i < pieces; ++i) apart = watch.apart(piece, now);
+        return apart;
+    };
+    expect(!go(7) && measured == 0, "little: not measured");
+    far = true;
+    expect(go(1) && measured == 1, "enough: measured, and apart");
+    far = false;
+    expect(go(100) && measured == 1, "just measured: as it was");
+    now += CacheWatch::period - std::chrono::nanoseconds(1);
+    expect(go(1) && measured == 1, "a moment too early");
+    now += std::chrono::nanoseconds(1);
+    expect(!go(1) && measured == 2, "measured again: near");
+    now += 10 * CacheWatch::period;
+    far = true;
+    expect(!go(7) && measured == 2, "long ago, but little since");
+    measurable = false;
+    expect(!go(1) && measured == 3, "not to be had: as it was");
+    now += CacheWatch::period;
+    measurable = true;
+    expect(go(8) && measured == 4, "to be had again");
+}
+
 } // namespace
 
 int main() {
+    looked_at_again_when_it_is_worth_it();
     apart_by_clearly_more();
     measured_in_passing();
     constexpr size_t kib = 1024;
@@ -76,8 +113,8 @@ int main() {
                         448 * kib, 448 * kib + 1, 1024 * kib, 1024 * kib + 1, 4096 * kib + 63})
         for (size_t to_at : {size_t{0}, size_t{1}, size_t{16}})
             for (size_t from_at : {size_t{0}, size_t{5}})
-                for (Copy copy : {copy_past_caches, copy_for_reader}) there_and_no_further(copy, size, to_at, from_at);
+                there_and_no_further(size, to_at, from_at);
     // Nothing may be read or written for no bytes.
-    for (Copy copy : {copy_past_caches, copy_for_reader}) copy(nullptr, nullptr, 0);
+    copy_past_caches(nullptr, nullptr, 0);
     return failures == 0 ? 0 : 1;
 }
