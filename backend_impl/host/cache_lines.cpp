@@ -18,8 +18,8 @@ namespace {
 constexpr size_t line = 64;
 // Below this nobody would notice.
 constexpr size_t least = size_t{16} << 10;
-// More than a core's own cache holds has left it by itself.
-constexpr size_t most = size_t{1} << 20;
+// No piece of a transfer that goes in several is larger.
+constexpr size_t most = size_t{8} << 20;
 
 __attribute__((target("clflushopt"))) void flush(const void *data, size_t size) {
     const auto first = reinterpret_cast<uintptr_t>(data) / line * line;

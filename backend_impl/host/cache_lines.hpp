@@ -15,7 +15,7 @@ inline constexpr size_t beyond_caches = size_t{32} << 20;
 // 40 % (EPYC) or half (Intel): it is left where it is.
 
 // Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches where those are apart
-// (elsewhere nothing happens). Less than 16 KiB, and more than 1 MiB, is left as it is.
+// (elsewhere nothing happens). Less than 16 KiB, and more than 8 MiB, is left as it is.
 void leave_caches(const void *data, size_t size);
 
 // As memcpy, but past the caches (x86; from 16 KiB on): what was written is in memory, and what was there before is not read.
