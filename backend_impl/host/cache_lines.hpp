@@ -8,6 +8,9 @@ namespace apir::host {
 // A tensor of this size is taken to stay in no cache until it is computed with: some hosts have larger ones, few leave them to one program.
 inline constexpr size_t beyond_caches = size_t{32} << 20;
 
+// What a core's own cache holds, or not much more.
+inline constexpr size_t own_cache = size_t{1} << 20;
+
 // What goes between two cores through a slot that is written and read in turns goes from cache to cache, or through memory. Which is quicker hangs on
 // how far the caches are from each other (cache_distance.hpp): one that an emulated guest writes and the host reads takes 6.5 GiB/s through a near
 // cache, 2.7 through a far one, and 5.5 through memory (EPYC, both phases); 8.7 through a near one and 6.9 through memory (Intel, Sapphire Rapids or

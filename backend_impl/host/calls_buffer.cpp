@@ -67,7 +67,8 @@ template <typename Request> void Session::set_tensor(const Request &request) {
     } else if (request.size != 0) {
         ggml_backend_tensor_set(&tensor, data.data, request.offset, request.size);
     }
-    leave_caches(data.data, request.size); // the guest's next data comes there
+    // The guest's next data comes there. It takes as long as the copy: of much that is awaited as a whole most has left the caches by itself.
+    if (request.size <= own_cache || request.size < ggml_nbytes(&tensor)) leave_caches(data.data, request.size);
 }
 
 template <typename Request> void Session::get_tensor(const Request &request) {
