@@ -2,8 +2,10 @@
 // where both sides look all the time, and it copies between a blob and memory as a transfer has it do.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "clock.hpp"
 #include "echo_call.hpp"
@@ -47,6 +49,13 @@ uint32_t echo(uint32_t context, HostCallbacks *callbacks, apir::Reader &request)
     return ok;
 }
 
+// As the component tells; 0 where it does not.
+size_t bytes_of(uint32_t context, HostCallbacks *callbacks, uint32_t resource) {
+    const std::string key = "apir.resource.size." + std::to_string(resource);
+    const char *told = callbacks->get_config(context, key.c_str());
+    return told == nullptr ? 0 : std::strtoull(told, nullptr, 10);
+}
+
 // Memory in the place of a tensor's. There is one worker for each context.
 uint8_t *memory_of(size_t size) {
     static std::unique_ptr<uint8_t[]> memory;
@@ -62,13 +71,14 @@ uint8_t *memory_of(size_t size) {
 uint32_t copy(uint32_t context, HostCallbacks *callbacks, apir::Reader &request) {
     constexpr size_t kib = 1024;
     constexpr size_t piece = 128 * kib;
+    constexpr size_t largest = 1024 * 1024 * kib;
     const uint32_t resource = request.u32();
     const bool out = request.u32() != 0;
     const bool past_caches = request.u32() != 0;
     const size_t window = request.u32() * kib;
     const size_t size = request.u32() * kib;
     auto *shared = request.failed() ? nullptr : static_cast<uint8_t *>(callbacks->get_shmem_ptr(context, resource));
-    if (shared == nullptr || window == 0) return failed;
+    if (shared == nullptr || window == 0 || window > bytes_of(context, callbacks, resource) || size > largest) return failed;
     uint8_t *memory = memory_of(size);
     for (size_t done = 0; done < size;) {
         const size_t place = done % window;

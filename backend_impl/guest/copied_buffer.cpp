@@ -64,10 +64,11 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
     const EmulatedPages pages(data, size);
-    return move_out(tensor, data, offset, size, [&](uint8_t *slot, size_t done, size_t n) {
+    auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) {
         bulk_copy(slot, from + done, n, far_out(size, n));
         pages.copied(n);
-    });
+    };
+    return by_one_or_two(Way::out, size, [&](bool by_two) { return move_out(tensor, data, offset, size, by_two, fill_slot); });
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
@@ -81,17 +82,23 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         bulk_copy(to + done, slot, n, far);
         pages.copied(n);
     };
-    auto move_in = [&](bool by_two) {
+    return by_one_or_two(Way::in, size, [&](bool by_two) {
         const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::in, tensor, data, offset, size, empty_slot);
         if (!done || *done == size) return done.has_value();
         auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
         return transfer(Way::in, tensor, offset + *done, size - *done, by_two, [](uint8_t *, size_t, size_t) {}, empty_rest);
-    };
-    if (size <= surely_by_one) return move_in(false);
-    TransferChoice &choice = TransferChoice::instance();
+    });
+}
+
+template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {
+    const bool in = way == Way::in;
+    // Without pipes two threads carry out what is as large as that anyhow.
+    const bool is_known = size <= (in ? surely_in_by_one : surely_out_by_one) || (!in && (size > most_piped_out || !session().has(Extension::pipes)));
+    if (is_known) return move(false);
+    TransferChoice &choice = TransferChoice::of(in);
     const bool by_two = choice.by_two();
     const Clock::time_point start = Clock::now();
-    const bool well = move_in(by_two);
+    const bool well = move(by_two);
     if (well) choice.took(by_two, size, Clock::now() - start);
     return well;
 }
@@ -103,14 +110,15 @@ bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset,
         std::memset(bytes, value, size);
         if (defer_set(tensor, bytes, offset, size)) return true;
     }
-    return move_out(tensor, nullptr, offset, size, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
+    return move_out(tensor, nullptr, offset, size, false, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
 }
 
-template <typename Fill> bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Fill fill_slot) {
-    const std::optional<size_t> done = through_pipe(Way::out, tensor, data, offset, size, fill_slot);
+template <typename Fill>
+bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool by_two, Fill fill_slot) {
+    const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::out, tensor, data, offset, size, fill_slot);
     if (!done || *done == size) return done.has_value();
     auto fill_rest = [&](uint8_t *slot, size_t after, size_t n) { fill_slot(slot, *done + after, n); };
-    return transfer(Way::out, tensor, offset + *done, size - *done, false, fill_rest, [](const uint8_t *, size_t, size_t) {});
+    return transfer(Way::out, tensor, offset + *done, size - *done, by_two, fill_rest, [](const uint8_t *, size_t, size_t) {});
 }
 
 template <typename Carry>

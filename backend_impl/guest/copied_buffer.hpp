@@ -4,7 +4,7 @@
 // Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
 // of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile. Whether more than 64 MiB come in by one
-// thread or by two is found out (transfer_choice.hpp).
+// thread or by two is found out, and whether 48 to 128 MiB go out through a pipe (transfer_choice.hpp).
 #pragma once
 
 #include <atomic>
@@ -69,8 +69,11 @@ class CopiedBuffer : public RemoteBuffer {
         std::atomic<bool> failed{false};
     };
 
-    // Through a pipe where that can be, and what is left in pieces.
-    template <typename Fill> bool move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Fill fill_slot);
+    // All of a transfer, by `move`, which is told whether two threads are to do without a pipe (transfer_choice.hpp).
+    template <typename Move> bool by_one_or_two(Way way, size_t size, Move move);
+    // Unless `by_two`, through a pipe where that can be, and what is left in pieces.
+    template <typename Fill>
+    bool move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool by_two, Fill fill_slot);
     // How many bytes went through a pipe: none where that cannot be or is not worth it. Nothing when it failed.
     template <typename Carry>
     std::optional<size_t> through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry);

@@ -2,10 +2,11 @@
 
 namespace apir::guest {
 
-TransferChoice &TransferChoice::instance() {
+TransferChoice &TransferChoice::of(bool in) {
     // Never destroyed: programs read tensors from their own static destructors.
-    static TransferChoice &choice = *new TransferChoice;
-    return choice;
+    static TransferChoice &into_guest = *new TransferChoice;
+    static TransferChoice &out_of_guest = *new TransferChoice;
+    return in ? into_guest : out_of_guest;
 }
 
 bool TransferChoice::by_two() {

@@ -1,6 +1,6 @@
-// Whether a large transfer comes in by one thread, through a pipe where there are some, or in large pieces by two. Two threads get more out of memory
-// than one, and more of them wait for a processor: which is more hangs on the machine. On two processors two threads were 20 % quicker with an AMD
-// host (Zen 5), and slower with an Intel one (Sapphire Rapids or later). So both ways take turns, until it is known.
+// Whether a large transfer goes by one thread, through a pipe where there are some, or in large pieces by two. Two threads get more out of memory
+// than one, and more of them wait for a processor: which is more hangs on the machine. On two processors two threads were 15 to 40 % quicker with an
+// AMD host (Zen 5), and slower with an Intel one (Sapphire Rapids or later). So both ways take turns, until it is known.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,9 @@
 
 namespace apir::guest {
 
-// Of no more than this one thread is at least as quick everywhere.
-inline constexpr size_t surely_by_one = size_t{64} << 20;
+// Of no more than this one thread was at least as quick on both.
+inline constexpr size_t surely_in_by_one = size_t{64} << 20;
+inline constexpr size_t surely_out_by_one = size_t{48} << 20;
 
 // For any number of threads.
 class TransferChoice {
@@ -20,8 +21,8 @@ class TransferChoice {
     // Of each way.
     static constexpr size_t trials = 5;
 
-    // The process's own.
-    static TransferChoice &instance();
+    // The process's own, of transfers in and of transfers out.
+    static TransferChoice &of(bool in);
 
     bool by_two();
     void took(bool by_two, size_t size, std::chrono::steady_clock::duration time);

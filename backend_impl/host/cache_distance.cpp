@@ -61,7 +61,7 @@ int next_processor(const cpu_set_t &allowed, int here) {
 // Two threads at one block, each when it is its turn: the writer at even ones, the reader at odd ones.
 class Rally {
   public:
-    // False when it takes too long.
+    // Nothing when it takes too long.
     std::optional<CacheDistance> write() {
         CacheDistance best{std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()};
         for (uint32_t round = 0; round < rounds; ++round) {

@@ -20,7 +20,8 @@ struct CacheDistance {
 };
 
 // Between this processor and the next one that this thread may use. It takes less than a millisecond, or as long as the other processor is
-// busy. Nothing where there is no other one, it cannot be had within 20 ms, or lines cannot be flushed (other than x86 with CLFLUSHOPT).
+// busy. Nothing where there is no other one, it cannot be had within 20 ms, or lines cannot be flushed (other than x86 with CLFLUSHOPT). Of more
+// than two processors that need not be the one that the guest runs on, which nobody here knows.
 std::optional<CacheDistance> measure_cache_distance();
 
 // Whether caches are apart, as far as is known. For any number of threads.

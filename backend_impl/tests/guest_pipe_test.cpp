@@ -93,30 +93,36 @@ Ways there_and_back(Run &run, size_t size, uint8_t salt) {
     return {piped(sent, Call::pipe_set_tensor, Call::buffer_set_tensor), piped(sent, Call::pipe_get_tensor, Call::buffer_get_tensor)};
 }
 
-void the_largest_go_out_in_pieces() {
-    Run run("all");
-    expect(there_and_back(run, most_piped_out, 1).out == 1, "not more than that: through a pipe");
-    expect(there_and_back(run, most_piped_out + 1, 1).out == 0, "more");
-}
-
 // Two threads do without a pipe.
-void the_largest_come_in_by_one_thread_and_by_two_until_it_is_known() {
+int pipe_of(bool in) { return TransferChoice::of(in).by_two() ? 0 : 1; }
+
+void what_is_large_goes_by_one_thread_and_by_two_until_it_is_known() {
+    constexpr size_t open = surely_in_by_one + 1; // in both ways
     {
         Run without("none");
         for (uint8_t salt = 0; salt < 2; ++salt) {
-            expect(TransferChoice::instance().by_two() == (salt == 1), "one and two in turns");
-            expect(there_and_back(without, surely_by_one + 1, salt).in == 0, "where there is no pipe: in pieces");
+            expect(pipe_of(true) == 1 - salt, "in by one and by two in turns");
+            expect(there_and_back(without, open, salt).in == 0, "where there is no pipe: in pieces");
         }
+        expect(pipe_of(false) == 1, "and out by two anyhow: nothing to find out");
     }
     Run run("all");
-    expect(there_and_back(run, surely_by_one, 1).in == 1, "not more than that: through a pipe");
-    for (uint8_t salt = 2; salt < 2 * TransferChoice::trials; ++salt) {
-        const int pipe = TransferChoice::instance().by_two() ? 0 : 1;
-        expect(there_and_back(run, surely_by_one + 1, salt).in == pipe, "as it was chosen, the " + std::to_string(salt) + "th time");
+    const Ways sure_in = there_and_back(run, surely_in_by_one, 1);
+    expect(sure_in.in == 1, "not more than that in: through a pipe");
+    for (uint8_t salt = 0; salt < 2 * TransferChoice::trials; ++salt) {
+        const int out = pipe_of(false);
+        const int in = pipe_of(true);
+        const Ways ways = there_and_back(run, open, salt);
+        expect(ways.out == out && ways.in == in, "as it was chosen, the " + std::to_string(salt) + "th time");
     }
-    const int chosen = TransferChoice::instance().by_two() ? 0 : 1;
-    for (uint8_t salt = 0; salt < 3; ++salt)
-        expect(there_and_back(run, surely_by_one + 1, salt).in == chosen, "always the same from then on");
+    const int out = pipe_of(false);
+    const int in = pipe_of(true);
+    for (uint8_t salt = 0; salt < 3; ++salt) {
+        const Ways ways = there_and_back(run, open, salt);
+        expect(ways.out == out && ways.in == in, "always the same from then on");
+    }
+    expect(there_and_back(run, surely_out_by_one, 1).out == 1, "little out: through a pipe");
+    expect(there_and_back(run, most_piped_out + 1, 1).out == 0, "much out: in pieces");
 }
 
 void the_quicker_way_is_chosen_by_what_a_mebibyte_takes() {
@@ -354,8 +360,7 @@ int main(int count, char **arguments) {
     if (count != 3) return 2;
     use_libraries(arguments);
     there_and_back();
-    the_largest_go_out_in_pieces();
-    the_largest_come_in_by_one_thread_and_by_two_until_it_is_known();
+    what_is_large_goes_by_one_thread_and_by_two_until_it_is_known();
     the_quicker_way_is_chosen_by_what_a_mebibyte_takes();
     the_rest_goes_in_pieces();
     refusals();
