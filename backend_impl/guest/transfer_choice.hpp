@@ -19,7 +19,7 @@ inline constexpr size_t surely_out_by_one = size_t{48} << 20;
 class TransferChoice {
   public:
     // Of each way.
-    static constexpr size_t trials = 5;
+    static constexpr size_t trials = 8;
 
     // The process's own, of transfers in and of transfers out.
     static TransferChoice &of(bool in);
