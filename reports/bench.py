@@ -96,7 +96,7 @@ class BenchView:
 
     @property
     def out_of_reach(self) -> int:
-        """Those of them that no guest library could have met, by the bare exchange of the same run."""
+        """Those of them that no guest library could have met, by the bare exchange or the copying of both ends in the same run."""
         return sum(one.out_of_reach for one in self.record.targets)
 
 
