@@ -232,14 +232,14 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
     floors: Mapping[str, Any] = answer.get("copy_floor_gib_s", {})
     table = _table(
         "\nGiB/s (copied path; blob-backed in brackets), graphs and calls per second",
-        ("", *(TITLES[way] for way in ways), "best copy loop [both ends]"),
+        ("", *(TITLES[way] for way in ways), "best copy loop, both ends"),
     )
     for verb in ("set", "get"):
         for size in CONTRACT_SIZES:
             cells = [_transfer(answer[way], verb, size) for way in ways]
             loop = answer.get(f"copy_floor_{verb}_gib_s", floors).get(size, DASH)
             both = answer.get(f"both_ends_{verb}_gib_s", {}).get(size, DASH)
-            table.add_row(f"{verb} {size}", *cells, f"{loop} [{both}]")
+            table.add_row(f"{verb} {size}", *cells, f"{loop}, {both}")
     for key, name, unit in (("graphs_per_s", "graphs/s of", "nodes"), ("calls_per_s", "calls/s of", "threads")):
         for number in dict.fromkeys(number for way in ways for number in answer[way].get(key, {})):
             table.add_row(f"{name} {number} {unit}", *(_count(answer[way].get(key, {}).get(number)) for way in ways), "")
