@@ -163,7 +163,7 @@ void Floors::copy(const Request &request, Row &row) {
     device_.close_blob(shared);
 }
 
-// The clock does not run while the host is told to begin, and nobody else uses the slot meanwhile: no less than what it takes in a transfer.
+// The host has begun when the clock starts, and nobody else uses the slot meanwhile: in a transfer it takes no less.
 void Floors::host_copy(const Request &request, Row &row) {
     const size_t size = request.number("size", 1 << 20, kib) / kib * kib;
     const size_t rounds = request.number("rounds", 2);

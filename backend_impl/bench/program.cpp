@@ -29,7 +29,11 @@ struct Floor {
     const char *name;
     void (Floors::*run)(const Request &request, Row &row);
 };
-constexpr Floor floors[] = {{"word", &Floors::word}, {"submission", &Floors::submission}, {"burst", &Floors::burst}, {"copy", &Floors::copy}, {"host_copy", &Floors::host_copy}};
+constexpr Floor floors[] = {{"word", &Floors::word},
+                            {"submission", &Floors::submission},
+                            {"burst", &Floors::burst},
+                            {"copy", &Floors::copy},
+                            {"host_copy", &Floors::host_copy}};
 
 void tell_failure(const std::exception &failure) { Row().text("error", failure.what()).print(); }
 

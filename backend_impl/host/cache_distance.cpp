@@ -38,11 +38,6 @@ bool can_flush() {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 23)) != 0;
 }
 
-__attribute__((target("clflushopt"))) void flush(uint8_t *data, size_t size) {
-    for (size_t at = 0; at < size; at += line) _mm_clflushopt(data + at);
-    _mm_sfence();
-}
-
 void bind_to(int processor) {
     cpu_set_t only;
     CPU_ZERO(&only);
@@ -82,7 +77,7 @@ class Rally {
             uint64_t sum = 0;
             for (size_t at = 0; at < block; at += line) sum += *reinterpret_cast<const volatile uint64_t *>(memory_.data() + at);
             sum_ = sum;
-            if (round % 2 != 0) flush(memory_.data(), block);
+            if (round % 2 != 0) flush_from_caches(memory_.data(), block);
             turn_.store(2 * round + 2, std::memory_order_release);
         }
     }
@@ -101,6 +96,14 @@ class Rally {
 };
 
 } // namespace
+
+__attribute__((target("clflushopt"))) void flush_from_caches(const void *data, size_t size) {
+    const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
+    const auto end = reinterpret_cast<uintptr_t>(data) + size;
+    for (uintptr_t at = first; at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
+    // What is written next, a reply, a turn or the data, comes after it.
+    _mm_sfence();
+}
 
 std::optional<CacheDistance> measure_cache_distance() {
     const cpu_set_t allowed = allowed_processors();
@@ -124,6 +127,8 @@ std::optional<CacheDistance> measure_cache_distance() {
 }
 
 #else
+
+void flush_from_caches(const void *, size_t) {}
 
 std::optional<CacheDistance> measure_cache_distance() { return std::nullopt; }
 

@@ -24,6 +24,9 @@ struct CacheDistance {
 // than two processors that need not be the one that the guest runs on, which nobody here knows.
 std::optional<CacheDistance> measure_cache_distance();
 
+// Takes memory out of all caches: only where a distance was measured, for elsewhere that may be no instruction.
+void flush_from_caches(const void *data, size_t size);
+
 // Whether caches are apart, as far as is known. For any number of threads.
 class CacheWatch {
   public:

@@ -21,14 +21,6 @@ constexpr size_t least = size_t{16} << 10;
 // No piece of a transfer that goes in several is larger.
 constexpr size_t most = size_t{8} << 20;
 
-__attribute__((target("clflushopt"))) void flush(const void *data, size_t size) {
-    const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
-    const auto end = reinterpret_cast<uintptr_t>(data) + size;
-    for (uintptr_t at = first; at < end; at += line) _mm_clflushopt(reinterpret_cast<void *>(at));
-    // What is written next, the reply or the data, comes after it.
-    _mm_sfence();
-}
-
 CacheWatch &watch() {
     static CacheWatch watch(measure_cache_distance);
     return watch;
@@ -45,7 +37,7 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (size >= least && size <= most && watch().apart(size, CacheWatch::Clock::now())) flush(data, size);
+    if (size >= least && size <= most && watch().apart(size, CacheWatch::Clock::now())) flush_from_caches(data, size);
 }
 
 void copy_past_caches(void *to, const void *from, size_t size) {

@@ -4,6 +4,14 @@ target_link_libraries(test-bench-copy PRIVATE apir-guest-fake)
 add_test(NAME bench-copy COMMAND test-bench-copy)
 set_tests_properties(bench-copy PROPERTIES TIMEOUT 120)
 
+# The host's part in that.
+add_executable(test-bench-host bench_host_test.cpp)
+target_include_directories(test-bench-host PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(test-bench-host PRIVATE apir-wire ${CMAKE_DL_LIBS})
+add_dependencies(test-bench-host apir-bench-host)
+add_test(NAME bench-host COMMAND test-bench-host $<TARGET_FILE:apir-bench-host>)
+set_tests_properties(bench-host PROPERTIES TIMEOUT 60)
+
 # The benchmark's program in a loopback: every measurement gives a row, and what cannot be measured is said. The lists of guest.cmake
 # come before this one and name the CPU backend. CTest looks at the output alone where it is told what to look for: a bad end is told there, too.
 if(cpu_backends)
