@@ -51,10 +51,19 @@ CENSUS, TOKEN = "census", "token"
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How thorough a benchmark is. ``share`` scales the rounds of a repetition, ``repeats`` the repetitions."""
+    """How thorough a benchmark is.
+
+    Attributes:
+        share: scales the rounds of a repetition.
+        repeats: scales the repetitions.
+        starts: how often the programs of transfers and rates are started anew.
+        idle_s: how long an idle context is watched.
+        largest: bytes of the largest transfer.
+    """
 
     share: float = 1.0
     repeats: float = 1.0
+    starts: int = 3
     idle_s: float = 60.0
     largest: int = 256 * MIB
 
@@ -73,7 +82,7 @@ class Effort:
 
 
 FULL = Effort()
-QUICK = Effort(share=0.25, repeats=0.35, idle_s=3.0, largest=64 * MIB)
+QUICK = Effort(share=0.25, repeats=0.35, starts=1, idle_s=3.0, largest=64 * MIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +236,18 @@ def transfers_of(name: str, size: int, programs: Programs, users: tuple[str, ...
         yield Measure(f"{verb}_{name}", f"{verb} size={size} warm={WARM_ROUNDS} rounds={rounds}", users)
 
 
+def started_anew(phases: Sequence[Phase], starts: int) -> Iterator[Phase]:
+    """The phases in turns, so often, with programs of their own each time, and a share of their repetitions.
+
+    What a program finds out about the machine, and where its memory lies, holds for as long as it runs: rates of the same library
+    differ by a sixth from one program to the next, the loops' that they are held against, too.
+    """
+    for start in range(starts):
+        for phase in phases:
+            name = f"{phase.name} {start + 1}" if starts > 1 else phase.name
+            yield replace(phase, name=name, repetitions=max(2, -(-phase.repetitions // starts)))
+
+
 def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
     """How many commands and bytes everything sends: the same measurements, few rounds, with call records."""
     subjects = tuple(
@@ -283,9 +304,8 @@ def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = IDLE_WAY
     return (
         census_phase(programs, ways),
         calls_phase(programs, ways, effort),
-        rates_phase(programs, ways, effort),
         pause_phase(programs, ways, effort),
-        *transfer_phases(programs, ways, effort),
+        *started_anew((rates_phase(programs, ways, effort), *transfer_phases(programs, ways, effort)), effort.starts),
         *token_phases(programs, effort),
         *idle_phases(programs, idle, effort),
     )

@@ -57,9 +57,20 @@ def asked(phase: Phase, way: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_is_asked_the_same(way: str) -> None:
     phases = {one.name: one for one in vm_phases(GUEST, FULL) if not one.name.startswith("idle")}
-    shared = ("census", "calls", "rates", "pause", "transfers", "transfers largest")
+    shared = ("census", "calls", "pause", "rates 1", "transfers 2", "transfers largest 3")
     assert [asked(phases[name], way) for name in shared] == [asked(phases[name], "vm") for name in shared]
     assert all(asked(phases[name], way) for name in shared)
+
+
+def test_programs_of_rates_and_transfers_are_started_anew() -> None:
+    phases = {one.name: one for one in vm_phases(GUEST, FULL)}
+    names = [name for name in phases if name.startswith(("rates", "transfers"))]
+    assert names == [f"{part} {start}" for start in (1, 2, 3) for part in ("rates", "transfers", "transfers largest")]
+    for part, before in zip(("transfers", "transfers largest"), transfer_phases(GUEST, tuple(WAYS), FULL), strict=True):
+        each = [phases[f"{part} {start}"] for start in (1, 2, 3)]
+        assert all((one.subjects, one.measures) == (before.subjects, before.measures) for one in each)
+        assert before.repetitions <= sum(one.repetitions for one in each) < before.repetitions + 3
+    assert {one.name for one in vm_phases(GUEST, QUICK)} >= {"rates", "transfers"}
 
 
 def test_idle_contexts_are_watched_one_after_the_other() -> None:
