@@ -113,6 +113,13 @@ void late_yields() {
     expect(wakefulness.yielded(20 * ms, late, false) == Yielded::step_aside, "later it does again");
 }
 
+void pieces_are_awaited_in_long_naps() {
+    const Wakefulness wakefulness;
+    expect(wakefulness.between_pieces(0) == Step::long_nap, "behind a piece nobody looks for the next one");
+    expect(wakefulness.between_pieces(2 * Wakefulness::long_nap_ns) == Step::long_nap, "one that is late needs no doorbell");
+    expect(wakefulness.between_pieces(5 * ms) == Step::sleep, "behind the last one the worker sleeps");
+}
+
 // Where they do not, as between the pieces of a large transfer, those who make the next one have the processor.
 void wanted_processor() {
     Wakefulness wakefulness;
@@ -171,6 +178,7 @@ int main() {
     naps_are_for_dear_waking();
     naps_are_earned_by_work();
     late_yields();
+    pieces_are_awaited_in_long_naps();
     wanted_processor();
     missed_commands();
     short_turns();

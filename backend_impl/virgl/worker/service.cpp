@@ -16,15 +16,14 @@ constexpr int looks_at_once = 20;
 // A command without a ring needs a virtual processor, QEMU's main thread and the worker.
 constexpr int processors_for_all = 3;
 
-// A copy that takes so long is a piece of a large transfer: the guest's processors all copy, and what it takes to wake the worker for the next
-// piece is a small part of it.
+// A copy that takes so long is a piece of a large transfer.
 constexpr uint64_t long_transfer_ns = 200'000;
 
 // No longer than it has to be: by default the kernel may add as much again.
-void take_nap() {
+void take_nap(uint64_t ns) {
     constexpr unsigned long slack_ns = 1;
     static const bool exact [[maybe_unused]] = prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) == 0;
-    constexpr timespec nap{0, static_cast<long>(Wakefulness::nap_ns)};
+    const timespec nap{0, static_cast<long>(ns)};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
@@ -96,9 +95,10 @@ bool Service::serve_ring() {
 void Service::rest() {
     const uint64_t now = monotonic_ns();
     Wakefulness::Step step = wakefulness_.after(now - idle_since_ns_, naps_cost_ns_);
-    if (ring_.is_open()) {
-        const bool in_the_way = few_processors_ && long_transfer_;
-        if (in_the_way || (step == Wakefulness::Step::nap && !presence_.was_last())) step = Wakefulness::Step::sleep;
+    if (ring_.is_open() && few_processors_ && long_transfer_) {
+        step = wakefulness_.between_pieces(now - idle_since_ns_);
+    } else if (ring_.is_open()) {
+        if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
     } else {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
         // to be woken the worker's naps save nothing.
@@ -122,13 +122,14 @@ void Service::rest() {
         return;
     }
     case Wakefulness::Step::nap: nap(); return;
+    case Wakefulness::Step::long_nap: take_nap(Wakefulness::long_nap_ns); return;
     case Wakefulness::Step::sleep: sleep(QueueConsumer::forever); return;
     }
 }
 
 void Service::nap() {
     if (naps_began_ns_ == 0) naps_began_ns_ = processor_ns();
-    take_nap();
+    take_nap(Wakefulness::nap_ns);
     naps_cost_ns_ = processor_ns() - naps_began_ns_;
 }
 

@@ -14,7 +14,7 @@ namespace apir::virgl {
 // millisecond: there the worker takes naps for a while before it sleeps, and the guest, which thinks it awake, rings no bell.
 class Wakefulness {
   public:
-    enum class Step { spin, yield, nap, sleep };
+    enum class Step { spin, yield, nap, long_nap, sleep };
 
     static constexpr uint64_t least_spin_ns = 20'000;
     static constexpr uint64_t longest_spin_ns = 50'000;
@@ -28,6 +28,9 @@ class Wakefulness {
     static constexpr uint64_t naps_earned_ns = 5'000'000;
     static constexpr uint64_t nap_ns = 100'000;
     static constexpr uint64_t doze_ns = most_awake_ns;
+    // A large transfer's next piece comes within about a millisecond.
+    static constexpr uint64_t long_nap_ns = 400'000;
+    static constexpr uint64_t piece_due_ns = 2'500'000;
     // A host's own processor is woken in some 5 us, a virtual one, idle for long, in 15 to 50.
     static constexpr uint64_t dear_waking_ns = 10'000;
 
@@ -38,6 +41,10 @@ class Wakefulness {
         const bool may_nap = idle_ns < naps_until_ns && naps_cost_ns < naps_left_ns_;
         return may_nap && waking_ns_ >= dear_waking_ns ? Step::nap : Step::sleep;
     }
+
+    // The same behind a piece of a large transfer where the guest's processors are all that there are, and copy. Whoever looks for the next
+    // piece takes their time, and so does a doorbell for each one: the guest's call, QEMU's main thread and the waking are several naps' worth.
+    Step between_pieces(uint64_t idle_ns) const { return idle_ns < piece_due_ns ? Step::long_nap : Step::sleep; }
 
     // A command came, after naps that have taken so much processor time.
     void end_naps(uint64_t cost_ns) {
