@@ -1,5 +1,7 @@
 #include "transfer_choice.hpp"
 
+#include <algorithm>
+
 namespace apir::guest {
 
 TransferChoice &TransferChoice::of(bool in) {
@@ -18,6 +20,12 @@ void TransferChoice::took(bool by_two, size_t size, std::chrono::steady_clock::d
     constexpr double mib = 1 << 20;
     const std::chrono::duration<double, std::nano> each = time / (static_cast<double>(size) / mib);
     std::lock_guard lock(mutex_);
+    if (ways_.decided() && ++since_known_ == pause_) {
+        ways_ = {};
+        since_known_ = 0;
+        pause_ = std::min(2 * pause_, longest_pause);
+        return;
+    }
     ways_.took(by_two, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
 }
 

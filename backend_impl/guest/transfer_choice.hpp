@@ -1,6 +1,7 @@
 // Whether a large transfer goes by one thread, through a pipe where there are some, or in large pieces by two. Two threads get more out of memory
 // than one, and more of them wait for a processor: which is more hangs on the machine. On two processors two threads were 15 to 40 % quicker with an
-// AMD host (Zen 5), and slower with an Intel one (Sapphire Rapids or later). So both ways take turns, until it is known.
+// AMD host (Zen 5), and slower with an Intel one (Sapphire Rapids or later). So both ways take turns, until it is known, and again later: what holds
+// at one time (the host's scheduler, the distance of its caches) need not at another.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,11 @@ inline constexpr size_t surely_out_by_one = size_t{48} << 20;
 // For any number of threads.
 class TransferChoice {
   public:
-    // Of each way.
-    static constexpr size_t trials = 8;
+    // Turns in a row, of which the first do not count: two threads are a fifth quicker after two or three transfers, when they have their processors.
+    using Ways = TwoWays<4, 4, 2>; // the second way: by two threads
+    // Transfers by the quicker way before both take turns again: twice as many each time, up to the most.
+    static constexpr size_t first_pause = 2 * Ways::uses;
+    static constexpr size_t longest_pause = 16 * Ways::uses;
 
     // The process's own, of transfers in and of transfers out.
     static TransferChoice &of(bool in);
@@ -29,7 +33,9 @@ class TransferChoice {
 
   private:
     std::mutex mutex_;
-    TwoWays<trials> ways_; // the second one: by two threads
+    Ways ways_;
+    size_t since_known_ = 0;
+    size_t pause_ = first_pause;
 };
 
 } // namespace apir::guest

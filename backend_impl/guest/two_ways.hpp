@@ -8,20 +8,27 @@
 
 namespace apir::guest {
 
-// Both take turns, `trials` times each, then the quicker one is known. Not for several threads at once.
-template <size_t trials> class TwoWays {
+// Both take turns of `turn` times in a row, of which the first `unsettled` do not count: what a way brings with it, such as a thread that has to find
+// a processor, or tables that grow, is there afterwards. When `trials` times of each count, the quicker one is known. Not for several threads at
+// once.
+template <size_t trials, size_t turn = 1, size_t unsettled = 0> class TwoWays {
+    static_assert(unsettled < turn && trials % (turn - unsettled) == 0);
+
   public:
     using Duration = std::chrono::nanoseconds;
 
-    bool decided() const { return count_[0] + count_[1] == 2 * trials; }
+    // How often both are used until it is known.
+    static constexpr size_t uses = 2 * trials / (turn - unsettled) * turn;
+
+    bool decided() const { return used_ == uses; }
     // Whether it is the second way's turn; in the end, whether that is the quicker one.
-    bool second() const { return decided() ? second_is_quicker_ : count_[1] < count_[0]; }
-    // A way took so long, for as much work as all the others. More than enough of one way tells nothing.
+    bool second() const { return decided() ? second_is_quicker_ : used_ / turn % 2 != 0; }
+    // A way took so long, for as much work as all the others. One that was begun in the other's turn tells nothing.
     void took(bool second, Duration time) {
+        if (decided() || second != this->second()) return;
         const size_t way = second ? 1 : 0;
-        if (count_[way] == trials) return;
-        times_[way][count_[way]++] = time;
-        if (decided()) second_is_quicker_ = lower_quartile(times_[1]) < lower_quartile(times_[0]);
+        if (used_ % turn >= unsettled) times_[way][count_[way]++] = time;
+        if (++used_ == uses) second_is_quicker_ = lower_quartile(times_[1]) < lower_quartile(times_[0]);
     }
 
   private:
@@ -36,6 +43,7 @@ template <size_t trials> class TwoWays {
 
     std::array<Times, 2> times_{};
     std::array<size_t, 2> count_{};
+    size_t used_ = 0;
     bool second_is_quicker_ = false;
 };
 

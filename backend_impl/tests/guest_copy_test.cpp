@@ -1,5 +1,5 @@
 // Copies of all sizes around the ones at which another way is taken, before and after the choice among loops has been made. And the rule by
-// which two loops are compared.
+// which two loops, or two ways of a transfer, are compared.
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include "copy_expect.hpp"
 #include "guest/bulk_copy.hpp"
 #include "guest/quicker_copy.hpp"
+#include "guest/transfer_choice.hpp"
 
 using namespace apir::guest;
 using namespace apir::guest::test;
@@ -54,6 +55,45 @@ void the_quicker_way_is_known_in_spite_of_noise() {
     expect(!second_wins(100, 100, 0, 0), "neither is: no change");
     expect(second_wins(100, 90, 5000, trials / 2), "the quicker one was stopped in half of its blocks");
     expect(!second_wins(90, 100, -50, 5), "a few blocks were quick by luck");
+}
+
+// A way that is the quicker one, but not at the beginning of a turn.
+void what_a_turn_begins_with_does_not_count() {
+    using Settling = TwoWays<4, 4, 2>;
+    Settling ways;
+    std::string turns;
+    for (size_t use = 0; !ways.decided(); ++use) {
+        turns += ways.second() ? '2' : '1';
+        ways.took(!ways.second(), Settling::Duration(1)); // another thread's, begun in the turn before
+        ways.took(ways.second(), Settling::Duration(!ways.second() ? 100 : use % 4 < 2 ? 200 : 80));
+    }
+    expect(turns == "1111222211112222", "turns of four: " + turns);
+    expect(ways.second() && turns.size() == Settling::uses, "the second one is quicker once it has begun");
+}
+
+// Transfers that take so long each, as many as `count`; how many of them went by two.
+size_t go(TransferChoice &choice, size_t count, std::chrono::milliseconds by_one, std::chrono::milliseconds by_two) {
+    size_t twos = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const bool two = choice.by_two();
+        twos += two ? 1 : 0;
+        choice.took(two, size_t{128} << 20, two ? by_two : by_one);
+    }
+    return twos;
+}
+
+void transfers_go_the_quicker_way_and_it_is_looked_at_again() {
+    using namespace std::chrono_literals;
+    constexpr size_t trial = TransferChoice::Ways::uses;
+    TransferChoice choice;
+    expect(go(choice, trial, 20ms, 10ms) == trial / 2, "both ways take turns");
+    expect(go(choice, TransferChoice::first_pause, 20ms, 10ms) == TransferChoice::first_pause, "then it is known");
+    // Now it is the other way round.
+    expect(go(choice, trial, 10ms, 20ms) == trial / 2, "they take turns again");
+    expect(go(choice, 2 * TransferChoice::first_pause, 10ms, 20ms) == 0, "what has changed is noticed");
+    size_t looks = 0;
+    for (int i = 0; i < 100; ++i) looks += go(choice, TransferChoice::longest_pause + trial, 10ms, 20ms);
+    expect(looks >= 98 * trial / 2 && looks <= 102 * trial / 2, "and is looked at for ever, more rarely: " + std::to_string(looks));
 }
 
 std::atomic<size_t> by_slow{0};
@@ -123,6 +163,8 @@ int main(int count, char **) {
     }
     pages_of_the_same_place_in_the_emulators_table_collide();
     the_quicker_way_is_known_in_spite_of_noise();
+    what_a_turn_begins_with_does_not_count();
+    transfers_go_the_quicker_way_and_it_is_looked_at_again();
     the_quicker_loop_is_found_whichever_it_is();
     several_threads_find_out_at_once();
     for (const CopyLoop &loop : copy_loops())
