@@ -92,6 +92,7 @@ BlobPool::Lease BlobPool::take_beside() {
         Blob *made = grow();
         if (made == nullptr) return {};
         free_.push_back(made);
+        returned_.notify_one(); // one of them stays here: whoever waits has no need to any more
     }
     Blob *blob = free_.back();
     free_.pop_back();
@@ -143,7 +144,9 @@ void BlobPool::give_back(Blob *blob, bool retired) {
         device_.close_blob(*blob);
         blobs_.erase(std::find_if(blobs_.begin(), blobs_.end(), [&](const auto &each) { return each.get() == blob; }));
     }
-    returned_.notify_one();
+    // Without a blob that could come back there is nothing to wait for: who is told of it finds no blob, and tells nobody.
+    if (usable_ == 0) returned_.notify_all();
+    else returned_.notify_one();
 }
 
 } // namespace apir::guest

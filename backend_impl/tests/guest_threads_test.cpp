@@ -101,6 +101,58 @@ void test_who_waits_is_told() {
     expect(waited < 3s, "who waits is not told of a blob that came back");
 }
 
+// Blobs are retired until the window, which has room for no other, has none left that could come back: nobody waits for one.
+void test_nobody_waits_for_retired_blobs(size_t blobs) {
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.window = blobs * blob_granularity;
+    FakeDevice device(plan, host);
+    BlobPool pool(device, reply_page_size, reply_page_size, 8);
+    std::vector<BlobPool::Lease> held;
+    for (size_t i = 0; i < blobs; ++i) held.push_back(pool.take(Deadline(Clock::now())));
+    const Clock::time_point start = Clock::now();
+    std::atomic<int> left{0};
+    std::vector<std::thread> waiters;
+    for (int i = 0; i < 4; ++i) {
+        waiters.emplace_back([&] {
+            expect(!pool.take(Deadline(start + 4s)), "a blob that was retired is lent again");
+            ++left;
+        });
+    }
+    std::this_thread::sleep_for(100ms);
+    expect(left == 0, "who could get a blob does not wait for it");
+    for (BlobPool::Lease &each : held) {
+        each.retire();
+        each = {};
+    }
+    for (std::thread &waiter : waiters) waiter.join();
+    expect(Clock::now() - start < 1s, "of " + std::to_string(blobs) + " blobs the last one is retired, and somebody waits on");
+}
+
+// The window has room again: who looks for two blobs, and gets one of them at most, leaves the other to somebody who waits.
+void test_blobs_made_beside_those_who_wait() {
+    ScriptedHost host;
+    for (size_t room : {1, 2}) {
+        DevicePlan plan;
+        plan.window = 3 * blob_granularity;
+        FakeDevice device(plan, host);
+        BlobPool pool(device, reply_page_size, reply_page_size, 8);
+        BlobPool::Lease held = pool.take(Deadline(Clock::now()));
+        Blob other;
+        expect(device.create_blob(2 * blob_granularity, other).ok(), "what fills the window");
+        Clock::duration waited{};
+        std::thread waiter([&] { waited = wait_for_one(pool, 4s); });
+        std::this_thread::sleep_for(200ms); // longer than a window counts as full
+        device.close_blob(other);
+        if (room == 1) expect(device.create_blob(blob_granularity, other).ok(), "what leaves room for one");
+        BlobPool::Lease beside = pool.take_beside();
+        expect(static_cast<bool>(beside) == (room == 2), "one that leaves another");
+        waiter.join();
+        expect(waited < 3s, "who waits is not told of a blob that was made, with room for " + std::to_string(room));
+        if (room == 1) device.close_blob(other);
+    }
+}
+
 // More threads than blobs, so that some are waited for and some lie at hand: none is lent twice, and none gets lost.
 void test_blobs_go_from_hand_to_hand() {
     ScriptedHost host;
@@ -191,6 +243,8 @@ void test_call_records() {
 int main() {
     // All that follows would wait for its slots for as long as a graph may take.
     test_who_waits_is_told();
+    for (size_t blobs : {1, 2}) test_nobody_waits_for_retired_blobs(blobs);
+    test_blobs_made_beside_those_who_wait();
     if (failures() != 0) return failures();
     test_blobs_go_from_hand_to_hand();
     test_data(false);
