@@ -24,7 +24,9 @@ size_t size_class(size_t size) {
 
 } // namespace
 
-BlobReserve::~BlobReserve() { give_up_all(); }
+BlobReserve::~BlobReserve() {
+    for (Blob &each : kept_) device_.close_blob(each);
+}
 
 Status BlobReserve::take(size_t size, Blob &blob) {
     if (find(size, blob)) return {};

@@ -35,8 +35,8 @@ void BufferReserve::give_back(std::unique_ptr<RemoteBuffer> buffer) {
     if (in_use || buffer->capacity() > limit_bytes_ / 2) {
         freed.push_back(std::move(buffer));
     } else {
-        kept_bytes_ += buffer->capacity();
         kept_.push_back({std::move(buffer), Clock::now()});
+        kept_bytes_ += kept_.back().buffer->capacity();
     }
     Freed more = surplus();
     std::move(more.begin(), more.end(), std::back_inserter(freed));
@@ -46,8 +46,8 @@ BufferReserve::Freed BufferReserve::surplus() {
     Freed freed;
     Clock::time_point oldest = Clock::now() - limit_age_;
     while (!kept_.empty() && (kept_bytes_ > limit_bytes_ || kept_.size() > limit_count || kept_.front().since < oldest)) {
-        kept_bytes_ -= kept_.front().buffer->capacity();
         freed.push_back(std::move(kept_.front().buffer));
+        kept_bytes_ -= freed.back()->capacity();
         kept_.pop_front();
     }
     return freed;

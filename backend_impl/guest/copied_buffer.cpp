@@ -47,6 +47,16 @@ Carriage carriage_of(const Session &session) {
     return session.has(Extension::ring) ? Carriage::ring : Carriage::execbuffer;
 }
 
+// Bytes that are zeros on every way out on which they were not read.
+struct Unread {
+    ~Unread() {
+        if (size != 0) std::memset(data, 0, size);
+    }
+
+    void *data;
+    size_t size;
+};
+
 // A thread that is awaited on every way out.
 struct Joined {
     ~Joined() { join(); }
@@ -289,47 +299,41 @@ BlobPool::Lease CopiedBuffer::slot_beside(InFlight &in_flight) {
     return session().data_slots().take_beside();
 }
 
-void CopiedBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) {
-    if (!session().channel().may_call()) return in_flight.fail();
-    if (defer_set(tensor, data, offset, size)) return;
+bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) {
+    if (!session().channel().may_call()) return false;
+    if (defer_set(tensor, data, offset, size)) return true;
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
-    if (!piece->slot || piece->slot->size < size) {
-        // In order all the same: the host carries out what is in flight first.
-        if (!set(tensor, data, offset, size)) in_flight.fail();
-        return;
-    }
+    // In order all the same: the host carries out what is in flight first.
+    if (!piece->slot || piece->slot->size < size) return set(tensor, data, offset, size);
+    InFlight::End end = [piece] { return settle(Way::out, *piece); }; // takes memory: before it is sent
     piece->size = size;
     bulk_copy(piece->slot->memory, data, size);
     begin(Way::out, *record, offset, false, *piece);
-    in_flight.add([piece] { return settle(Way::out, *piece); });
+    in_flight.add(std::move(end));
+    return true;
 }
 
-void CopiedBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
-    if (!session().channel().may_call()) {
-        std::memset(data, 0, size);
-        return in_flight.fail();
-    }
+bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
+    if (!session().channel().may_call()) return false;
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
-    if (!piece->slot || piece->slot->size < size) {
-        if (get(tensor, data, offset, size)) return;
-        std::memset(data, 0, size);
-        in_flight.fail();
-        return;
-    }
+    if (!piece->slot || piece->slot->size < size) return get(tensor, data, offset, size);
+    InFlight::End end = [piece, data] {
+        Unread unread{data, piece->size};
+        if (!settle(Way::in, *piece)) return false;
+        bulk_copy(data, piece->slot->memory, piece->size, Far::source);
+        unread.size = 0;
+        return true;
+    };
     piece->size = size;
     begin(Way::in, *record, offset, false, *piece);
-    in_flight.add([piece, data] {
-        bool well = settle(Way::in, *piece);
-        if (well) bulk_copy(data, piece->slot->memory, piece->size, Far::source);
-        else std::memset(data, 0, piece->size);
-        return well;
-    });
+    in_flight.add(std::move(end));
+    return true;
 }
 
 } // namespace apir::guest

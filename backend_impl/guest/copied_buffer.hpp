@@ -26,8 +26,10 @@ class CopiedBuffer : public RemoteBuffer {
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override;
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override;
     bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override;
-    void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override;
-    void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override;
+
+  protected:
+    bool begin_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override;
+    bool begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override;
 
   private:
     // The records of 0.2 are smaller: they are used wherever the tensor fits.

@@ -4,24 +4,11 @@
 // slot's failure value. Slots that are null say why where they are.
 #pragma once
 
-#include <exception>
-
 #include "abi/backend_interface.hpp"
-#include "log.hpp"
+#include "guarded.hpp"
 #include "remote_device.hpp"
 
 namespace apir::guest {
-
-template <typename Result, typename Body> Result guarded(const char *slot, Result otherwise, Body body) noexcept {
-    try {
-        return body();
-    } catch (const std::exception &error) {
-        log(LogLevel::error, "%s: %s", slot, error.what());
-    } catch (...) {
-        log(LogLevel::error, "%s: unknown exception", slot);
-    }
-    return otherwise;
-}
 
 // A ggml device, the remote device that it stands for, and the one buffer type that it has.
 struct DeviceContext {

@@ -6,6 +6,7 @@
 #include "bulk_copy.hpp"
 #include "copied_buffer.hpp"
 #include "emulated_pages.hpp"
+#include "guarded.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -39,7 +40,11 @@ class SharedBuffer : public RemoteBuffer {
 
     // Without an answer the blob is neither closed nor used again: the host may still use it.
     ~SharedBuffer() override {
-        if (free_on_host()) session().buffer_blobs().give_back(blob_);
+        if (!free_on_host()) return;
+        guarded("free_buffer", 0, [this] {
+            session().buffer_blobs().give_back(blob_);
+            return 0;
+        });
     }
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
@@ -54,24 +59,23 @@ class SharedBuffer : public RemoteBuffer {
         return at != nullptr;
     }
 
-    // The host computes in this memory: nothing of it may be touched before it is done.
-    void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override {
-        in_flight.await_all();
-        if (!set(tensor, data, offset, size)) in_flight.fail();
-    }
-
-    void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
-        in_flight.await_all();
-        // What lies there after a failure is not what was to be read.
-        if (!in_flight.failed() && get(tensor, data, offset, size)) return;
-        std::memset(data, 0, size);
-        in_flight.fail();
-    }
-
     bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
         if (at != nullptr) std::memset(at, value, size);
         return at != nullptr;
+    }
+
+  protected:
+    // The host computes in this memory: nothing of it may be touched before it is done.
+    bool begin_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) override {
+        in_flight.await_all();
+        return set(tensor, data, offset, size);
+    }
+
+    bool begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
+        in_flight.await_all();
+        // What lies there after a failure is not what was to be read.
+        return !in_flight.failed() && get(tensor, data, offset, size);
     }
 
   private:
@@ -102,12 +106,24 @@ bool RemoteBuffer::find_range(const ggml_tensor *tensor, size_t offset, size_t b
     return false;
 }
 
-bool RemoteBuffer::free_on_host() {
-    BufferFreeBufferReply reply;
-    CallResult result = session_.channel().call(Call::buffer_free_buffer, BufferFreeBufferRequest{handle_}, reply);
-    result.report("free_buffer");
-    // A lost device has no worker that could touch anything.
-    return result.outcome == Outcome::answered || result.outcome == Outcome::lost;
+bool RemoteBuffer::free_on_host() noexcept {
+    return guarded("free_buffer", false, [this] {
+        BufferFreeBufferReply reply;
+        CallResult result = session_.channel().call(Call::buffer_free_buffer, BufferFreeBufferRequest{handle_}, reply);
+        result.report("free_buffer");
+        // A lost device has no worker that could touch anything.
+        return result.outcome == Outcome::answered || result.outcome == Outcome::lost;
+    });
+}
+
+void RemoteBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) noexcept {
+    if (!guarded("set_tensor_async", false, [&] { return begin_set(tensor, data, offset, size, in_flight); })) in_flight.fail();
+}
+
+void RemoteBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) noexcept {
+    if (guarded("get_tensor_async", false, [&] { return begin_get(tensor, data, offset, size, in_flight); })) return;
+    std::memset(data, 0, size);
+    in_flight.fail();
 }
 
 bool RemoteBuffer::clear(uint8_t value) {

@@ -33,9 +33,10 @@ class RemoteBuffer {
     // Bytes of a tensor in this buffer. False when not all of them got over; the cause has been logged.
     virtual bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) = 0;
     virtual bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) = 0;
-    // The same in order with what is in flight, which they may join. A failure is told at its end; what could not be read is zeros.
-    virtual void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
-    virtual void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
+    // The same in order with what is in flight, which they may join. A failure is told at its end, one without memory, too; what could not
+    // be read is zeros.
+    void set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) noexcept;
+    void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) noexcept;
     virtual bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) = 0;
 
     // The whole buffer, on the host.
@@ -50,8 +51,11 @@ class RemoteBuffer {
     // Where `bytes` bytes from `offset` of a tensor on stand in the buffer, counted from its base; false, and logged, when they do
     // not lie within it.
     bool find_range(const ggml_tensor *tensor, size_t offset, size_t bytes, size_t &at) const;
-    // Whether the host will not touch the buffer's memory any more.
-    bool free_on_host();
+    // Whether the host will not touch the buffer's memory any more. For destructors: what fails is logged.
+    bool free_on_host() noexcept;
+    // False, or an exception, when it has neither been carried out nor joined what is in flight.
+    virtual bool begin_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
+    virtual bool begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) = 0;
 
   private:
     template <typename Record, typename Request, typename Reply>

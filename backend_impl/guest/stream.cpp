@@ -37,8 +37,16 @@ CallTraits graph_traits(size_t data_out = 0) {
 } // namespace
 
 Stream::~Stream() {
-    synchronize();
-    device_.drop_graphs(kept_.numbers());
+    auto synchronized = [this] {
+        synchronize();
+        return true;
+    };
+    // A call that throws has ended; those behind it are awaited, too.
+    while (!guarded("free", false, synchronized)) {}
+    guarded("free", 0, [this] {
+        device_.drop_graphs(kept_.numbers());
+        return 0;
+    });
     device_.remove_stream();
 }
 
@@ -128,16 +136,18 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    auto call = std::make_shared<Channel::Pending<GraphRunReply>>(
-        device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits()));
-    if (!call->sent()) return false;
-    in_flight_->add([call] {
+    // All that takes memory before it is sent.
+    auto call = std::make_shared<Channel::Pending<GraphRunReply>>();
+    InFlight::End end = [call] {
         GraphRunReply reply;
         CallResult result = call->end(reply);
         // The host keeps a graph until we let go of it: it has broken its word.
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
         return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
-    });
+    };
+    *call = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
+    if (!call->sent()) return false;
+    in_flight_->add(std::move(end));
     return true;
 }
 

@@ -295,8 +295,8 @@ class Counted : public RemoteBuffer {
     bool set(const ggml_tensor *, const void *, size_t, size_t) override { return false; }
     bool get(const ggml_tensor *, void *, size_t, size_t) override { return false; }
     bool fill(const ggml_tensor *, uint8_t, size_t, size_t) override { return false; }
-    void set_async(const ggml_tensor *, const void *, size_t, size_t, InFlight &) override {}
-    void get_async(const ggml_tensor *, void *, size_t, size_t, InFlight &) override {}
+    bool begin_set(const ggml_tensor *, const void *, size_t, size_t, InFlight &) override { return false; }
+    bool begin_get(const ggml_tensor *, void *, size_t, size_t, InFlight &) override { return false; }
 
   private:
     int &ended_;

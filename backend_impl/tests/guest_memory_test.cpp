@@ -1,9 +1,10 @@
-// Transfers while memory is short: a refused allocation, whichever it is, fails a transfer at most.
+// While memory is short: a refused allocation, whichever it is, fails a transfer at most, and somebody is told; and what ends ends.
 //
 // Usage: test-guest-memory HOST_LIBRARY GGML_BACKEND_LIBRARY
 #include <atomic>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "extension_run.hpp"
@@ -24,13 +25,48 @@ void *allocated(size_t size) {
     return std::malloc(size == 0 ? 1 : size);
 }
 
+// So many allocations are refused, from one on, and nothing is told, until it ends.
+class Shortage {
+  public:
+    Shortage(int first, int times) : first_(first) {
+        ggml_log_set([](ggml_log_level, const char *, void *) {}, nullptr);
+        asked = 0, first_granted = first + times, first_refused = first;
+    }
+    ~Shortage() { end(); }
+    Shortage(const Shortage &) = delete;
+    Shortage &operator=(const Shortage &) = delete;
+
+    // Whether any was refused.
+    bool end() {
+        first_refused = INT_MAX;
+        ggml_log_set(nullptr, nullptr);
+        return asked > first_;
+    }
+
+  private:
+    const int first_;
+};
+
+constexpr int all_of_them = INT_MAX / 2;
+
 // Guests' memory is short, not the host's.
 class SparedLibrary : public LibraryHost {
   public:
     using LibraryHost::LibraryHost;
     void on_command(const std::vector<uint8_t> &command) override {
         spared = true;
-        LibraryHost::on_command(command);
+        uint32_t words[3]; // type, call, reply resource
+        std::memcpy(words, command.data(), sizeof words);
+        if (refuses_reads && words[1] == static_cast<uint32_t>(Call::buffer_get_tensor)) refuse(words[2]);
+        else LibraryHost::on_command(command);
+    }
+
+    std::atomic<bool> refuses_reads{false};
+
+  private:
+    void refuse(uint32_t resource) {
+        const uint32_t code = 1 + static_cast<uint32_t>(ReturnCode::call_failed);
+        static_cast<std::atomic<uint32_t> *>(memory(resource))->store(code, std::memory_order_release);
     }
 };
 
@@ -47,19 +83,108 @@ void every_allocation(const char *extensions, int least, int times) {
     int passed = 0;
     for (bool refused = true; refused && passed < 1000; ++passed) {
         std::fill(data.begin(), data.end(), static_cast<uint8_t>(passed + 1));
-        ggml_log_set([](ggml_log_level, const char *, void *) {}, nullptr);
-        asked = 0, first_granted = passed + times, first_refused = passed;
+        Shortage shortage(passed, times);
         if (passed % 2 == 0) ggml_backend_tensor_set(tensor, data.data(), 0, bytes);
         else ggml_backend_tensor_get(tensor, back.data(), 0, bytes);
-        first_refused = INT_MAX;
-        refused = asked > passed;
-        ggml_log_set(nullptr, nullptr);
+        refused = shortage.end();
         // With memory it is as if nothing had been.
         ggml_backend_tensor_set(tensor, data.data(), 0, bytes);
         ggml_backend_tensor_get(tensor, back.data(), 0, bytes);
         expect(back == data, "a transfer after " + std::to_string(passed) + " allocations");
     }
     expect(passed > least && passed < 1000, std::string("allocations with extensions ") + extensions + ": " + std::to_string(passed));
+}
+
+// What goes ahead and fails is told with the next graph, and what could not be read is zeros.
+void every_allocation_ahead(const char *extensions, int64_t count, bool in, int least, int times) {
+    const std::string what = std::string(in ? "reading " : "writing ") + std::to_string(count) + " numbers with extensions " + extensions;
+    RunOn<SparedLibrary> run(extensions);
+    ggml_backend_t backend = run.backend.get();
+    Doubled doubled(run.buft(), count);
+    std::vector<float> data(count);
+    std::vector<float> back(count);
+    int passed = 0;
+    for (bool refused = true; refused && passed < 1000; ++passed) {
+        data.assign(count, static_cast<float>(passed + 1));
+        back.assign(count, -1.0F);
+        if (in) ggml_backend_tensor_set(doubled.input, data.data(), 0, count * 4);
+        Shortage shortage(passed, times);
+        if (in) ggml_backend_tensor_get_async(backend, doubled.input, back.data(), 0, count * 4);
+        else ggml_backend_tensor_set_async(backend, doubled.input, data.data(), 0, count * 4);
+        ggml_backend_synchronize(backend);
+        refused = shortage.end();
+        bool told = false;
+        {
+            CapturedLog log;
+            told = ggml_backend_graph_compute(backend, doubled.graph) == GGML_STATUS_FAILED;
+        }
+        if (told) expect(ggml_backend_graph_compute(backend, doubled.graph) == GGML_STATUS_SUCCESS, what + ": told once");
+        if (!in) ggml_backend_tensor_get(doubled.input, back.data(), 0, count * 4);
+        const std::string after = what + ", after " + std::to_string(passed) + " allocations: ";
+        expect(told || back == data, after + "nobody is told of what was not done");
+        if (in) expect(back == data || back == std::vector<float>(count, 0.0F), after + "what was not read is not zeros");
+        expect(run.registry->session->calls_in_flight() == 0, after + "calls in flight that nobody ends");
+    }
+    expect(passed > least && passed < 1000, what + ": " + std::to_string(passed) + " allocations");
+}
+
+// To say why a read failed takes memory, too.
+void a_refused_read_without_memory() {
+    constexpr int64_t count = 4096;
+    RunOn<SparedLibrary> run("all");
+    Doubled doubled(run.buft(), count);
+    std::vector<float> back(count, -1.0F);
+    run.host.refuses_reads = true;
+    ggml_backend_tensor_get_async(run.backend.get(), doubled.input, back.data(), 0, count * 4);
+    Shortage shortage(0, all_of_them);
+    ggml_backend_synchronize(run.backend.get());
+    const bool refused = shortage.end();
+    expect(refused, "a refused read takes no memory");
+    expect(back == std::vector<float>(count, 0.0F), "what the host refused, without memory, is not zeros");
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells of a refused read");
+}
+
+// A call that was not added is not counted as one in flight.
+void calls_without_a_place() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    int added = 0;
+    Shortage shortage(0, all_of_them);
+    try {
+        for (; added < 1000; ++added) calls.add([] { return true; });
+    } catch (const std::bad_alloc &) {
+    }
+    shortage.end();
+    calls.await_all();
+    expect(added < 1000 && all == 0, std::to_string(added) + " calls were added, and of those that ended " + std::to_string(all) + " are left");
+}
+
+// What is freed may be left over on the host then; the program goes on.
+void every_allocation_of_an_end(const char *path, int times) {
+    constexpr int64_t count = 4096;
+    Variable pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0"); // to be freed on the host at once
+    RunOn<SparedLibrary> run("all", path);
+    std::vector<float> numbers(count, 1.0F);
+    int passed = 0;
+    for (bool refused = true; refused && passed < 1000; ++passed) {
+        Backend own{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+        Doubled doubled(run.buft(), count);
+        for (int i = 0; i < 2; ++i)
+            expect(ggml_backend_graph_compute(own.get(), doubled.graph) == GGML_STATUS_SUCCESS, "a graph after an end without memory");
+        std::vector<Buffer> buffers;
+        for (int i = 0; i < 24; ++i) buffers.push_back(run.buffer(count * 4)); // more than a deque takes at once
+        run.host.refuses_reads = true;
+        for (int i = 0; i < 3; ++i) ggml_backend_tensor_get_async(own.get(), doubled.output, numbers.data(), 0, count * 4);
+        Shortage shortage(passed, times);
+        own.reset();
+        doubled.buffer.reset();
+        buffers.clear();
+        refused = shortage.end();
+        run.host.refuses_reads = false;
+        expect(run.registry->session->calls_in_flight() == 0, "calls of a stream that has ended without memory");
+    }
+    expect(passed > 2 && passed < 1000, std::string("allocations of an end, ") + path + ": " + std::to_string(passed));
 }
 
 } // namespace
@@ -83,9 +208,17 @@ int main(int count, char **arguments) {
         return 2;
     }
     use_libraries(arguments);
-    for (int times : {1, INT_MAX / 2}) {
+    for (int times : {1, all_of_them}) {
         every_allocation("all", 1, times);
         every_allocation("-pipes", 8, times);
+        for (bool in : {false, true}) {
+            every_allocation_ahead("all", 4096, in, 4, times);
+            every_allocation_ahead("-batch", 128, in, 4, times);
+        }
+        every_allocation_ahead("all", 128, false, 0, times); // goes along with the next call
+        for (const char *path : {"copied", "shared"}) every_allocation_of_an_end(path, times);
     }
+    a_refused_read_without_memory();
+    calls_without_a_place();
     return failures();
 }
