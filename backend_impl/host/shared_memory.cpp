@@ -22,22 +22,14 @@ uint64_t mapping_extent(const void *address) {
     return 0;
 }
 
-uint64_t SharedMemory::bound(const apir_callbacks &callbacks, uint32_t resource, void *address) {
+uint64_t SharedMemory::bound(const apir_callbacks &callbacks, uint32_t resource, const void *address) const {
     char key[48];
     std::snprintf(key, sizeof key, "apir.resource.size.%" PRIu32, resource);
-    // Asked every time: a number may be given again to a resource of another size.
     const char *told = callbacks.get_config == nullptr ? nullptr : callbacks.get_config(context_, key);
-    if (told != nullptr) return std::strtoull(told, nullptr, 10);
-    auto known = extents_.find({resource, address});
-    if (known != extents_.end()) return known->second;
-    uint64_t extent = mapping_extent(address);
-    constexpr size_t remembered = 4096;
-    if (extents_.size() >= remembered) extents_.clear();
-    extents_.emplace(std::make_pair(resource, address), extent);
-    return extent;
+    return told != nullptr ? std::strtoull(told, nullptr, 10) : mapping_extent(address);
 }
 
-SharedRange SharedMemory::range(const apir_callbacks &callbacks, uint32_t resource, uint64_t size) {
+SharedRange SharedMemory::range(const apir_callbacks &callbacks, uint32_t resource, uint64_t size) const {
     void *address = callbacks.get_shmem_ptr == nullptr ? nullptr : callbacks.get_shmem_ptr(context_, resource);
     if (address == nullptr) refuse("there is no shared resource %" PRIu32, resource);
 #if defined(APIR_PLANT_MISSING_BOUND) || defined(APIR_UNCHECKED)

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <utility>
 
 #include "callbacks.hpp"
 
@@ -20,14 +18,14 @@ class SharedMemory {
     explicit SharedMemory(uint32_t context) : context_(context) {}
 
     // The first `size` bytes of a resource; throws Refusal when there is no such resource or it is smaller.
-    SharedRange range(const apir_callbacks &callbacks, uint32_t resource, uint64_t size);
+    SharedRange range(const apir_callbacks &callbacks, uint32_t resource, uint64_t size) const;
 
   private:
-    uint64_t bound(const apir_callbacks &callbacks, uint32_t resource, void *address);
+    // Found out every time, from the memory map where the component tells no size: a guest may free a resource and have a smaller one by the same
+    // number, at the same address.
+    uint64_t bound(const apir_callbacks &callbacks, uint32_t resource, const void *address) const;
 
     uint32_t context_;
-    // Only for components that tell no size: extents read from the memory map, by resource and address.
-    std::map<std::pair<uint32_t, void *>, uint64_t> extents_;
 };
 
 // Bytes from `address` to the end of the mapping it lies in; 0 when it lies in none.

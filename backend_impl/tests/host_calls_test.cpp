@@ -329,6 +329,22 @@ void mapped_bound() {
                  "beyond the mapping");
 }
 
+// A guest may free a resource and have a smaller one by the same number, which comes to lie at the same address.
+void mapped_bound_again() {
+    Loopback host(1, cpu_config(), false);
+    expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+    uint64_t buffer = new_buffer(host, 1 << 16);
+    TensorRecord tensor = f32_tensor(1, buffer, 0, 1 << 14);
+    Resource &resource = host.add(9, 8192);
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), ok, "all of the larger one");
+    resource.make_again(4096);
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), failed, "as much of the smaller one");
+    expect_equal(host.code(Call::buffer_set_tensor, BufferSetTensorRequest{buffer, tensor, 9, 0, 4097}), failed, "a byte more than that has");
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 4096}), ok, "all of the smaller one");
+    resource.make_again(8192);
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8192}), ok, "all of one that is larger again");
+}
+
 RawTensor raw_f32(int64_t n) {
     RawTensor tensor;
     tensor.ne[0] = n;
@@ -403,7 +419,7 @@ int main(int count, char **values) {
                       {"set_and_get", set_and_get},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},
-                      {"mapped_bound", mapped_bound},
+                      {"mapped_bound", mapped_bound}, {"mapped_bound_again", mapped_bound_again},
                       {"ops_in_line", ops_in_line}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -33,6 +33,14 @@ class Resource {
     uint8_t *data() const { return memory_; }
     size_t size() const { return size_; }
 
+    // No larger than it was made first, at the same address: as one that was freed and made again, but for the range, which nobody else gets meanwhile.
+    void make_again(size_t size) {
+        size_ = size;
+        const size_t there = (size + 4095) / 4096 * 4096;
+        if (there + 4096 > mapped_ || mprotect(memory_, there, PROT_READ | PROT_WRITE) != 0) std::abort();
+        mprotect(memory_ + there, mapped_ - there, PROT_NONE);
+    }
+
   private:
     size_t size_;
     size_t mapped_;
