@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
 #include <system_error>
 #include <thread>
@@ -38,11 +39,11 @@ bool can_flush() {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 23)) != 0;
 }
 
-void bind_to(int processor) {
+void bind_to(int processor, pthread_t thread) {
     cpu_set_t only;
     CPU_ZERO(&only);
     CPU_SET(static_cast<size_t>(processor), &only);
-    sched_setaffinity(0, sizeof only, &only);
+    pthread_setaffinity_np(thread, sizeof only, &only);
 }
 
 int next_processor(const cpu_set_t &allowed, int here) {
@@ -112,14 +113,16 @@ std::optional<CacheDistance> measure_cache_distance() {
     if (other == here || !can_flush()) return std::nullopt;
     Rally rally;
     try {
-        std::thread reader([&rally, other] {
-            bind_to(other);
-            rally.read();
-        });
-        bind_to(here);
+        std::thread reader([&rally] { rally.read(); });
+        // Where the reader is is for this thread alone to say, so that the last word is that it comes here.
+        bind_to(other, reader.native_handle());
+        bind_to(here, pthread_self());
         const std::optional<CacheDistance> distance = rally.write();
-        sched_setaffinity(0, sizeof allowed, &allowed);
+        // On its own processor it might not run for long, or never, beside a real-time thread. This library may be unloaded: no thread is left
+        // behind. Of a reader that has ended already the C library takes this for a word about this thread, which is here.
+        bind_to(here, reader.native_handle());
         reader.join();
+        sched_setaffinity(0, sizeof allowed, &allowed);
         return distance;
     } catch (const std::system_error &) { // no more threads
         return std::nullopt;

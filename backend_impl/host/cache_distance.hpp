@@ -19,9 +19,9 @@ struct CacheDistance {
     bool apart() const { return read_by_other > flushed * 3 / 2; }
 };
 
-// Between this processor and the next one that this thread may use. It takes less than a millisecond, or as long as the other processor is
-// busy. Nothing where there is no other one, it cannot be had within 20 ms, or lines cannot be flushed (other than x86 with CLFLUSHOPT). Of more
-// than two processors that need not be the one that the guest runs on, which nobody here knows.
+// Between this processor and the next one that this thread may use. It takes less than a millisecond, and no more than some 20 where the other
+// processor is busy, even for good: nothing is waited for there. Nothing where there is no other one, it cannot be had within 20 ms, or lines cannot
+// be flushed (other than x86 with CLFLUSHOPT). Of more than two processors that need not be the one that the guest runs on, which nobody here knows.
 std::optional<CacheDistance> measure_cache_distance();
 
 // Takes memory out of all caches: only where a distance was measured, for elsewhere that may be no instruction.

@@ -1,10 +1,14 @@
 // Copies past the caches: all bytes and no others, around the sizes at which another way is taken, wherever they lie.
 // And how it is found out whether two cores' caches are apart.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <sched.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "host/cache_distance.hpp"
@@ -41,6 +45,13 @@ void apart_by_clearly_more() {
     expect(!(CacheDistance{nanoseconds(2'900), nanoseconds(2'100)}).apart(), "some noise: not apart");
 }
 
+cpu_set_t only(int processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(processor), &one);
+    return one;
+}
+
 void measured_in_passing() {
     const cpu_set_t before = apir::allowed_processors();
     const auto start = std::chrono::steady_clock::now();
@@ -54,13 +65,66 @@ void measured_in_passing() {
     cpu_set_t after = apir::allowed_processors();
     expect(CPU_EQUAL(&before, &after) != 0, "the thread may go where it could before");
 
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(static_cast<size_t>(sched_getcpu()), &only);
-    expect(sched_setaffinity(0, sizeof only, &only) == 0, "one processor");
+    const cpu_set_t here = only(sched_getcpu());
+    expect(sched_setaffinity(0, sizeof here, &here) == 0, "one processor");
     expect(!measure_cache_distance(), "one processor has no other's cache");
     after = apir::allowed_processors();
-    expect(CPU_EQUAL(&only, &after) != 0, "nor gets another one for that");
+    expect(CPU_EQUAL(&here, &after) != 0, "nor gets another one for that");
+    sched_setaffinity(0, sizeof before, &before);
+}
+
+// A thread that lets no ordinary one onto its processor: until it is told to end, or for as long as the system surely lets it.
+class Hog {
+  public:
+    explicit Hog(int processor) : thread_([this, processor] { spin(processor); }) {
+        while (state_ == State::starting) std::this_thread::yield();
+    }
+    ~Hog() {
+        stop_ = true;
+        thread_.join();
+    }
+    Hog(const Hog &) = delete;
+    Hog &operator=(const Hog &) = delete;
+
+    bool spins() const { return state_ == State::spinning; }
+
+  private:
+    enum class State { starting, spinning, ended };
+
+    void spin(int processor) {
+        const cpu_set_t there = only(processor);
+        const sched_param first{1};
+        if (sched_setaffinity(0, sizeof there, &there) == 0 && sched_setscheduler(0, SCHED_FIFO, &first) == 0) {
+            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(800);
+            state_ = State::spinning;
+            while (!stop_ && std::chrono::steady_clock::now() < until) {}
+        }
+        state_ = State::ended;
+    }
+
+    std::atomic<State> state_{State::starting};
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+// The other processor is had by nobody: neither the measuring nor its end may wait for it.
+void given_up_in_time() {
+    const cpu_set_t before = apir::allowed_processors();
+    const int here = sched_getcpu();
+    int other = 0;
+    while (other < CPU_SETSIZE && (other == here || CPU_ISSET(static_cast<size_t>(other), &before) == 0)) ++other;
+    if (here < 0 || other == CPU_SETSIZE) return;
+    cpu_set_t both = only(here);
+    expect(sched_setaffinity(0, sizeof both, &both) == 0, "not where the other one goes");
+    Hog hog(other);
+    if (hog.spins()) {
+        CPU_SET(static_cast<size_t>(other), &both);
+        expect(sched_setaffinity(0, sizeof both, &both) == 0, "two processors");
+        expect(!measure_cache_distance(), "nothing is known of a processor that cannot be had");
+        expect(hog.spins(), "it ends while that one is taken");
+        const cpu_set_t after = apir::allowed_processors();
+        expect(CPU_EQUAL(&both, &after) != 0, "the thread may still go to both");
+    } else std::fprintf(stderr, "no real-time thread may be had: not looked at what happens beside one\n");
     sched_setaffinity(0, sizeof before, &before);
 }
 
@@ -108,6 +172,7 @@ int main() {
     looked_at_again_when_it_is_worth_it();
     apart_by_clearly_more();
     measured_in_passing();
+    given_up_in_time();
     constexpr size_t kib = 1024;
     for (size_t size : {size_t{0}, size_t{1}, line, 16 * kib - 1, 16 * kib, 16 * kib + 1, 16 * kib + 63, 16 * kib + line, 217088 + size_t{15},
                         448 * kib, 448 * kib + 1, 1024 * kib, 1024 * kib + 1, 4096 * kib + 63})
