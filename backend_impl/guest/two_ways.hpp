@@ -17,6 +17,7 @@ template <size_t trials, size_t turn = 1, size_t unsettled = 0> class TwoWays {
   public:
     using Duration = std::chrono::nanoseconds;
 
+    static constexpr size_t in_a_row = turn;
     // How often both are used until it is known.
     static constexpr size_t uses = 2 * trials / (turn - unsettled) * turn;
 

@@ -100,8 +100,9 @@ void what_is_large_goes_by_one_thread_and_by_two_until_it_is_known() {
     constexpr size_t open = surely_in_by_one + 1; // in both ways
     {
         Run without("none");
-        for (uint8_t salt = 0; salt < 2; ++salt) {
-            expect(pipe_of(true) == 1 - salt, "in by one and by two in turns");
+        constexpr size_t turn = TransferChoice::Ways::in_a_row;
+        for (uint8_t salt = 0; salt <= turn; ++salt) {
+            expect(pipe_of(true) == (salt < turn ? 1 : 0), "in by one and by two in turns");
             expect(there_and_back(without, open, salt).in == 0, "where there is no pipe: in pieces");
         }
         expect(pipe_of(false) == 1, "and out by two anyhow: nothing to find out");
@@ -109,7 +110,7 @@ void what_is_large_goes_by_one_thread_and_by_two_until_it_is_known() {
     Run run("all");
     const Ways sure_in = there_and_back(run, surely_in_by_one, 1);
     expect(sure_in.in == 1, "not more than that in: through a pipe");
-    for (uint8_t salt = 0; salt < 2 * TransferChoice::trials; ++salt) {
+    for (uint8_t salt = 0; salt < TransferChoice::Ways::uses; ++salt) {
         const int out = pipe_of(false);
         const int in = pipe_of(true);
         const Ways ways = there_and_back(run, open, salt);
@@ -130,14 +131,14 @@ void the_quicker_way_is_chosen_by_what_a_mebibyte_takes() {
     for (const bool two_are_quicker : {true, false}) {
         TransferChoice choice;
         size_t by_two = 0;
-        for (size_t trial = 0; trial < 2 * TransferChoice::trials; ++trial) {
+        for (size_t trial = 0; trial < TransferChoice::Ways::uses; ++trial) {
             const bool two = choice.by_two();
             by_two += two ? 1 : 0;
             // Of different sizes: the slower way has less to do.
             const bool quicker = two == two_are_quicker;
             choice.took(two, quicker ? 256 * mib : 128 * mib, quicker ? 40ms : 25ms);
         }
-        expect(by_two == TransferChoice::trials, "in turns");
+        expect(by_two == TransferChoice::Ways::uses / 2, "in turns");
         expect(choice.by_two() == two_are_quicker, "the quicker one in the end");
     }
 }
