@@ -12,6 +12,7 @@
 #include "host/cache_lines.hpp"
 #include "host_abi.hpp"
 #include "reader.hpp"
+#include "writer.hpp"
 
 #define APIR_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -24,6 +25,7 @@ constexpr uint32_t ok = 0;
 constexpr uint32_t failed = 1;
 constexpr uint32_t unknown = 6;
 constexpr uint32_t looks_per_clock = 4096;
+constexpr size_t kib = 1024;
 
 // Waits for `number`; false when it does not come.
 bool await(const std::atomic<uint32_t> &word, uint32_t number) {
@@ -67,19 +69,9 @@ uint8_t *memory_of(size_t size) {
     return memory.get();
 }
 
-// In pieces of what caches hold: of more at once the C library has ways of its own.
-uint32_t copy(uint32_t context, HostCallbacks *callbacks, apir::Reader &request) {
-    constexpr size_t kib = 1024;
+// `size` bytes, round and round the first `window` of `shared`; in pieces of what caches hold: of more at once the C library has ways of its own.
+void copy_all(uint8_t *memory, uint8_t *shared, size_t window, size_t size, bool out, bool past_caches) {
     constexpr size_t piece = 128 * kib;
-    constexpr size_t largest = 1024 * 1024 * kib;
-    const uint32_t resource = request.u32();
-    const bool out = request.u32() != 0;
-    const bool past_caches = request.u32() != 0;
-    const size_t window = request.u32() * kib;
-    const size_t size = request.u32() * kib;
-    auto *shared = request.failed() ? nullptr : static_cast<uint8_t *>(callbacks->get_shmem_ptr(context, resource));
-    if (shared == nullptr || window == 0 || window > bytes_of(context, callbacks, resource) || size > largest) return failed;
-    uint8_t *memory = memory_of(size);
     for (size_t done = 0; done < size;) {
         const size_t place = done % window;
         const size_t n = std::min({piece, size - done, window - place});
@@ -89,6 +81,23 @@ uint32_t copy(uint32_t context, HostCallbacks *callbacks, apir::Reader &request)
         else std::memcpy(to, from, n);
         done += n;
     }
+}
+
+// It is timed here, for until the guest knows takes QEMU and the worker some time, and when the guest has asked it may be over.
+uint32_t copy(uint32_t context, HostCallbacks *callbacks, apir::Reader &request, apir::Writer &reply) {
+    constexpr size_t largest = 1024 * 1024 * kib;
+    const uint32_t resource = request.u32();
+    const bool out = request.u32() != 0;
+    const bool past_caches = request.u32() != 0;
+    const size_t window = request.u32() * kib;
+    const size_t size = request.u32() * kib;
+    auto *shared = request.failed() ? nullptr : static_cast<uint8_t *>(callbacks->get_shmem_ptr(context, resource));
+    if (shared == nullptr || window == 0 || window > bytes_of(context, callbacks, resource) || size > largest) return failed;
+    if (reply.remaining() < sizeof(uint64_t)) return failed;
+    uint8_t *memory = memory_of(size);
+    const uint64_t start = apir::bench::now_ns();
+    copy_all(memory, shared, window, size, out, past_caches);
+    reply.u64(apir::bench::now_ns() - start);
     return ok;
 }
 
@@ -99,10 +108,13 @@ APIR_EXPORT uint32_t apir_backend_initialize(uint32_t, HostCallbacks *) { return
 APIR_EXPORT void apir_backend_deinit(uint32_t) {}
 
 APIR_EXPORT uint32_t apir_backend_dispatcher(uint32_t context, HostCallbacks *callbacks, uint32_t call, char *dec, const char *dec_end,
-                                             char *enc, const char *, char **enc_after) {
+                                             char *enc, const char *enc_end, char **enc_after) {
     *enc_after = enc;
+    apir::Writer reply(enc, static_cast<size_t>(enc_end - enc));
     apir::Reader request(dec, static_cast<size_t>(dec_end - dec));
     if (call == apir::bench::echo_call) return echo(context, callbacks, request);
-    if (call == apir::bench::copy_call) return copy(context, callbacks, request);
-    return unknown;
+    if (call != apir::bench::copy_call) return unknown;
+    const uint32_t code = copy(context, callbacks, request, reply);
+    *enc_after = enc + reply.size();
+    return code;
 }

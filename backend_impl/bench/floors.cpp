@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "apir_gen.hpp"
 #include "clock.hpp"
@@ -45,7 +46,7 @@ void grow_page_tables(uint8_t *to, const uint8_t *from, size_t size) {
 
 } // namespace
 
-Floors::Floors() {
+Floors::Floors(std::unique_ptr<guest::Device> device) : device_(std::move(device)) {
     open();
     reply_ = blob(blob_granularity);
     word_ = blob(blob_granularity);
@@ -60,17 +61,17 @@ Floors::Floors() {
 }
 
 Floors::~Floors() {
-    device_.close_blob(word_);
-    device_.close_blob(reply_);
+    device_->close_blob(word_);
+    device_->close_blob(reply_);
 }
 
 void Floors::open() {
     const bool own_capset = std::getenv("GGML_REMOTING_USE_APIR_CAPSET") != nullptr;
     type_offset_ = own_capset ? 0 : venus_command_offset;
     std::string why = "there is no render node";
-    for (const std::string &node : device_.nodes()) {
-        guest::Status status = device_.open(node);
-        if (status.ok()) status = device_.init_context(own_capset ? apir_capset : venus_capset);
+    for (const std::string &node : device_->nodes()) {
+        guest::Status status = device_->open(node);
+        if (status.ok()) status = device_->init_context(own_capset ? apir_capset : venus_capset);
         if (status.ok()) return;
         why = status.text();
     }
@@ -79,7 +80,7 @@ void Floors::open() {
 
 guest::Blob Floors::blob(size_t size) {
     guest::Blob made;
-    require(device_.create_blob(size, made));
+    require(device_->create_blob(size, made));
     return made;
 }
 
@@ -87,7 +88,7 @@ void Floors::send(uint32_t type, uint32_t call, const uint32_t *payload, size_t 
     uint32_t command[8] = {type + type_offset_, call, reply_.resource};
     if (words != 0) std::memcpy(command + 3, payload, words * sizeof *payload);
     first_word(reply_).store(0, std::memory_order_release);
-    require(device_.submit(command, (3 + words) * sizeof *command));
+    require(device_->submit(command, (3 + words) * sizeof *command));
 }
 
 uint32_t Floors::answer() {
@@ -141,7 +142,7 @@ void Floors::submission(const Request &request, Row &row) {
 void Floors::burst(const Request &request, Row &row) {
     std::vector<uint64_t> samples = timed(request.number("rounds", 20), [&] {
         const uint32_t kick[] = {static_cast<uint32_t>(CommandType::forward) + type_offset_, static_cast<uint32_t>(Call::ring_kick), 0};
-        require(device_.submit(kick, sizeof kick));
+        require(device_->submit(kick, sizeof kick));
     }).ns;
     samples.erase(samples.begin());
     row.numbers("ns", samples);
@@ -160,10 +161,25 @@ void Floors::copy(const Request &request, Row &row) {
     row.number("size", size);
     if (guest::is_emulated()) grow_page_tables(to, from, size);
     for (const CopyFloor &floor : copy_floors()) row.numbers(floor.name.c_str(), timed(rounds, [&] { floor.copy(to, from, size); }).ns);
-    device_.close_blob(shared);
+    device_->close_blob(shared);
 }
 
-// The host has begun when the clock starts, and nobody else uses the slot meanwhile: in a transfer it takes no less.
+// By the host's clock. It has to say something, and cannot have copied for longer than this side waited.
+uint64_t Floors::copied_by_host(const uint32_t *payload, size_t words) {
+    uint8_t *said = reply_.memory + sizeof(uint32_t);
+    uint64_t took_ns = 0;
+    std::memset(said, 0, sizeof took_ns);
+    const uint64_t start = now_ns();
+    send(static_cast<uint32_t>(CommandType::forward), copy_call, payload, words);
+    if (answer() != static_cast<uint32_t>(ReturnCode::ok)) throw Failure("the host did not copy");
+    const uint64_t waited = now_ns() - start;
+    std::memcpy(&took_ns, said, sizeof took_ns);
+    if (took_ns == 0) throw Failure("the host does not say how long it copied");
+    if (took_ns > waited) throw Failure("the host says that it copied for longer than its answer took");
+    return took_ns;
+}
+
+// Nobody else uses the slot meanwhile: in a transfer it takes no less.
 void Floors::host_copy(const Request &request, Row &row) {
     const size_t size = request.number("size", 1 << 20, kib) / kib * kib;
     const size_t rounds = request.number("rounds", 2);
@@ -176,14 +192,12 @@ void Floors::host_copy(const Request &request, Row &row) {
         std::vector<uint64_t> samples;
         // The first one finds the host's memory as it was never used.
         for (size_t round = 0; round <= rounds; ++round) {
-            send(static_cast<uint32_t>(CommandType::forward), copy_call, payload, 5);
-            const uint64_t start = now_ns();
-            if (answer() != static_cast<uint32_t>(ReturnCode::ok)) throw Failure("the host did not copy");
-            if (round != 0) samples.push_back(now_ns() - start);
+            const uint64_t took_ns = copied_by_host(payload, 5);
+            if (round != 0) samples.push_back(took_ns);
         }
         row.numbers(past_caches != 0 ? "past_caches" : "memcpy", samples);
     }
-    device_.close_blob(shared);
+    device_->close_blob(shared);
 }
 
 } // namespace apir::bench

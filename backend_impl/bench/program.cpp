@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <unistd.h>
 
 #include "floors.hpp"
+#include "guest/drm_device.hpp"
 #include "measures.hpp"
 
 namespace {
@@ -79,7 +81,7 @@ int run(int count, char **arguments) {
     } else if (mode == "loopback" && count == 5) {
         serve(*Subject::loopback(arguments[2], arguments[3], arguments[4]));
     } else if (mode == "floors" && count == 2) {
-        Floors context;
+        Floors context(std::make_unique<apir::guest::DrmDevice>());
         serve(context);
     } else {
         std::cerr << "usage: " << arguments[0] << " registry NAME [THREADS] | loopback HOST_LIBRARY GGML_LIBRARY THREADS | floors\n";

@@ -36,7 +36,7 @@ Row &Row::samples(const Timed &timed) {
 }
 
 void Row::print() const {
-    std::printf("{%s}\n", line_.c_str());
+    std::printf("%s\n", line().c_str());
     std::fflush(stdout);
 }
 

@@ -17,6 +17,7 @@ class Row {
     // `ns`, `begin_ns` and `end_ns`.
     Row &samples(const Timed &timed);
 
+    std::string line() const { return '{' + line_ + '}'; }
     void print() const;
 
   private:

@@ -1,12 +1,15 @@
-// The benchmark's host library: what it copies is all there, and a request that cannot be carried out is refused.
+// The benchmark's host library: what it copies is all there, it tells how long that took, and a request that cannot be carried out is refused.
 //
 // Usage: test-bench-host LIBRARY
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
 #include <string>
 #include <vector>
 
+#include "bench/clock.hpp"
 #include "bench/echo_call.hpp"
 #include "host_abi.hpp"
 #include "host_expect.hpp"
@@ -31,12 +34,23 @@ void *shared(uint32_t, uint32_t number) { return number == resource ? memory : n
 
 HostDispatcher dispatcher = nullptr;
 
-uint32_t called(uint32_t call, std::vector<uint32_t> words) {
+// What the last call replied, 0 where that was nothing; and how long the call took.
+uint64_t told_ns = 0;
+uint64_t call_ns = 0;
+
+uint32_t called(uint32_t call, std::vector<uint32_t> words, size_t room = sizeof told_ns) {
     HostCallbacks callbacks{config, shared};
-    char reply[16];
+    char reply[sizeof told_ns] = {};
     char *after = nullptr;
     char *request = reinterpret_cast<char *>(words.data());
-    return dispatcher(1, &callbacks, call, request, request + words.size() * sizeof(uint32_t), reply, reply + sizeof reply, &after);
+    const uint64_t start = now_ns();
+    const uint32_t code = dispatcher(1, &callbacks, call, request, request + words.size() * sizeof(uint32_t), reply, reply + room, &after);
+    call_ns = now_ns() - start;
+    std::memcpy(&told_ns, reply, sizeof told_ns);
+    const std::ptrdiff_t size = after - reply;
+    expect_equal(size, code == ok ? std::ptrdiff_t{sizeof told_ns} : std::ptrdiff_t{0}, "bytes of a reply");
+    expect(code == ok || told_ns == 0, "a refused call replies nothing");
+    return code;
 }
 
 std::vector<uint8_t> pattern(uint32_t salt) {
@@ -59,6 +73,19 @@ void what_went_out_comes_back(uint32_t past_caches) {
     expect(memory[sizeof memory / 2] == 0 && memory[sizeof memory - 1] == 0, "nothing behind the window");
 }
 
+// No more than the call took; and most of that, where most of it is copying and nothing comes between.
+void it_tells_how_long_it_copied(uint32_t out, uint32_t past_caches) {
+    constexpr uint32_t large = 16 * 1024;
+    double share = 0;
+    for (int turn = 0; turn < 6; ++turn) {
+        expect_equal(called(copy_call, {resource, out, past_caches, window, large}), ok, "a larger copy");
+        expect(told_ns > 0 && told_ns <= call_ns, "a time that may be");
+        // The first one finds new memory.
+        if (turn != 0) share = std::max(share, static_cast<double>(told_ns) / static_cast<double>(call_ns));
+    }
+    expect(share > 0.5, "all of the copying is in it");
+}
+
 void what_cannot_be_done_is_refused() {
     const std::vector<uint8_t> before(memory, memory + sizeof memory);
     expect_equal(called(copy_call, {resource, 0, 0, window + 1, window}), failed, "a window larger than its resource");
@@ -66,6 +93,7 @@ void what_cannot_be_done_is_refused() {
     expect_equal(called(copy_call, {resource, 0, 0, window, 1024 * 1024 + 1}), failed, "more than a gibibyte");
     expect_equal(called(copy_call, {resource + 1, 0, 0, window, window}), failed, "no such resource");
     expect_equal(called(copy_call, {resource, 0, 0, window}), failed, "a request cut short");
+    expect_equal(called(copy_call, {resource, 0, 0, window, window}, sizeof told_ns - 1), failed, "no room for the reply");
     expect_equal(called(copy_call + 1, {resource, 0, 0, window, window}), unknown, "another call");
     expect(std::memcmp(memory, before.data(), sizeof memory) == 0, "nothing is written then");
 }
@@ -80,6 +108,8 @@ int main(int count, char **arguments) {
         return 1;
     }
     for (uint32_t past_caches : {0U, 1U}) what_went_out_comes_back(past_caches);
+    for (uint32_t out : {0U, 1U})
+        for (uint32_t past_caches : {0U, 1U}) it_tells_how_long_it_copied(out, past_caches);
     what_cannot_be_done_is_refused();
     return failures == 0 ? 0 : 1;
 }

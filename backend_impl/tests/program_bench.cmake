@@ -12,6 +12,12 @@ add_dependencies(test-bench-host apir-bench-host)
 add_test(NAME bench-host COMMAND test-bench-host $<TARGET_FILE:apir-bench-host>)
 set_tests_properties(bench-host PROPERTIES TIMEOUT 60)
 
+# And what the guest makes of its answers.
+add_executable(test-bench-floors bench_floors_test.cpp ../bench/copy_loops.cpp ../bench/floors.cpp ../bench/request.cpp ../bench/row.cpp)
+target_link_libraries(test-bench-floors PRIVATE apir-guest-fake)
+add_test(NAME bench-floors COMMAND test-bench-floors)
+set_tests_properties(bench-floors PROPERTIES TIMEOUT 60)
+
 # The benchmark's program in a loopback: every measurement gives a row, and what cannot be measured is said. The lists of guest.cmake
 # come before this one and name the CPU backend. CTest looks at the output alone where it is told what to look for: a bad end is told there, too.
 if(cpu_backends)

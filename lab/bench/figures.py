@@ -119,8 +119,8 @@ def interrupts_per_round(rows: Sequence[Row]) -> float | None:
 
 
 def gib_per_s(rows: Sequence[Row]) -> Rate | None:
-    """The rate of transfers."""
-    latency = latency_of([row["ns"] for row in rows])
+    """The rate of transfers; None where all of them were too quick for the clock. One that took no time by it has no rate."""
+    latency = latency_of([[ns for ns in row["ns"] if ns > 0] for row in rows])
     return None if latency is None else rate_of(latency, rows[0]["size"] / GIB)
 
 

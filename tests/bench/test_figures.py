@@ -35,6 +35,13 @@ def test_copying_of_both_ends_is_shared_out_among_the_processors(
     assert both_ends([], host, processors) is None
 
 
+def test_what_took_no_time_by_the_clock_has_no_rate() -> None:
+    assert gib_per_s([{"ns": [0, 1_000_000_000, 0], "size": 1 << 30}, {"ns": [0], "size": 1 << 30}]) == Rate(1.0, 1.0, 1.0)
+    assert gib_per_s([{"ns": [0, 0], "size": 1 << 30}]) is None
+    assert best_copy([{"size": 1 << 30, "memcpy": [0, 0], "past_caches": [500_000_000]}]) == ("past_caches", 2.0)
+    assert best_copy([{"size": 1 << 30, "memcpy": [0, 0]}]) is None
+
+
 def test_latency_pools_samples_and_spreads_medians() -> None:
     latency = latency_of([[1000, 2000, 3000], [5000, 6000, 7000], []])
     assert latency is not None
