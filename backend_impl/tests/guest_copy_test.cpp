@@ -57,7 +57,7 @@ void the_quicker_way_is_known_in_spite_of_noise() {
     expect(!second_wins(90, 100, -50, 5), "a few blocks were quick by luck");
 }
 
-// A way that is the quicker one, but not at the beginning of a turn.
+// A way that is the quicker one, but not at the beginning of a turn; the other one is quicker there than afterwards.
 void what_a_turn_begins_with_does_not_count() {
     using Settling = TwoWays<4, 4, 2>;
     Settling ways;
@@ -65,7 +65,8 @@ void what_a_turn_begins_with_does_not_count() {
     for (size_t use = 0; !ways.decided(); ++use) {
         turns += ways.second() ? '2' : '1';
         ways.took(!ways.second(), Settling::Duration(1)); // another thread's, begun in the turn before
-        ways.took(ways.second(), Settling::Duration(!ways.second() ? 100 : use % 4 < 2 ? 200 : 80));
+        const bool begins = use % 4 < 2;
+        ways.took(ways.second(), Settling::Duration(ways.second() ? (begins ? 200 : 80) : (begins ? 50 : 100)));
     }
     expect(turns == "1111222211112222", "turns of four: " + turns);
     expect(ways.second() && turns.size() == Settling::uses, "the second one is quicker once it has begun");

@@ -21,7 +21,7 @@ from lab.temporary import nameless_file
 
 BUILD_S = 1800.0
 TERMINATE_S = CLEANUP_S + 60.0
-"""Its own child has the first of that; to remove its tree of thousands of files takes a busy machine more than ten seconds."""
+"""Its own child has the first of that; then a tree of thousands of files is to be removed, on a machine that may be busy."""
 FAILED = 2
 INTERRUPTED = 130
 
