@@ -99,6 +99,18 @@ BlobPool::Lease BlobPool::take_beside() {
     return {*this, blob};
 }
 
+bool BlobPool::has_another() {
+    if (at_hand_.load() != nullptr) return true;
+    std::lock_guard lock(mutex_);
+    gather();
+    if (!free_.empty()) return true;
+    Blob *made = grow();
+    if (made == nullptr) return false;
+    free_.push_back(made);
+    returned_.notify_one();
+    return true;
+}
+
 BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
     Lease lease = take(until);
     if (!lease || lease->size >= size) return lease;

@@ -56,6 +56,8 @@ class BlobPool {
     Lease take(const Deadline &until);
     // One that leaves another free for those who wait: for whoever keeps it longer than a call takes. Empty when there is none.
     Lease take_beside();
+    // Whether there is a free one just now, which is made if there is room for it.
+    bool has_another();
     // Makes blobs ahead of their use, until there are `count` of them or the window is full.
     void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.

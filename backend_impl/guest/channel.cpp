@@ -94,7 +94,7 @@ bool Channel::send_deferred() {
 // Whoever left them was told of success before.
 void Channel::lose_writes(const CallResult &result) {
     result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
-    lost_writes_.fetch_add(1, std::memory_order_release);
+    lose_write();
 }
 
 void Channel::lose(const char *why) {

@@ -131,11 +131,15 @@ class Channel {
     // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
     void use(Transport &transport) { transport_ = &transport; }
 
+    // Whether a record of each call is kept, which tells when its reply came.
+    bool keeps_records() const { return call_log_.is_open(); }
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
     bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
     bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
-    // How often deferred calls may not have been carried out. Which stream they were for is not known: each is told.
+    // How often writes that nobody awaited may not have been carried out. Which stream they were for is not known: each is told.
     uint64_t lost_writes() const { return lost_writes_.load(std::memory_order_acquire); }
+    // One more has failed, which was logged.
+    void lose_write() { lost_writes_.fetch_add(1, std::memory_order_release); }
     // Of how many of them a stream was told: those behind are new to one that is made now.
     uint64_t told_lost_writes() const { return told_lost_writes_.load(std::memory_order_relaxed); }
     void tell_lost_writes(uint64_t count) { told_lost_writes_.store(count, std::memory_order_relaxed); }
@@ -313,6 +317,26 @@ class Channel {
     std::atomic<uint64_t> told_lost_writes_{0};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     RunningGraphs graphs_;
+};
+
+// A call on its way whose reply says no more than how it went.
+class SentCall {
+  public:
+    virtual ~SentCall() = default;
+    // As with Channel::Pending.
+    virtual bool answered() const = 0;
+    virtual CallResult end() = 0;
+};
+
+template <typename Reply> class SentCallOf : public SentCall {
+  public:
+    bool answered() const override { return pending.answered(); }
+    CallResult end() override {
+        Reply reply;
+        return pending.end(reply);
+    }
+
+    Channel::Pending<Reply> pending;
 };
 
 } // namespace apir::guest

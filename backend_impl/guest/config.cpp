@@ -91,6 +91,8 @@ uint64_t extensions(const char *name, uint64_t otherwise) {
 constexpr std::pair<const char *, LogLevel> log_levels[] = {
     {"error", LogLevel::error}, {"warn", LogLevel::warn}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
 constexpr std::pair<const char *, bool> ring_choices[] = {{"auto", true}, {"off", false}};
+constexpr std::pair<const char *, WriteBehindUse> write_behind_choices[] = {
+    {"auto", WriteBehindUse::automatic}, {"on", WriteBehindUse::on}, {"off", WriteBehindUse::off}};
 constexpr std::pair<const char *, DataPath> data_paths[] = {
     {"auto", DataPath::automatic}, {"shared", DataPath::shared}, {"copied", DataPath::copied}};
 
@@ -107,6 +109,7 @@ Config read_config() {
     config.graph_deadline = deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS");
     config.extensions = extensions("GGML_VIRTGPU_EXTENSIONS", config.extensions);
     config.ring = choice("GGML_VIRTGPU_RING", ring_choices, config.ring);
+    config.write_behind = choice("GGML_VIRTGPU_WRITE_BEHIND", write_behind_choices, config.write_behind);
     config.buffer_pool_bytes = mebibytes("GGML_VIRTGPU_BUFFER_POOL_MIB", config.buffer_pool_bytes);
     return config;
 }

@@ -13,6 +13,9 @@ namespace apir::guest {
 // How tensor data gets to the host: in blobs that both sides map, or through a data resource.
 enum class DataPath { automatic, shared, copied };
 
+// Whether the last command of a write is awaited later (write_behind.hpp). While call records are kept, which tell when replies came, not unless asked for.
+enum class WriteBehindUse { automatic, on, off };
+
 struct Config {
     bool use_apir_capset = false;           // GGML_REMOTING_USE_APIR_CAPSET: present, any value
     std::string render_node;                // GGML_VIRTGPU_RENDER_NODE; empty: search
@@ -34,6 +37,8 @@ struct Config {
     size_t buffer_pool_bytes = size_t{64} << 20;
     // GGML_VIRTGPU_RING: auto (a command ring where the host has it), off.
     bool ring = true;
+    // GGML_VIRTGPU_WRITE_BEHIND: on (tensor_set does not wait for the host to take its last bytes over), auto (nor unless records are kept), off.
+    WriteBehindUse write_behind = WriteBehindUse::automatic;
 };
 
 // Values that are not understood are warned of and left at their default.

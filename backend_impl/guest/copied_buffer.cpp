@@ -133,7 +133,9 @@ bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t 
 
 template <typename Carry>
 std::optional<size_t> CopiedBuffer::through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry) {
-    if (size < least_piped || (way == Way::out && size > most_piped_out) || !session().has(Extension::pipes)) return 0;
+    const bool out = way == Way::out;
+    const size_t least = out && !session().has(Extension::ring) ? least_piped_out_by_ioctl : least_piped;
+    if (size < least || (out && size > most_piped_out) || !session().has(Extension::pipes)) return 0;
     size_t at = 0;
     if (!find_range(tensor, offset, size, at)) return std::nullopt;
     auto record = record_of<WideTensorRecord>(tensor);
@@ -172,25 +174,20 @@ bool CopiedBuffer::defer_set(const ggml_tensor *tensor, const void *data, size_t
 }
 
 template <typename Request, typename Reply, typename One>
-std::function<CallResult()> CopiedBuffer::begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
-                                                   const CallTraits &traits) {
+void CopiedBuffer::begin_as(Call call, const One &record, size_t offset, bool wait, Piece &piece, const CallTraits &traits) {
     Request request{handle(), record, piece.slot->resource, offset + piece.done, piece.size};
     Channel &channel = session().channel();
-    auto call_now = [&]() -> std::function<CallResult()> {
-        Reply reply;
-        CallResult result = channel.call(call, request, reply, traits);
-        return [result] { return result; };
-    };
-    if (wait) return call_now();
-    // All that takes memory before it is sent.
-    auto pending = std::make_shared<Channel::Pending<Reply>>();
-    std::function<CallResult()> end = [pending] {
-        Reply reply;
-        return pending->end(reply);
-    };
-    *pending = channel.begin<Reply>(call, request, traits);
-    if (!pending->sent()) return call_now();
-    return end; // moved: a copy takes memory
+    if (!wait) {
+        // All that takes memory before it is sent.
+        auto sent = std::make_unique<SentCallOf<Reply>>();
+        sent->pending = channel.begin<Reply>(call, request, traits);
+        if (sent->pending.sent()) {
+            piece.call = std::move(sent);
+            return;
+        }
+    }
+    Reply reply;
+    piece.result = channel.call(call, request, reply, traits);
 }
 
 void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece) {
@@ -199,25 +196,36 @@ void CopiedBuffer::begin(Way way, const Record &record, size_t offset, bool wait
     const auto *narrow = std::get_if<TensorRecord>(&record);
     const auto *wide = std::get_if<WideTensorRecord>(&record);
     if (narrow != nullptr && way == Way::out) {
-        piece.end = begin_as<BufferSetTensorRequest, BufferSetTensorReply>(Call::buffer_set_tensor, *narrow, offset, wait, piece, traits);
+        begin_as<BufferSetTensorRequest, BufferSetTensorReply>(Call::buffer_set_tensor, *narrow, offset, wait, piece, traits);
     } else if (narrow != nullptr) {
-        piece.end = begin_as<BufferGetTensorRequest, BufferGetTensorReply>(Call::buffer_get_tensor, *narrow, offset, wait, piece, traits);
+        begin_as<BufferGetTensorRequest, BufferGetTensorReply>(Call::buffer_get_tensor, *narrow, offset, wait, piece, traits);
     } else if (way == Way::out) {
-        piece.end = begin_as<WideSetTensorRequest, WideSetTensorReply>(Call::wide_set_tensor, *wide, offset, wait, piece, traits);
+        begin_as<WideSetTensorRequest, WideSetTensorReply>(Call::wide_set_tensor, *wide, offset, wait, piece, traits);
     } else {
-        piece.end = begin_as<WideGetTensorRequest, WideGetTensorReply>(Call::wide_get_tensor, *wide, offset, wait, piece, traits);
+        begin_as<WideGetTensorRequest, WideGetTensorReply>(Call::wide_get_tensor, *wide, offset, wait, piece, traits);
     }
 }
 
 bool CopiedBuffer::settle(Way way, Piece &piece) {
-    if (piece.end == nullptr) return piece.well;
-    const CallResult result = piece.end();
-    piece.end = nullptr;
-    if (result.timed_out()) piece.slot.retire();
-    piece.well = result.ok();
-    result.report(name_of(way == Way::in));
+    if (piece.settled) return piece.well;
+    if (piece.call != nullptr) piece.result = piece.call->end();
+    piece.call = nullptr;
+    piece.settled = true;
+    if (piece.result.timed_out()) piece.slot.retire();
+    piece.well = piece.result.ok();
+    piece.result.report(name_of(way == Way::in));
     return piece.well;
 }
+
+class CopiedBuffer::LeftPiece : public SentWrite {
+  public:
+    explicit LeftPiece(Piece &&piece) : piece_(std::move(piece)) {}
+    bool answered() const override { return piece_.call == nullptr || piece_.call->answered(); }
+    bool end() override { return settle(Way::out, piece_); }
+
+  private:
+    Piece piece_;
+};
 
 template <typename Before, typename After>
 bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool by_two, Before before, After after) {
@@ -252,8 +260,8 @@ template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &befo
 // a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
     const size_t depth = work.size > work.cut.least ? pipe_depth : 1;
-    // Without the extension nothing says that the host takes a second command of a thread. The next slot is filled all the same, or the last
-    // one emptied, while the host is at the other.
+    // Without the extension a thread has one command of a transfer under way, which was no slower than two. The next slot is filled all the same, or the
+    // last one emptied, while the host is at the other.
     const bool one_by_one = !session().has(Extension::asynchronous);
     std::optional<Piece> under_way[pipe_depth];
     size_t begun = 0;
@@ -270,7 +278,8 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
                     if (!more) continue;
                     if (one_by_one && begun != ended && !settle(work.way, *under_way[ended % pipe_depth])) work.failed = true;
                     if (work.failed) continue;
-                    begin(work.way, work.record, work.offset, depth == 1, piece);
+                    const bool left_later = work.way == Way::out && session().write_behind().leaves();
+                    begin(work.way, work.record, work.offset, depth == 1 && !left_later, piece);
                     under_way[begun++ % pipe_depth].emplace(std::move(piece));
                     continue;
                 }
@@ -282,8 +291,14 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             if (begun == ended) continue;
             Piece piece = std::move(*under_way[ended % pipe_depth]);
             under_way[ended++ % pipe_depth].reset();
-            if (!settle(work.way, piece)) work.failed = true;
-            else after(piece.slot->memory, piece.done, piece.size);
+            const bool is_last = begun == ended && (work.failed || work.begun >= work.size);
+            if (is_last && work.way == Way::out && piece.call != nullptr) {
+                if (!session().write_behind().leave(std::make_unique<LeftPiece>(std::move(piece)))) work.failed = true;
+            } else if (!settle(work.way, piece)) {
+                work.failed = true;
+            } else {
+                after(piece.slot->memory, piece.done, piece.size);
+            }
         } catch (const std::exception &failure) {
             log(LogLevel::error, "%s: %s", name_of(work.way == Way::in), failure.what());
             work.failed = true;

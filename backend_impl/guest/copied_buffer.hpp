@@ -1,6 +1,8 @@
 // A buffer that the host has where it likes: bytes travel in the command when they are few, else through a pipe in a data slot (data_pipe.hpp),
 // or in a slot a piece at a time where the host has no pipes, or there are not enough for that.
 //
+// The last command of a write is not awaited (write_behind.hpp): its bytes are in the slot, and whatever is sent next is carried out behind it.
+//
 // Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
 // of a transfer is on its way at a time, and the guest copies the one before it, or behind it, meanwhile. Whether more than 64 MiB come in by one
@@ -8,12 +10,12 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <variant>
 
 #include "remote_buffer.hpp"
 #include "transfer_cut.hpp"
+#include "write_behind.hpp"
 
 namespace apir::guest {
 
@@ -40,12 +42,14 @@ class CopiedBuffer : public RemoteBuffer {
         Piece(Piece &&) = default;
         // The host may still be at the slot of one that was not awaited.
         ~Piece() {
-            if (end != nullptr) slot.retire();
+            if (call != nullptr) slot.retire();
         }
 
         BlobPool::Lease slot;
-        std::function<CallResult()> end; // from when it was sent until it was awaited
-        bool well = false;               // what came of it then
+        std::unique_ptr<SentCall> call; // from when it was sent until it was awaited
+        CallResult result;              // of one that was awaited at once, or could not be sent
+        bool settled = false;
+        bool well = false; // what came of it then
         size_t done = 0; // bytes before it
         size_t size = 0;
     };
@@ -53,11 +57,13 @@ class CopiedBuffer : public RemoteBuffer {
     std::optional<Record> record_within(const ggml_tensor *tensor, size_t offset, size_t size);
     bool defer_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
 
-    // Sends what is in the slot, or asks for what is to come into it; `end` then tells how that went.
+    // A piece on its way out that nobody awaits any more.
+    class LeftPiece;
+
+    // Sends what is in the slot, or asks for what is to come into it; settle() then tells how that went.
     void begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece);
     template <typename Request, typename Reply, typename One>
-    std::function<CallResult()> begin_as(Call call, const One &record, size_t offset, bool wait, const Piece &piece,
-                                         const CallTraits &traits);
+    void begin_as(Call call, const One &record, size_t offset, bool wait, Piece &piece, const CallTraits &traits);
     // Awaits it, unless somebody has. Whether it went well.
     static bool settle(Way way, Piece &piece);
     // What is left of a transfer, for whoever takes the next piece.

@@ -64,12 +64,12 @@ bool wait_for_news(const PipeEnd &pipe, int looks) {
 }
 
 // The guest's end of one call's pipe, from the call's beginning to its reply.
-template <typename Request, typename Reply> class PipedCall {
+template <typename Request, typename Reply> class PipedCall : public SentWrite {
   public:
-    PipedCall(Session &session, Call call, BlobPool::Lease &slot, const Request &request, PipeEnd::Role role)
-        : channel_(session.channel()), slot_(slot), pipe_(slot->memory, {request.area, request.room}, request.size, role),
-          piece_(role == PipeEnd::Role::fills ? piece_out : piece_in) {
-        PipeEnd::lay_out(slot->memory);
+    PipedCall(Session &session, Call call, BlobPool::Lease slot, const Request &request, PipeEnd::Role role)
+        : channel_(session.channel()), name_(call_name(static_cast<uint32_t>(call))), slot_(std::move(slot)),
+          pipe_(slot_->memory, {request.area, request.room}, request.size, role), piece_(role == PipeEnd::Role::fills ? piece_out : piece_in) {
+        PipeEnd::lay_out(slot_->memory);
         CallTraits traits;
         traits.patience = Patience::pipe;
         (role == PipeEnd::Role::fills ? traits.data_out : traits.data_in) = request.size;
@@ -77,7 +77,7 @@ template <typename Request, typename Reply> class PipedCall {
         under_way_ = pending_.sent();
     }
     // Whatever is thrown in the middle of it: the host is told, and the slot stays its own.
-    ~PipedCall() {
+    ~PipedCall() override {
         if (!under_way_) return;
         pipe_.give_up();
         slot_.retire();
@@ -86,6 +86,9 @@ template <typename Request, typename Reply> class PipedCall {
     PipedCall &operator=(const PipedCall &) = delete;
 
     bool sent() const { return under_way_; }
+    // Whether all bytes are where the other side finds them.
+    bool done() const { return pipe_.done(); }
+    bool answered() const override { return pending_.answered(); }
 
     template <typename Carry> void carry(Carry carry_piece) {
         while (!pipe_.done()) {
@@ -100,7 +103,7 @@ template <typename Request, typename Reply> class PipedCall {
         }
     }
 
-    bool end(const char *name) {
+    bool end() override {
         if (!pipe_.done()) {
             pipe_.give_up();
             pending_.hurry();
@@ -109,9 +112,9 @@ template <typename Request, typename Reply> class PipedCall {
         const CallResult result = pending_.end(reply);
         under_way_ = false;
         if (result.timed_out()) slot_.retire();
-        result.report(name);
+        result.report(name_);
         const bool whole = pipe_.done() && pipe_.others_done();
-        if (result.ok() && !whole) log(LogLevel::error, "%s: the host ends it before its end, at byte %zu or before", name, pipe_.moved());
+        if (result.ok() && !whole) log(LogLevel::error, "%s: the host ends it before its end, at byte %zu or before", name_, pipe_.moved());
         return result.ok() && whole;
     }
 
@@ -135,7 +138,8 @@ template <typename Request, typename Reply> class PipedCall {
     }
 
     Channel &channel_;
-    BlobPool::Lease &slot_;
+    const char *const name_;
+    BlobPool::Lease slot_;
     PipeEnd pipe_;
     const size_t piece_;
     Channel::Pending<Reply> pending_;
@@ -144,15 +148,17 @@ template <typename Request, typename Reply> class PipedCall {
 
 // What can go in one call, from `done` on. Nothing when it could not be sent.
 template <typename Request, typename Reply>
-std::optional<bool> move_part(Session &session, Call call, const PipedTransfer &transfer, BlobPool::Lease &slot, size_t done, size_t size,
+std::optional<bool> move_part(Session &session, Call call, const PipedTransfer &transfer, BlobPool::Lease slot, size_t done, size_t size,
                               const CarryPiece &carry) {
     const auto *memory = static_cast<const uint8_t *>(transfer.memory);
     const PipeArea area = area_in(*slot, memory == nullptr ? nullptr : memory + done, room_of(transfer));
     const Request request{transfer.buffer, transfer.tensor, slot->resource, area.begin, area.room, transfer.offset + done, size};
-    PipedCall<Request, Reply> piped(session, call, slot, request, transfer.in ? PipeEnd::Role::empties : PipeEnd::Role::fills);
-    if (!piped.sent()) return std::nullopt;
-    piped.carry([&](uint8_t *place, size_t moved, size_t bytes) { carry(place, done + moved, bytes); });
-    return piped.end(call_name(static_cast<uint32_t>(call)));
+    using Piped = PipedCall<Request, Reply>;
+    auto piped = std::make_unique<Piped>(session, call, std::move(slot), request, transfer.in ? PipeEnd::Role::empties : PipeEnd::Role::fills);
+    if (!piped->sent()) return std::nullopt;
+    piped->carry([&](uint8_t *place, size_t moved, size_t bytes) { carry(place, done + moved, bytes); });
+    if (transfer.in || !piped->done()) return piped->end();
+    return session.write_behind().leave(std::move(piped));
 }
 
 } // namespace
@@ -166,8 +172,8 @@ Moved move_through_pipe(Session &session, const PipedTransfer &transfer, const C
             if (!slot) break;
             const size_t size = std::min(transfer.size - done, most_at_once);
             const std::optional<bool> well =
-                transfer.in ? move_part<PipeGetTensorRequest, PipeGetTensorReply>(session, Call::pipe_get_tensor, transfer, slot, done, size, carry)
-                            : move_part<PipeSetTensorRequest, PipeSetTensorReply>(session, Call::pipe_set_tensor, transfer, slot, done, size, carry);
+                transfer.in ? move_part<PipeGetTensorRequest, PipeGetTensorReply>(session, Call::pipe_get_tensor, transfer, std::move(slot), done, size, carry)
+                            : move_part<PipeSetTensorRequest, PipeSetTensorReply>(session, Call::pipe_set_tensor, transfer, std::move(slot), done, size, carry);
             if (!well) break;
             if (!*well) return {done, false};
             done += size;

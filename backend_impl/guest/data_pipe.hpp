@@ -9,6 +9,8 @@ namespace apir::guest {
 
 // Less is not worth it: there is little to be copied at the same time.
 inline constexpr size_t least_piped = size_t{128} << 10;
+// Nor is this, of what goes out by EXECBUFFER, where nobody awaits a command of its own: the host carries that out while the guest fills the next one.
+inline constexpr size_t least_piped_out_by_ioctl = (size_t{2} << 20) + 1;
 // Of what goes out, more is nowhere in the guest's caches: two threads that copy in large pieces get more out of memory than one.
 inline constexpr size_t most_piped_out = size_t{128} << 20;
 

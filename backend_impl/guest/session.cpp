@@ -126,7 +126,7 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
       data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit), buffer_blobs_(*device_),
       transport_(std::make_unique<ExecbufferTransport>(*device_)),
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
-      id_(random_id()) {}
+      write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {}
 
 void Session::open_call_log() {
     if (config_.call_log_folder.empty()) return;

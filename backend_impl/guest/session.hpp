@@ -8,6 +8,7 @@
 #include "channel.hpp"
 #include "config.hpp"
 #include "ring_transport.hpp"
+#include "write_behind.hpp"
 
 namespace apir::guest {
 
@@ -24,6 +25,7 @@ class Session {
 
     Channel &channel() { return channel_; }
     BlobPool &data_slots() { return data_slots_; }
+    WriteBehind &write_behind() { return write_behind_; }
     // Blobs for buffers.
     BlobReserve &buffer_blobs() { return buffer_blobs_; }
     // Calls of all streams that were sent and not awaited yet.
@@ -53,6 +55,7 @@ class Session {
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<RingTransport> ring_; // where both sides have it
     Channel channel_;
+    WriteBehind write_behind_;
     std::atomic<size_t> calls_in_flight_{0};
     uint64_t id_ = 0; // random, to join the call records of both sides
     uint64_t extensions_ = 0;

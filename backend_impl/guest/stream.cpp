@@ -55,6 +55,7 @@ bool Stream::keeps_graphs() const { return device_.session().has(Extension::grap
 ggml_status Stream::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
     std::lock_guard lock(mutex_);
+    device_.session().write_behind().look();
     const bool ahead = device_.asynchronous() && in_flight_->has_room();
     if (told_of_failure()) return GGML_STATUS_FAILED;
     KeptGraph *kept = kept_.same(graph);
@@ -66,6 +67,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     const ggml_status status = compute_now(graph, kept);
     // Replies to all that was sent before it are there by now.
     in_flight_->await_all();
+    device_.session().write_behind().look();
     return told_of_failure() ? GGML_STATUS_FAILED : status;
 }
 

@@ -31,7 +31,10 @@ class Stream {
     // that synchronize() has returned.
     void set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
     void get(const ggml_tensor *tensor, void *data, size_t offset, size_t size);
-    void synchronize() { in_flight_->await_all(); }
+    void synchronize() {
+        in_flight_->await_all();
+        device_.session().write_behind().look();
+    }
     const std::shared_ptr<InFlight> &in_flight() const { return in_flight_; }
 
   private:

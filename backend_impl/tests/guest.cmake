@@ -2,8 +2,9 @@
 add_library(apir-guest-fake STATIC guest_fake.cpp guest_scripted_host.cpp)
 target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 
-foreach(name startup golden calls failures threads pending ring copy cut pages turns waiting transport signature)
-  add_executable(test-guest-${name} guest_${name}_test.cpp)
+foreach(name startup golden calls failures threads pending ring copy cut pages turns waiting transport signature write-behind)
+  string(REPLACE "-" "_" source ${name})
+  add_executable(test-guest-${name} guest_${source}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)
   add_test(NAME guest-${name} COMMAND test-guest-${name})
   set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)

@@ -217,6 +217,8 @@ void test_liveness() {
 } // namespace
 
 int main() {
+    // A failure is told by the call that fails; of others guest_write_behind_test.cpp tells.
+    Variable all_awaited("GGML_VIRTGPU_WRITE_BEHIND", "off");
     test_refusals();
     test_hostile_buffers();
     test_deadlines();

@@ -225,6 +225,8 @@ void test_apir_capset() {
 int main() {
     // What is sent when a buffer is freed: none is kept for the next one.
     Variable no_pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
+    // One call after the other, as the recorded guest made them.
+    Variable all_awaited("GGML_VIRTGPU_WRITE_BEHIND", "off");
     play("copied", recorded_copied);
     play("shared", recorded_shared);
     test_apir_capset();

@@ -145,13 +145,14 @@ constexpr int64_t bytes = int64_t{33} << 20;
 
 struct Transfers {
     Transfers()
-        : none("GGML_VIRTGPU_EXTENSIONS", "none"), path("GGML_VIRTGPU_DATA_PATH", "copied"), host(libraries.host, libraries.ggml, "1"),
+        : none("GGML_VIRTGPU_EXTENSIONS", "none"), awaited("GGML_VIRTGPU_WRITE_BEHIND", "off"), path("GGML_VIRTGPU_DATA_PATH", "copied"), host(libraries.host, libraries.ggml, "1"),
           registry(make_registry(std::make_unique<CountingDevice>(DevicePlan{}, host))),
           tensor(ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, bytes)),
           buffer(ggml_backend_alloc_ctx_tensors_from_buft(memory.get(), ggml_backend_dev_buffer_type(registry->device())),
                  ggml_backend_buffer_free) {}
 
     Variable none;
+    Variable awaited; // the last piece, too: it would be beside what comes next
     Variable path;
     PatientLibrary host;
     std::unique_ptr<Registry> registry;

@@ -1,0 +1,56 @@
+// The last command of a write, which the program does not wait for: its bytes are in shared memory, and the host carries out in order whatever is sent
+// behind it. One at a time is left so; its reply is looked at by the next one that is left, and by whatever else comes by.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "channel.hpp"
+#include "config.hpp"
+
+namespace apir::guest {
+
+// A command of a write that was sent. Dropped before its end it gives up its reply slot for good, and whoever made it has to see to its data slot.
+class SentWrite {
+  public:
+    virtual ~SentWrite() = default;
+    // Whether end() would return at once.
+    virtual bool answered() const = 0;
+    // Awaits it; false when it failed, which has been logged. To be called once.
+    virtual bool end() = 0;
+};
+
+class WriteBehind {
+  public:
+    // The channel and the pool, where its data lies, outlive it.
+    WriteBehind(Channel &channel, BlobPool &data_slots, WriteBehindUse use) : channel_(channel), data_slots_(data_slots), use_(use) {}
+    ~WriteBehind() { settle(); }
+    WriteBehind(const WriteBehind &) = delete;
+    WriteBehind &operator=(const WriteBehind &) = delete;
+
+    // Whether any is.
+    bool leaves() const { return use_ == WriteBehindUse::on || (use_ == WriteBehindUse::automatic && !channel_.keeps_records()); }
+    // Awaits the one that was left before, and leaves this one; awaits it, too, where none is to be left or nobody else could have a data slot.
+    // False when this one failed, as far as is known now.
+    bool leave(std::unique_ptr<SentWrite> write);
+    // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
+    void look();
+    // Awaits what was left, unless another thread is at it.
+    void settle();
+
+  private:
+    std::unique_ptr<SentWrite> take();
+    std::unique_ptr<SentWrite> take_locked();
+    // Without a lock, for it waits. What fails is told as a deferred write that was lost.
+    void end(std::unique_ptr<SentWrite> write);
+
+    Channel &channel_;
+    BlobPool &data_slots_;
+    const WriteBehindUse use_;
+    std::mutex mutex_;
+    std::unique_ptr<SentWrite> left_;
+    std::atomic<bool> is_left_{false};
+};
+
+} // namespace apir::guest

@@ -1,0 +1,358 @@
+// Writes whose last command nobody awaits: when tensor_set returns, what follows it, and what becomes of one that fails.
+#include <chrono>
+#include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest/data_pipe.hpp"
+#include "guest_bench.hpp"
+#include "pipe.hpp"
+#include "sent_bytes.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr size_t size = 4096;
+constexpr auto failed = static_cast<uint32_t>(ReturnCode::call_failed);
+
+// At each tensor write it waits until the gate is open, and then does it, or says that it has failed.
+struct GatedHost : ScriptedHost {
+    explicit GatedHost(uint64_t extensions = 0) {
+        script(Call::negotiate, [extensions](Reader &, Writer &writer) {
+            write(writer, NegotiateReply{extensions});
+            return ok;
+        });
+    }
+
+    void on_command(const std::vector<uint8_t> &command) override {
+        Reader reader(command.data(), command.size());
+        CommandHeader header;
+        if (read(reader, header) && header.flags == static_cast<uint32_t>(Call::buffer_set_tensor)) {
+            std::unique_lock lock(gate_mutex);
+            changed.wait(lock, [this] { return open; });
+            ++carried_out;
+        }
+        ScriptedHost::on_command(command);
+    }
+
+    void set_gate(bool now) {
+        std::lock_guard lock(gate_mutex);
+        open = now;
+        changed.notify_all();
+    }
+
+    std::mutex gate_mutex;
+    std::condition_variable changed;
+    bool open = true;
+    std::atomic<int> carried_out{0};
+};
+
+// Opens the gate after a while: who does not wait is seen to be too early.
+struct LateOpening {
+    explicit LateOpening(GatedHost &host)
+        : thread([&host] {
+              std::this_thread::sleep_for(100ms);
+              host.set_gate(true);
+          }) {}
+    ~LateOpening() { thread.join(); }
+
+    std::thread thread;
+};
+
+struct Written {
+    explicit Written(ScriptedHost &host, DevicePlan plan = {})
+        : bench(host, std::move(plan)), buffer(bench.buffer(2 * size)),
+          tensor(bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, size), 0)) {}
+
+    void set(uint8_t value) {
+        const std::vector<uint8_t> bytes(size, value);
+        ggml_backend_tensor_set(tensor, bytes.data(), 0, size);
+    }
+    bool holds(uint8_t value) {
+        std::vector<uint8_t> bytes(size);
+        ggml_backend_tensor_get(tensor, bytes.data(), 0, size);
+        return bytes == std::vector<uint8_t>(size, value);
+    }
+
+    Variable path{"GGML_VIRTGPU_DATA_PATH", "copied"};
+    Bench bench;
+    Context memory = context();
+    Buffer buffer;
+    ggml_tensor *tensor;
+};
+
+constexpr uint64_t ways[] = {0, static_cast<uint64_t>(Extension::asynchronous)};
+
+void one_is_left_and_the_next_one_awaits_it() {
+    for (uint64_t extensions : ways) {
+        GatedHost host(extensions);
+        Written written(host);
+        host.set_gate(false);
+        written.set(1);
+        expect(host.carried_out == 0, "a write returns before the host has done it");
+        {
+            LateOpening opening(host);
+            written.set(2);
+            expect(host.carried_out >= 1, "the next one does not leave two");
+        }
+        expect(written.holds(2), "what is read comes behind both");
+        host.set_gate(false);
+        written.set(3);
+        LateOpening opening(host);
+        expect(written.holds(3), "or behind the one that was left");
+    }
+}
+
+// Only what may be left is: not without another slot, not where it is not wanted, not where records are kept.
+void others_are_awaited() {
+    const auto is_left = [](DevicePlan plan) {
+        GatedHost host;
+        Written written(host, std::move(plan));
+        host.set_gate(false);
+        LateOpening opening(host);
+        written.set(1);
+        const bool left = host.carried_out == 0;
+        expect(written.holds(1), "the bytes");
+        return left;
+    };
+    expect(is_left({}), "what is left otherwise");
+    DevicePlan small;
+    small.window = data_page_size + size_t{4} * blob_granularity;
+    expect(!is_left(small), "the only data slot");
+    {
+        Variable off("GGML_VIRTGPU_WRITE_BEHIND", "off");
+        expect(!is_left({}), "with the variable");
+    }
+    CallRecords records;
+    expect(!is_left({}), "with records");
+    Variable on("GGML_VIRTGPU_WRITE_BEHIND", "on");
+    expect(is_left({}), "with records, asked for");
+}
+
+// A program that is not told by the call learns it from the next graph, and no other one.
+void a_failure_is_told_by_the_next_graph() {
+    for (uint64_t extensions : ways) {
+        GatedHost host(extensions);
+        Written written(host);
+        Doubling doubling(written.bench);
+        host.refuse(Call::buffer_set_tensor, failed);
+        CapturedLog log;
+        written.set(1);
+        expect(doubling.compute() == GGML_STATUS_FAILED, "the graph behind it");
+        expect(log.has("set_tensor: the host refused it with code 5"), "and the log: " + log.text());
+        expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that");
+    }
+}
+
+// By the next write, too, which itself goes well.
+void a_failure_is_logged_by_the_next_write() {
+    GatedHost host;
+    Written written(host);
+    Doubling doubling(written.bench);
+    int number = 0;
+    host.script(Call::buffer_set_tensor, [&number](Reader &, Writer &) { return number++ == 0 ? failed : ScriptedHost::ok; });
+    CapturedLog log;
+    written.set(1);
+    written.set(2);
+    expect(log.has("set_tensor: the host refused it with code 5"), "the log: " + log.text());
+    expect(doubling.compute() == GGML_STATUS_FAILED && doubling.compute() == GGML_STATUS_SUCCESS, "and one graph is refused");
+}
+
+uint32_t data_slot_of(const std::vector<uint8_t> &command) {
+    uint32_t resource = 0;
+    std::memcpy(&resource, command.data() + 12 + 8 + TensorRecord::wire_size, sizeof resource);
+    return resource;
+}
+
+// It costs the next one its deadline, and its slot is not used again.
+void silence() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    GatedHost host;
+    Written written(host);
+    host.silence(Call::buffer_set_tensor);
+    CapturedLog log;
+    auto start = Clock::now();
+    written.set(1);
+    expect(Clock::now() - start < 100ms, "nobody waits for it at once");
+    written.set(2);
+    expect(Clock::now() - start > 150ms && log.has("no reply from the host in time"), "then its deadline passes: " + log.text());
+    written.set(3);
+    const auto sent = host.sent(Call::buffer_set_tensor);
+    expect(sent.size() == 3 && data_slot_of(sent[0]) != data_slot_of(sent[1]) && data_slot_of(sent[1]) != data_slot_of(sent[2]) &&
+               data_slot_of(sent[0]) != data_slot_of(sent[2]),
+           "the data slot of a write without a reply is used again");
+    start = Clock::now();
+    written.bench.registry->session->channel().lose("the test says so");
+    written.set(4);
+    expect(Clock::now() - start < 100ms, "on a lost device nobody waits");
+}
+
+// All of it is in the pipe: the host may take it out by and by.
+void a_pipe_is_left_when_all_is_in_it(bool is_left) {
+    constexpr size_t bytes = least_piped_out_by_ioctl;
+    std::atomic<bool> gate{false};
+    std::atomic<bool> done{false};
+    std::atomic<bool> right{true};
+    struct Mapped : GatedHost {
+        using GatedHost::GatedHost;
+        void on_blob(uint32_t resource, const Blob &blob) override {
+            GatedHost::on_blob(resource, blob);
+            std::lock_guard lock(blobs_mutex);
+            blobs[resource] = blob.memory;
+        }
+        std::mutex blobs_mutex;
+        std::map<uint32_t, uint8_t *> blobs;
+    } mapped(static_cast<uint64_t>(Extension::pipes));
+    mapped.script(Call::pipe_set_tensor, [&](Reader &reader, Writer &) {
+        PipeSetTensorRequest request;
+        expect(read(reader, request), "a request");
+        uint8_t *slot = nullptr;
+        {
+            std::lock_guard lock(mapped.blobs_mutex);
+            slot = mapped.blobs.at(request.resource);
+        }
+        PipeEnd end(slot, {request.area, request.room}, request.size, PipeEnd::Role::empties);
+        while (!end.done() && !end.broken()) {
+            // The last bytes are taken out when the test says so.
+            while (!gate && request.size - end.moved() <= request.room / 2) std::this_thread::sleep_for(1ms);
+            const size_t now = std::min<size_t>(end.available(), request.room / 4);
+            for (size_t i = 0; i < now; ++i) right = right && end.place()[i] == 7;
+            end.move(now);
+        }
+        done = end.done();
+        return ScriptedHost::ok;
+    });
+    Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
+    Variable allowed("GGML_VIRTGPU_WRITE_BEHIND", is_left ? "auto" : "off");
+    Bench bench(mapped);
+    Buffer buffer = bench.buffer(bytes);
+    Context memory = context();
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, bytes), 0);
+    std::vector<uint8_t> data(bytes, 7);
+    std::thread opening([&gate] {
+        std::this_thread::sleep_for(100ms);
+        gate = true;
+    });
+    ggml_backend_tensor_set(tensor, data.data(), 0, bytes);
+    expect(done == !is_left, "returns while bytes stand in the pipe, if it may");
+    std::fill(data.begin(), data.end(), uint8_t{8}); // it is the program's again
+    opening.join();
+    bench.registry->session->write_behind().settle();
+    expect(done && right, "all bytes as they were");
+}
+
+// The parent's reply is not a child's to wait for.
+void a_forked_child_does_not_wait() {
+    GatedHost host;
+    Written written(host);
+    host.set_gate(false);
+    written.set(1);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        const auto start = Clock::now();
+        written.set(2);
+        written.bench.registry->session->write_behind().settle();
+        _exit(Clock::now() - start < 500ms ? 0 : 1);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "the child's end: " + std::to_string(status));
+    host.set_gate(true);
+    expect(written.holds(1), "the parent goes on");
+}
+
+struct Counted : SentWrite {
+    Counted(int &ended, bool well) : ended(ended), well(well) {}
+    bool answered() const override { return well; }
+    bool end() override {
+        ++ended;
+        return well;
+    }
+
+    int &ended;
+    const bool well;
+};
+
+// The session's end, which its blobs go with: what is left is awaited before.
+void it_is_awaited_at_the_end() {
+    GatedHost host;
+    Bench bench(host);
+    Session &session = *bench.registry->session;
+    int ended = 0;
+    {
+        WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
+        expect(behind.leave(std::make_unique<Counted>(ended, false)) && ended == 0, "left");
+        behind.look();
+        expect(ended == 0, "not answered yet");
+    }
+    expect(ended == 1 && session.channel().lost_writes() == 1, "awaited at the end, and its failure counted");
+}
+
+// A graph that goes ahead is told, too: by what it finds when it begins.
+void a_graph_that_goes_ahead_is_told() {
+    GatedHost host(static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
+    host.script(Call::graph_keep, [](Reader &, Writer &writer) {
+        write(writer, GraphKeepReply{0, 1});
+        return ScriptedHost::ok;
+    });
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    Written written(host);
+    Doubling doubling(written.bench);
+    expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
+    expect(host.sent(Call::graph_run).size() == 1, "as one that goes ahead");
+    host.refuse(Call::buffer_set_tensor, failed);
+    CapturedLog log;
+    written.set(1);
+    while (host.sent(Call::buffer_set_tensor).empty()) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(50ms);
+    expect(ggml_backend_graph_compute_async(doubling.backend.get(), doubling.graph) == GGML_STATUS_FAILED, "the graph behind it");
+    expect(log.has("set_tensor: the host refused it with code 5"), "and the log: " + log.text());
+}
+
+void threads() {
+    GatedHost host;
+    Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
+    Bench bench(host);
+    Buffer buffer = bench.buffer(4 * size);
+    Context memory = context();
+    std::vector<std::thread> all;
+    std::atomic<int> wrong{0};
+    for (size_t i = 0; i < 4; ++i) {
+        ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, size), i * size);
+        all.emplace_back([tensor, i, &wrong] {
+            std::vector<uint8_t> bytes(size);
+            for (int round = 0; round < 50; ++round) {
+                const std::vector<uint8_t> expected(size, static_cast<uint8_t>(round * 4 + static_cast<int>(i)));
+                ggml_backend_tensor_set(tensor, expected.data(), 0, size);
+                if (round % 3 == 0) continue;
+                ggml_backend_tensor_get(tensor, bytes.data(), 0, size);
+                wrong += bytes == expected ? 0 : 1;
+            }
+        });
+    }
+    for (std::thread &thread : all) thread.join();
+    expect(wrong == 0, std::to_string(wrong.load()) + " reads that were not what their thread had written");
+}
+
+} // namespace
+
+int main() {
+    one_is_left_and_the_next_one_awaits_it();
+    others_are_awaited();
+    a_failure_is_told_by_the_next_graph();
+    a_failure_is_logged_by_the_next_write();
+    silence();
+    for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);
+    a_forked_child_does_not_wait();
+    it_is_awaited_at_the_end();
+    a_graph_that_goes_ahead_is_told();
+    threads();
+    return failures();
+}
