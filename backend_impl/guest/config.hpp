@@ -13,7 +13,8 @@ namespace apir::guest {
 // How tensor data gets to the host: in blobs that both sides map, or through a data resource.
 enum class DataPath { automatic, shared, copied };
 
-// Whether the last command of a write is awaited later (write_behind.hpp). While call records are kept, which tell when replies came, not unless asked for.
+// Whether the last command of a write is awaited later (write_behind.hpp). By itself not by the ring, where replies are quick, nor while call records are
+// kept, which tell when they came.
 enum class WriteBehindUse { automatic, on, off };
 
 struct Config {
@@ -37,7 +38,7 @@ struct Config {
     size_t buffer_pool_bytes = size_t{64} << 20;
     // GGML_VIRTGPU_RING: auto (a command ring where the host has it), off.
     bool ring = true;
-    // GGML_VIRTGPU_WRITE_BEHIND: on (tensor_set does not wait for the host to take its last bytes over), auto (nor unless records are kept), off.
+    // GGML_VIRTGPU_WRITE_BEHIND: on (tensor_set does not wait for the host to take its last bytes over), auto (by EXECBUFFER, without records), off.
     WriteBehindUse write_behind = WriteBehindUse::automatic;
 };
 

@@ -1,7 +1,7 @@
 // A buffer that the host has where it likes: bytes travel in the command when they are few, else through a pipe in a data slot (data_pipe.hpp),
 // or in a slot a piece at a time where the host has no pipes, or there are not enough for that.
 //
-// The last command of a write is not awaited (write_behind.hpp): its bytes are in the slot, and whatever is sent next is carried out behind it.
+// By EXECBUFFER the last command of a write is not awaited (write_behind.hpp): its bytes are in the slot, and whatever is sent next is carried out behind it.
 //
 // Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece

@@ -200,7 +200,10 @@ void Session::open_ring() {
         result = channel_.call(Call::ring_create, ring_->offer(), reply);
         error = result.text();
     }
-    if (result.ok()) return channel_.use(*ring_);
+    if (result.ok()) {
+        write_behind_.expect_quick_replies();
+        return channel_.use(*ring_);
+    }
     extensions_ &= ~static_cast<uint64_t>(Extension::ring);
     log(LogLevel::warn, "no command ring: %s", error.c_str());
     // After a call without a reply the host may have it yet: then its memory stays.

@@ -29,8 +29,12 @@ class WriteBehind {
     WriteBehind(const WriteBehind &) = delete;
     WriteBehind &operator=(const WriteBehind &) = delete;
 
+    // Replies come within a microsecond or two: to await one takes less than to leave it. Before a second thread writes.
+    void expect_quick_replies() { quick_replies_ = true; }
     // Whether any is.
-    bool leaves() const { return use_ == WriteBehindUse::on || (use_ == WriteBehindUse::automatic && !channel_.keeps_records()); }
+    bool leaves() const {
+        return use_ == WriteBehindUse::on || (use_ == WriteBehindUse::automatic && !quick_replies_ && !channel_.keeps_records());
+    }
     // Awaits the one that was left before, and leaves this one; awaits it, too, where none is to be left or nobody else could have a data slot.
     // False when this one failed, as far as is known now.
     bool leave(std::unique_ptr<SentWrite> write);
@@ -48,6 +52,7 @@ class WriteBehind {
     Channel &channel_;
     BlobPool &data_slots_;
     const WriteBehindUse use_;
+    bool quick_replies_ = false;
     std::mutex mutex_;
     std::unique_ptr<SentWrite> left_;
     std::atomic<bool> is_left_{false};

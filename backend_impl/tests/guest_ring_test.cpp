@@ -115,6 +115,7 @@ void test_calls_go_through_the_ring() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
     expect(registry->session->has(Extension::ring), "the ring is negotiated");
+    expect(!registry->session->write_behind().leaves(), "writes are awaited");
     int before = host.submitted;
     int taken = host.taken;
     for (int i = 0; i < 300; ++i) expect(ask(*registry), "a call");
@@ -158,6 +159,7 @@ void test_fallbacks() {
         if (way == 1) expect((host.offered & static_cast<uint64_t>(Extension::ring)) == 0, "what is switched off is not offered");
         if (way == 2) expect(host.open_blobs() == 2, "the refused ring's blob is closed");
         expect(!registry->session->has(Extension::ring), "what is not used is not there");
+        expect(registry->session->write_behind().leaves(), "and writes are not awaited");
     }
 }
 

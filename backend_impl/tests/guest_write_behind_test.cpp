@@ -284,12 +284,18 @@ void it_is_awaited_at_the_end() {
     Session &session = *bench.registry->session;
     int ended = 0;
     {
-        WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
+        WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::automatic);
+        expect(behind.leaves(), "by EXECBUFFER");
         expect(behind.leave(std::make_unique<Counted>(ended, false)) && ended == 0, "left");
         behind.look();
         expect(ended == 0, "not answered yet");
     }
     expect(ended == 1 && session.channel().lost_writes() == 1, "awaited at the end, and its failure counted");
+    for (const WriteBehindUse use : {WriteBehindUse::automatic, WriteBehindUse::on}) {
+        WriteBehind by_ring(session.channel(), session.data_slots(), use);
+        by_ring.expect_quick_replies();
+        expect(by_ring.leaves() == (use == WriteBehindUse::on), "where replies are quick only if asked for");
+    }
 }
 
 // A graph that goes ahead is told, too: by what it finds when it begins.
