@@ -34,15 +34,16 @@ class Necessity:
 
 
 EXCHANGE = Necessity("ioctl_answered_us.p50", "the bare ioctl and its answer")
-EXCHANGES = {EXECBUFFER[1]: (EXCHANGE,), PLAIN[1]: (EXCHANGE,)}
-"""By the way that commands go."""
+SUBMISSION = Necessity("ioctl_us.p50", "the bare ioctl, its answer not waited for")
+TRANSFERS = {"set": SUBMISSION, "get": EXCHANGE}
+"""Of a transfer without a ring: nobody need wait until the host has taken over what it finds."""
 TAIL = (
-    Necessity("ioctl_answered_us.p99", "the bare ioctl and its answer"),
-    Necessity("ioctl_us.p99", "the bare ioctl, its answer not waited for"),
+    Necessity("ioctl_answered_us.p99", EXCHANGE.name),
+    Necessity("ioctl_us.p99", SUBMISSION.name),
 )
 AFTER_PAUSE = (
     Necessity("ioctl_answered_after_pause_us.p50", EXCHANGE.name),
-    Necessity("ioctl_after_pause_us.p50", "the bare ioctl, its answer not waited for"),
+    Necessity("ioctl_after_pause_us.p50", SUBMISSION.name),
     Necessity("ioctl_after_pause_us.spread.min", "the quickest of all bare ioctls after a pause, its answer not waited for"),
 )
 
@@ -126,6 +127,12 @@ def both_ends(verb: str, size: str) -> Necessity:
     return Necessity(f"both_ends_{verb}_gib_s.{size}", "guest's and host's copying, shared out among all processors", whole=True)
 
 
+def transfer_needs(verb: str, size: str, way: str) -> tuple[Necessity, ...]:
+    """What a transfer cannot do without, by the way that commands go."""
+    commands = (TRANSFERS[verb],) if way in (EXECBUFFER[1], PLAIN[1]) else ()
+    return (*commands, both_ends(verb, size))
+
+
 def latencies(
     label: str,
     key: str,
@@ -137,17 +144,17 @@ def latencies(
 ) -> Iterator[Target]:
     """p50 (and p99) of a call: absolute with the ring, multiples of the ioctl without.
 
-    ``deferred``: no answer need be awaited where there are extensions.
+    ``deferred``: no answer need be awaited, and where there are extensions nothing need be sent.
     """
     for quantile, limit in zip(("p50", "p99"), ring_us, strict=False):
         yield Target(f"{label}, {quantile}, ring", f"vm.{key}.{quantile}", limit, part="calls")
     for name, way in (EXECBUFFER, PLAIN):
-        awaited = not deferred or (name, way) == PLAIN
+        needed = () if deferred and (name, way) != PLAIN else (SUBMISSION if deferred else EXCHANGE,)
         for quantile, factor in zip(("p50", "p99"), factors, strict=False):
             enough = enough_us if quantile == "p50" else None
             yield Target(
                 f"{label}, {quantile}, {name}", f"{way}.{key}.{quantile}", factor, "ioctl_us.p50", enough,
-                needs=() if not awaited else TAIL if quantile == "p99" else (EXCHANGE,), part="calls",
+                needs=TAIL if quantile == "p99" and needed else needed, part="calls",
             )  # fmt: skip
 
 
@@ -180,7 +187,7 @@ def targets() -> tuple[Target, ...]:
         ),
         *(
             Target(f"{verb} {size}, copied, {name}", f"{way}.{verb}_gib_s.{size}", COPY_SHARE, f"copy_floor_{verb}_gib_s.{size}",
-                   at_least=True, unit="GiB/s", needs=(*EXCHANGES.get(way, ()), both_ends(verb, size)),
+                   at_least=True, unit="GiB/s", needs=transfer_needs(verb, size, way),
                    size=SIZES[size], part="transfers")
             for verb in ("set", "get") for size in CONTRACT_SIZES for name, way in ways
         ),
@@ -236,7 +243,7 @@ def verdict(target: Target, answer: Answer) -> Verdict:
 def best_possible(answer: Answer, target: Target, need: Necessity, floor: float) -> float | None:
     """What no guest library can do better, by what it cannot do without; None where that was not measured.
 
-    For a transfer that is the copying and one exchange: behind the last piece out, before the first piece in, however the rest
+    For a transfer that is the copying, and one submission on the way out, one exchange before the first piece in, however the rest
     overlaps. What the host copies is not even counted there; ``both_ends`` is about that.
     """
     need_us = looked_up(answer, need.figure)
