@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <thread>
 
 #include "bulk_copy.hpp"
@@ -292,8 +293,11 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             Piece piece = std::move(*under_way[ended % pipe_depth]);
             under_way[ended++ % pipe_depth].reset();
             const bool is_last = begun == ended && (work.failed || work.begun >= work.size);
-            if (is_last && work.way == Way::out && piece.call != nullptr) {
-                if (!session().write_behind().leave(std::make_unique<LeftPiece>(std::move(piece)))) work.failed = true;
+            std::unique_ptr<SentWrite> left;
+            // Without memory it is awaited.
+            if (is_last && work.way == Way::out && piece.call != nullptr) left.reset(new (std::nothrow) LeftPiece(std::move(piece)));
+            if (left != nullptr) {
+                if (!session().write_behind().leave(std::move(left))) work.failed = true;
             } else if (!settle(work.way, piece)) {
                 work.failed = true;
             } else {
