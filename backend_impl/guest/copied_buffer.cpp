@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <thread>
 
 #include "bulk_copy.hpp"
@@ -220,6 +219,15 @@ bool CopiedBuffer::settle(Way way, Piece &piece) {
 
 class CopiedBuffer::LeftPiece : public SentWrite {
   public:
+    // nullptr without memory: then it has to be awaited, and is as it was.
+    static std::unique_ptr<SentWrite> of(Piece &piece) {
+        try {
+            return std::make_unique<LeftPiece>(std::move(piece));
+        } catch (const std::bad_alloc &) {
+            return nullptr;
+        }
+    }
+
     explicit LeftPiece(Piece &&piece) : piece_(std::move(piece)) {}
     bool answered() const override { return piece_.call == nullptr || piece_.call->answered(); }
     bool end() override { return settle(Way::out, piece_); }
@@ -294,8 +302,7 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             under_way[ended++ % pipe_depth].reset();
             const bool is_last = begun == ended && (work.failed || work.begun >= work.size);
             std::unique_ptr<SentWrite> left;
-            // Without memory it is awaited.
-            if (is_last && work.way == Way::out && piece.call != nullptr) left.reset(new (std::nothrow) LeftPiece(std::move(piece)));
+            if (is_last && work.way == Way::out && piece.call != nullptr) left = LeftPiece::of(piece);
             if (left != nullptr) {
                 if (!session().write_behind().leave(std::move(left))) work.failed = true;
             } else if (!settle(work.way, piece)) {
