@@ -71,6 +71,7 @@ struct Joined {
 
 bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
     if (!session().channel().may_call()) return false;
+    session().write_behind().look();
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
     const EmulatedPages pages(data, size);
@@ -84,6 +85,7 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
     // A forked child has the very slots that its parent goes on with.
     if (!session().channel().may_call()) return false;
+    session().write_behind().look();
     uint8_t *to = static_cast<uint8_t *>(data);
     // The host has just written the slot: it is in a cache, but in none of ours.
     const Far far = size < beyond_caches ? Far::source : Far::both;
@@ -92,12 +94,15 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         bulk_copy(to + done, slot, n, far);
         pages.copied(n);
     };
-    return by_one_or_two(Way::in, size, [&](bool by_two) {
+    const bool well = by_one_or_two(Way::in, size, [&](bool by_two) {
         const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::in, tensor, data, offset, size, empty_slot);
         if (!done || *done == size) return done.has_value();
         auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
         return transfer(Way::in, tensor, offset + *done, size - *done, by_two, [](uint8_t *, size_t, size_t) {}, empty_rest);
     });
+    // What was written before is there, or has failed: whoever reads is told.
+    session().write_behind().look();
+    return well;
 }
 
 template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {
@@ -280,8 +285,11 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             more = more && !work.failed && work.begun < work.size;
             if (more && begun - ended < depth) {
                 Piece piece;
-                Deadline until = begun == ended ? session().channel().deadline(Patience::graph) : Deadline(Clock::now());
-                piece.slot = session().data_slots().take(until);
+                piece.slot = session().data_slots().take(Deadline(Clock::now()));
+                if (!piece.slot && begun == ended) {
+                    session().write_behind().settle(); // it may have the last one by now
+                    piece.slot = session().data_slots().take(session().channel().deadline(Patience::graph));
+                }
                 if (piece.slot) {
                     more = take_next(work, before, piece);
                     if (!more) continue;

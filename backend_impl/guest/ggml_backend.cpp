@@ -132,7 +132,7 @@ ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote) {
         backend->iface.event_wait = event_wait;
         // cpy_tensor_async and the 2-D slots stay null: libggml-base then copies by way of the others.
     }
-    // Otherwise these stay null too: protocol 0.2 has no asynchronous calls, every call has been carried out when it returns.
+    // Otherwise these stay null too: protocol 0.2 has no asynchronous calls, every call but a write has been carried out when it returns, and whatever follows a write sees it.
     // libggml-base then uses the synchronous ones.
     // graph_optimize stays null: the order of nodes is the host backend's concern, which sees each graph whole.
     backend->device = device;

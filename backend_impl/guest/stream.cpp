@@ -39,6 +39,7 @@ CallTraits graph_traits(size_t data_out = 0) {
 Stream::~Stream() {
     auto synchronized = [this] {
         synchronize();
+        device_.session().write_behind().settle();
         return true;
     };
     // A call that throws has ended; those behind it are awaited, too.
@@ -67,7 +68,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     const ggml_status status = compute_now(graph, kept);
     // Replies to all that was sent before it are there by now.
     in_flight_->await_all();
-    device_.session().write_behind().look();
+    device_.session().write_behind().look_behind_a_call();
     return told_of_failure() ? GGML_STATUS_FAILED : status;
 }
 
@@ -212,7 +213,12 @@ template <typename Request, typename Reply>
 CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedGraph &graph) {
     size_t size = graph.bytes.size();
     Session &session = device_.session();
-    BlobPool::Lease slot = session.data_slots().take_sized(size, session.channel().deadline(Patience::graph));
+    // One that is left may have the last slot by now.
+    BlobPool::Lease slot = session.data_slots().take_sized(size, Deadline(Clock::now()));
+    if (!slot) {
+        session.write_behind().settle();
+        slot = session.data_slots().take_sized(size, session.channel().deadline(Patience::graph));
+    }
     if (!slot) {
         log(LogLevel::error, "graph of %zu bytes: no data slot", size);
         return {};

@@ -12,7 +12,7 @@ bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
         end(take());
         std::lock_guard lock(mutex_);
         if (left_ != nullptr) continue; // another thread's, meanwhile
-        if (!data_slots_.has_another()) break;
+        if (!guarded("set_tensor", false, [&] { return data_slots_.has_another(); })) break;
         left_ = std::move(write);
         is_left_.store(true, std::memory_order_release);
         return true;
@@ -21,7 +21,7 @@ bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
 }
 
 void WriteBehind::look() {
-    if (!is_left_.load(std::memory_order_acquire)) return;
+    if (in_forked_child() || !is_left_.load(std::memory_order_acquire)) return;
     std::unique_ptr<SentWrite> answered;
     {
         std::lock_guard lock(mutex_);
@@ -31,7 +31,17 @@ void WriteBehind::look() {
 }
 
 void WriteBehind::settle() {
-    if (!in_forked_child()) end(take()); // there it is the parent's
+    if (in_forked_child()) return; // there it is the parent's
+    end(take());
+    std::unique_lock lock(mutex_);
+    none_ending_.wait(lock, [this] { return ending_ == 0; });
+}
+
+void WriteBehind::look_behind_a_call() {
+    look();
+    if (in_forked_child()) return;
+    std::unique_lock lock(mutex_);
+    none_ending_.wait(lock, [this] { return ending_ == 0; });
 }
 
 std::unique_ptr<SentWrite> WriteBehind::take() {
@@ -41,12 +51,15 @@ std::unique_ptr<SentWrite> WriteBehind::take() {
 
 std::unique_ptr<SentWrite> WriteBehind::take_locked() {
     is_left_.store(false, std::memory_order_relaxed);
+    if (left_ != nullptr) ++ending_;
     return std::move(left_);
 }
 
 void WriteBehind::end(std::unique_ptr<SentWrite> write) {
     if (write == nullptr) return;
     if (!guarded("set_tensor", false, [&] { return write->end(); })) channel_.lose_write();
+    std::lock_guard lock(mutex_);
+    if (--ending_ == 0) none_ending_.notify_all();
 }
 
 } // namespace apir::guest

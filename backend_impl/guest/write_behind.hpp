@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 
@@ -40,7 +41,9 @@ class WriteBehind {
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
     void look();
-    // Awaits what was left, unless another thread is at it.
+    // The same, and waits for whoever is at ending one: then all that was sent before a call that was answered has been told.
+    void look_behind_a_call();
+    // Awaits what was left.
     void settle();
 
   private:
@@ -56,6 +59,8 @@ class WriteBehind {
     std::mutex mutex_;
     std::unique_ptr<SentWrite> left_;
     std::atomic<bool> is_left_{false};
+    std::condition_variable none_ending_;
+    int ending_ = 0; // writes that were left, and that a thread awaits
 };
 
 } // namespace apir::guest
