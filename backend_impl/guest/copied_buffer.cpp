@@ -285,7 +285,7 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             more = more && !work.failed && work.begun < work.size;
             if (more && begun - ended < depth) {
                 Piece piece;
-                piece.slot = session().data_slots().take(Deadline(Clock::now()));
+                piece.slot = session().data_slots().take(Deadline(Clock::duration::zero())); // which looks at no clock where one is free
                 if (!piece.slot && begun == ended) {
                     session().write_behind().settle(); // it may have the last one by now
                     piece.slot = session().data_slots().take(session().channel().deadline(Patience::graph));

@@ -214,7 +214,7 @@ CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedG
     size_t size = graph.bytes.size();
     Session &session = device_.session();
     // One that is left may have the last slot by now.
-    BlobPool::Lease slot = session.data_slots().take_sized(size, Deadline(Clock::now()));
+    BlobPool::Lease slot = session.data_slots().take_sized(size, Deadline(Clock::duration::zero()));
     if (!slot) {
         session.write_behind().settle();
         slot = session.data_slots().take_sized(size, session.channel().deadline(Patience::graph));

@@ -7,6 +7,13 @@
 
 namespace apir::guest {
 
+namespace {
+
+// So late at most does a thread that waits see a reply that is there. Who waits for a later write is not waited for longer.
+constexpr std::chrono::milliseconds longest_nap{10};
+
+} // namespace
+
 bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
     while (leaves()) {
         end(take());
@@ -41,7 +48,7 @@ void WriteBehind::look_behind_a_call() {
     look();
     if (in_forked_child()) return;
     std::unique_lock lock(mutex_);
-    none_ending_.wait(lock, [this] { return ending_ == 0; });
+    none_ending_.wait_for(lock, longest_nap, [this] { return ending_ == 0; });
 }
 
 std::unique_ptr<SentWrite> WriteBehind::take() {

@@ -41,7 +41,7 @@ class WriteBehind {
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
     void look();
-    // The same, and waits for whoever is at ending one: then all that was sent before a call that was answered has been told.
+    // The same, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered.
     void look_behind_a_call();
     // Awaits what was left.
     void settle();

@@ -162,6 +162,40 @@ void a_failure_is_logged_by_the_next_write() {
     expect(doubling.compute() == GGML_STATUS_FAILED && doubling.compute() == GGML_STATUS_SUCCESS, "and one graph is refused");
 }
 
+// Who reads is told as well.
+void a_failure_is_logged_by_the_next_read() {
+    GatedHost host;
+    Written written(host);
+    host.refuse(Call::buffer_set_tensor, failed);
+    CapturedLog log;
+    written.set(1);
+    written.holds(1);
+    expect(log.has("set_tensor: the host refused it with code 5"), "the log: " + log.text());
+}
+
+// A call without a reply takes the other one of two slots away: what was left gives its own back before anybody waits.
+void the_last_slot_is_not_kept() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "8000");
+    for (const bool is_answered : {true, false}) {
+        GatedHost host;
+        DevicePlan two;
+        two.window = 2 * data_page_size + size_t{8} * blob_granularity;
+        Written written(host, two);
+        host.silence(Call::buffer_get_tensor);
+        CapturedLog log;
+        host.set_gate(is_answered);
+        written.set(1);
+        written.holds(1);
+        const auto start = Clock::now();
+        {
+            LateOpening opening(host);
+            written.set(2);
+        }
+        expect(Clock::now() - start < 5s && host.carried_out == 2, "the next write finds a slot: " + log.text());
+    }
+}
+
 uint32_t data_slot_of(const std::vector<uint8_t> &command) {
     uint32_t resource = 0;
     std::memcpy(&resource, command.data() + 12 + 8 + TensorRecord::wire_size, sizeof resource);
@@ -277,6 +311,26 @@ struct Counted : SentWrite {
     const bool well;
 };
 
+void a_forked_child_does_not_look() {
+    GatedHost host;
+    Bench bench(host);
+    Session &session = *bench.registry->session;
+    int ended = 0;
+    WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
+    expect(behind.leave(std::make_unique<Counted>(ended, true)), "left");
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        behind.look();
+        behind.look_behind_a_call();
+        _exit(ended);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "what was left is the parent's: " + std::to_string(status));
+    behind.look();
+    expect(ended == 1, "who ends it");
+}
+
 // The session's end, which its blobs go with: what is left is awaited before.
 void it_is_awaited_at_the_end() {
     GatedHost host;
@@ -354,9 +408,12 @@ int main() {
     others_are_awaited();
     a_failure_is_told_by_the_next_graph();
     a_failure_is_logged_by_the_next_write();
+    a_failure_is_logged_by_the_next_read();
+    the_last_slot_is_not_kept();
     silence();
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);
     a_forked_child_does_not_wait();
+    a_forked_child_does_not_look();
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
     threads();
