@@ -1,6 +1,7 @@
 // How far the caches of two processors are from each other. Nobody tells: virtual machines are told what their hypervisor makes up, and that moves
 // them about. On a machine of two virtual processors (an EPYC host) phases of seconds were seen in which one of them wrote 64 KiB that the other had
-// read in 2.1 µs, and others in which that took 8.2; taken out of all caches before, it took 2.6 in both. So it is measured, again and again.
+// read in 2.1 µs, and others in which that took 8.2; taken out of all caches before, it took 2.6 in both. On another one (Zen 4) there were three kinds
+// of phases: 3.6, 7.5 and 28.7, and 3 to 4.5. So it is measured, again and again.
 #pragma once
 
 #include <atomic>
@@ -10,13 +11,23 @@
 
 namespace apir::host {
 
+enum class Caches {
+    near, // the way between them is as short as the one through memory, or shorter
+    apart, // that through memory is clearly the shorter one for what is written where the other one has read
+    remote, // and for what the other one reads, too: all that goes between them is slow
+};
+
 // What it takes this processor to write a block of memory, at its quickest of several times.
 struct CacheDistance {
     std::chrono::nanoseconds read_by_other; // another processor has just read what this one wrote there before
     std::chrono::nanoseconds flushed; // and taken it out of all caches
 
-    // Whether the way through memory is clearly the shorter one.
-    bool apart() const { return read_by_other > flushed * 3 / 2; }
+    // 3.2 times as long was still a way that another processor read by more quickly than from memory (EPYC, Zen 5), and 2.5 times one by which it took
+    // as long; with 9 times as long (Zen 4) it took 2.4 times as long as from memory.
+    Caches caches() const {
+        if (read_by_other > flushed * 6) return Caches::remote;
+        return read_by_other > flushed * 3 / 2 ? Caches::apart : Caches::near;
+    }
 };
 
 // Between this processor and the next one that this thread may use. It takes less than a millisecond, and no more than some 20 where the other
@@ -27,7 +38,7 @@ std::optional<CacheDistance> measure_cache_distance();
 // Takes memory out of all caches: only where a distance was measured, for elsewhere that may be no instruction.
 void flush_from_caches(const void *data, size_t size);
 
-// Whether caches are apart, as far as is known. For any number of threads.
+// How far caches are apart, as far as is known. For any number of threads.
 class CacheWatch {
   public:
     using Clock = std::chrono::steady_clock;
@@ -39,13 +50,13 @@ class CacheWatch {
 
     explicit CacheWatch(Measure measure) : measure_(measure) {}
     // `bytes` more go between two processors.
-    bool apart(size_t bytes, Clock::time_point now);
+    Caches caches(size_t bytes, Clock::time_point now);
 
   private:
     const Measure measure_;
     std::atomic<size_t> bytes_{0}; // since it was measured
     std::atomic<Clock::rep> due_{Clock::time_point::min().time_since_epoch().count()};
-    std::atomic<bool> apart_{false};
+    std::atomic<Caches> caches_{Caches::near};
 };
 
 } // namespace apir::host

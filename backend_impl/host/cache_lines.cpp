@@ -21,9 +21,13 @@ constexpr size_t least = size_t{16} << 10;
 // No piece of a transfer that goes in several is larger.
 constexpr size_t most = size_t{8} << 20;
 
-CacheWatch &watch() {
+// `bytes` more go between two processors.
+Caches caches_between(size_t bytes) {
+#if defined(APIR_TEST_REMOTE_CACHES)
+    return static_cast<void>(bytes), Caches::remote;
+#endif
     static CacheWatch watch(measure_cache_distance);
-    return watch;
+    return watch.caches(bytes, CacheWatch::Clock::now());
 }
 
 // Whole lines; `to` is aligned to one.
@@ -37,8 +41,10 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (size >= least && size <= most && watch().apart(size, CacheWatch::Clock::now())) flush_from_caches(data, size);
+    if (size >= least && size <= most && caches_between(size) != Caches::near) flush_from_caches(data, size);
 }
+
+bool read_from_memory(size_t size) { return size >= least && caches_between(size) == Caches::remote; }
 
 void copy_past_caches(void *to, const void *from, size_t size) {
     auto *target = static_cast<uint8_t *>(to);
@@ -54,6 +60,8 @@ void copy_past_caches(void *to, const void *from, size_t size) {
 #else
 
 void leave_caches(const void *, size_t) {}
+
+bool read_from_memory(size_t) { return false; }
 
 void copy_past_caches(void *to, const void *from, size_t size) {
     if (size != 0) std::memcpy(to, from, size);

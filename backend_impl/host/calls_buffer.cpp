@@ -53,6 +53,14 @@ void check_apart(const ggml_tensor &tensor, uint64_t offset, uint64_t size, cons
     if (at < other + data.size && other < at + size) refuse("%" PRIu64 " bytes onto themselves", size);
 }
 
+void read_for_guest(const ggml_tensor &tensor, uint8_t *to, uint64_t offset, size_t size) {
+    if (ggml_backend_buffer_is_host(tensor.buffer) && read_from_memory(size)) {
+        copy_past_caches(to, static_cast<const uint8_t *>(tensor.data) + offset, size);
+    } else if (size != 0) {
+        ggml_backend_tensor_get(&tensor, to, offset, size);
+    }
+}
+
 } // namespace
 
 BufferGetBaseReply Session::on_buffer_get_base(const BufferGetBaseRequest &request) { return {buffer(request.buffer).told_base}; }
@@ -76,7 +84,7 @@ template <typename Request> void Session::get_tensor(const Request &request) {
     check_range(tensor, request.offset, request.size);
     SharedRange data = shared(request.resource, request.size);
     check_apart(tensor, request.offset, request.size, data);
-    if (request.size != 0) ggml_backend_tensor_get(&tensor, data.data, request.offset, request.size);
+    read_for_guest(tensor, data.data, request.offset, request.size);
 #if defined(APIR_PLANT_WRONG_BYTE)
     static int gets = 0;
     if (++gets % 1000 == 0 && request.size != 0) data.data[0] ^= 1;
@@ -109,7 +117,7 @@ PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &reque
 PipeGetTensorReply Session::on_pipe_get_tensor(const PipeGetTensorRequest &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
     pipe_work(request, tensor, PipeEnd::Role::fills).run(pieces_of(tensor, {request.area, request.room}), [&](uint8_t *place, size_t done, size_t size) {
-        ggml_backend_tensor_get(&tensor, place, request.offset + done, size);
+        read_for_guest(tensor, place, request.offset + done, size);
     });
     return {};
 }

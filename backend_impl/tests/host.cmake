@@ -11,17 +11,28 @@ add_library(test-two-devices MODULE host_two_devices.cpp)
 target_link_libraries(test-two-devices PRIVATE apir-abi ${CMAKE_DL_LIBS})
 target_compile_definitions(test-two-devices PRIVATE GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}")
 
-foreach(name calls graph guards extensions batch pipe shapes log)
-  add_executable(test-host-${name} host_${name}_test.cpp)
+function(apir_host_test name source library)
+  add_executable(test-host-${name} host_${source}_test.cpp)
   target_include_directories(test-host-${name} PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
   target_link_libraries(test-host-${name} PRIVATE apir-wire Threads::Threads ${CMAKE_DL_LIBS})
-  target_compile_definitions(test-host-${name} PRIVATE HOST_LIBRARY="$<TARGET_FILE:ggml-virtgpu-backend>"
+  target_compile_definitions(test-host-${name} PRIVATE HOST_LIBRARY="$<TARGET_FILE:${library}>"
     GGML_CPU_LIBRARY="${GGML_CPU_BACKEND}" FAKE_GGML="$<TARGET_FILE:test-fake-ggml>"
     TWO_DEVICES="$<TARGET_FILE:test-two-devices>")
-  add_dependencies(test-host-${name} ggml-virtgpu-backend test-fake-ggml test-two-devices)
+  add_dependencies(test-host-${name} ${library} test-fake-ggml test-two-devices)
   add_test(NAME host-${name} COMMAND test-host-${name})
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
+endfunction()
+
+foreach(name calls graph guards extensions batch pipe shapes log)
+  apir_host_test(${name} ${name} ggml-virtgpu-backend)
 endforeach()
+
+# A host of processors whose caches are remote, which no machine is for sure: data comes to the guest another way.
+add_library(test-remote-caches-objects OBJECT ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
+target_link_libraries(test-remote-caches-objects PRIVATE apir-host-objects)
+target_compile_definitions(test-remote-caches-objects PRIVATE APIR_TEST_REMOTE_CACHES)
+apir_host_library(test-remote-caches $<FILTER:$<TARGET_OBJECTS:apir-host-objects>,EXCLUDE,/cache_lines[.]> $<TARGET_OBJECTS:test-remote-caches-objects>)
+apir_host_test(pipe-remote pipe test-remote-caches)
 
 add_executable(test-host-copy host_copy_test.cpp ${CMAKE_SOURCE_DIR}/host/cache_distance.cpp ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
 target_include_directories(test-host-copy PRIVATE ${CMAKE_SOURCE_DIR})

@@ -1,5 +1,5 @@
 // Copies past the caches: all bytes and no others, around the sizes at which another way is taken, wherever they lie.
-// And how it is found out whether two cores' caches are apart.
+// And how it is found out how far two cores' caches are apart.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -38,11 +38,16 @@ void there_and_no_further(size_t size, size_t to_at, size_t from_at) {
         if (i < begin || i >= begin + size) expect(to[i] == untouched, what + ": one beside them");
 }
 
+Caches between(int read_by_other_ns, int flushed_ns) {
+    return CacheDistance{std::chrono::nanoseconds(read_by_other_ns), std::chrono::nanoseconds(flushed_ns)}.caches();
+}
+
 void apart_by_clearly_more() {
-    using std::chrono::nanoseconds;
-    expect((CacheDistance{nanoseconds(31'000), nanoseconds(8'000)}).apart(), "four times as long: apart");
-    expect(!(CacheDistance{nanoseconds(2'100), nanoseconds(2'700)}).apart(), "quicker from the other's cache: not apart");
-    expect(!(CacheDistance{nanoseconds(2'900), nanoseconds(2'100)}).apart(), "some noise: not apart");
+    expect(between(31'000, 8'000) == Caches::apart, "four times as long: apart");
+    expect(between(7'500, 3'000) == Caches::apart, "two and a half times: apart");
+    expect(between(28'700, 3'100) == Caches::remote, "nine times: remote");
+    expect(between(2'100, 2'700) == Caches::near, "quicker from the other's cache: not apart");
+    expect(between(2'900, 2'100) == Caches::near, "some noise: not apart");
 }
 
 cpu_set_t only(int processor) {
@@ -129,13 +134,13 @@ void given_up_in_time() {
 }
 
 int measured = 0;
-bool far = false;
+int read_by_other_ns = 2'100;
 bool measurable = true;
 
 std::optional<CacheDistance> told() {
     ++measured;
     if (!measurable) return std::nullopt;
-    return CacheDistance{std::chrono::nanoseconds(far ? 8'200 : 2'100), std::chrono::nanoseconds(2'600)};
+    return CacheDistance{std::chrono::nanoseconds(read_by_other_ns), std::chrono::nanoseconds(2'600)};
 }
 
 void looked_at_again_when_it_is_worth_it() {
@@ -143,27 +148,27 @@ void looked_at_again_when_it_is_worth_it() {
     CacheWatch watch(told);
     CacheWatch::Clock::time_point now{};
     auto go = [&](size_t pieces) {
-        bool apart = false;
-        for (size_t i = 0; i < pieces; ++i) apart = watch.apart(piece, now);
-        return apart;
+        Caches caches = Caches::near;
+        for (size_t i = 0; i < pieces; ++i) caches = watch.caches(piece, now);
+        return caches;
     };
-    expect(!go(7) && measured == 0, "little: not measured");
-    far = true;
-    expect(go(1) && measured == 1, "enough: measured, and apart");
-    far = false;
-    expect(go(100) && measured == 1, "just measured: as it was");
+    read_by_other_ns = 8'200;
+    expect(go(7) == Caches::near && measured == 0, "little: not measured");
+    expect(go(1) == Caches::apart && measured == 1, "enough: measured, and apart");
+    read_by_other_ns = 2'100;
+    expect(go(100) == Caches::apart && measured == 1, "just measured: as it was");
     now += CacheWatch::period - std::chrono::nanoseconds(1);
-    expect(go(1) && measured == 1, "a moment too early");
+    expect(go(1) == Caches::apart && measured == 1, "a moment too early");
     now += std::chrono::nanoseconds(1);
-    expect(!go(1) && measured == 2, "measured again: near");
+    expect(go(1) == Caches::near && measured == 2, "measured again: near");
     now += 10 * CacheWatch::period;
-    far = true;
-    expect(!go(7) && measured == 2, "long ago, but little since");
+    read_by_other_ns = 28'000;
+    expect(go(7) == Caches::near && measured == 2, "long ago, but little since");
     measurable = false;
-    expect(!go(1) && measured == 3, "not to be had: as it was");
+    expect(go(1) == Caches::near && measured == 3, "not to be had: as it was");
     now += CacheWatch::period;
     measurable = true;
-    expect(go(8) && measured == 4, "to be had again");
+    expect(go(8) == Caches::remote && measured == 4, "to be had again");
 }
 
 } // namespace
