@@ -2,6 +2,9 @@
 // guest's page tables with the first access: a quarter of a microsecond, in which a kibibyte and more would be copied. QEMU makes the table
 // twice as large where most of it was in use, but only when it empties it, for which Linux has little reason while a program copies and
 // copies. So who goes through the same 16 MiB again and again pays for each of their pages each time, until somebody has the table emptied.
+//
+// And QEMU makes it small again when it happens to empty it twice while little of it is in use, as where a program frees memory. Nobody is told,
+// but what a transfer began with is then no longer at hand at its end: 64 MiB that took 12.5 ms take 15 to 20 until the table grows again.
 #pragma once
 
 #include <array>
@@ -23,6 +26,16 @@ class PageGrowth {
     uint32_t begin(const void *memory, Clock::time_point now);
     // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
     bool copied(uint32_t transfer, unsigned processor, size_t bytes);
+    // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was, so that all of their pages should be
+    // at hand; and then, whether they are. Who was told several times that they are not begins anew: the table has become small.
+    bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes);
+    void looked(unsigned processor, bool at_hand);
+
+    // Once, the table may just have been emptied for another program.
+    static constexpr uint32_t missed_in_a_row = 3;
+    // Transfers for which a table that begins anew is left alone: twice as many each time, up to the most, for it may be emptied too often to grow.
+    static constexpr uint32_t first_pause = 8;
+    static constexpr uint32_t longest_pause = 512;
 
   private:
     static constexpr size_t most_processors = 64; // others share what is known of these
@@ -34,6 +47,11 @@ class PageGrowth {
         std::atomic<uint32_t> transfer{0};
         std::atomic<uint32_t> pages{fewest_pages}; // that its table is taken to hold
         std::atomic<size_t> bytes{0}; // of the transfer, since it was emptied
+        std::atomic<uint32_t> missed{0}; // transfers in a row whose pages were not at hand
+        std::atomic<uint32_t> left_alone{0}; // transfers that are still to come
+        std::atomic<uint32_t> pause{first_pause};
+
+        void forget();
     };
 
     std::array<Processor, most_processors> processors_;
@@ -46,18 +64,32 @@ class PageGrowth {
 // One transfer, in whatever pieces and by whichever threads. Nothing happens where no emulator is, or with what is too little for it to matter.
 class EmulatedPages {
   public:
-    EmulatedPages(const void *memory, size_t size);
+    // `each`: pages of the table that go with one of the memory.
+    EmulatedPages(const void *memory, size_t size, size_t each = 1);
+    // Reads of the memory: it is still the transfer's.
+    ~EmulatedPages() {
+        if (transfer_ != 0) end();
+    }
+    EmulatedPages(const EmulatedPages &) = delete;
+    EmulatedPages &operator=(const EmulatedPages &) = delete;
 
     // Bytes that the calling thread has copied.
     void copied(size_t bytes) const {
-        if (transfer_ != 0) look(bytes);
+        if (transfer_ != 0) look(bytes * each_);
     }
 
   private:
     void look(size_t bytes) const;
+    void end() const;
 
+    const uint8_t *memory_;
+    size_t size_;
+    size_t each_;
     uint32_t transfer_ = 0;
 };
+
+// Whether the first pages of some memory, 64 KiB and more, are in the table of the calling thread's processor. They are afterwards.
+bool pages_at_hand(const uint8_t *memory);
 
 // Has the calling thread's processor empty its table.
 void empty_page_table();

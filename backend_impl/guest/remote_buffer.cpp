@@ -21,15 +21,15 @@ bool report(const char *what, const CallResult &result) {
     return result.ok();
 }
 
-// All of a transfer, `memory` being the program's side of it.
+// All of a transfer, `memory` being the program's side of it. Both sides' pages go through the emulator's table.
 void copy_whole(void *to, const void *from, size_t size, const void *memory) {
     constexpr size_t piece = size_t{1} << 20;
     const Far far = size >= beyond_caches ? Far::both : Far::none;
-    const EmulatedPages pages(memory, size);
+    const EmulatedPages pages(memory, size, 2);
     for (size_t done = 0; done < size; done += piece) {
         const size_t n = std::min(piece, size - done);
         bulk_copy(static_cast<uint8_t *>(to) + done, static_cast<const uint8_t *>(from) + done, n, far);
-        pages.copied(2 * n); // of either side
+        pages.copied(n);
     }
 }
 

@@ -1,6 +1,8 @@
 // When an emulator's tables of pages are made to grow: for memory that is gone through again, one table's worth after the other.
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 #include "guest/emulated_pages.hpp"
@@ -81,6 +83,75 @@ void a_pause_makes_tables_small_again() {
     expect(emptied_behind(growth, growth.begin(&growth, start + 3s), 0, 2 * mib) == Places{1}, "from the beginning on");
 }
 
+// A transfer of 16 MiB by one processor, of whose pages it is told at the end whether they are at hand. Whether that was asked for.
+bool go_through(PageGrowth &growth, bool at_hand) {
+    const uint32_t transfer = growth.begin(&growth, start);
+    emptied_behind(growth, transfer, 0, 16 * mib);
+    if (!growth.should_be_at_hand(transfer, 0, 16 * mib)) return false;
+    growth.looked(0, at_hand);
+    return true;
+}
+
+// Transfers that are not looked at, until one is.
+size_t left_alone(PageGrowth &growth, bool at_hand) {
+    size_t transfers = 0;
+    while (!go_through(growth, at_hand)) ++transfers;
+    return transfers;
+}
+
+void a_table_that_has_become_small_grows_again() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    expect(left_alone(growth, true) == 2, "while it grows its pages are known not to be at hand");
+    for (int i = 0; i < 50; ++i) expect(go_through(growth, true), "at hand");
+    for (int i = 0; i < 20; ++i) expect(go_through(growth, i % 3 == 0), "emptied for others now and then");
+    expect(go_through(growth, true) && go_through(growth, false) && go_through(growth, false), "no reason yet");
+    expect(emptied_behind(growth, growth.begin(&growth, start), 0, 16 * mib).empty(), "two were not at hand");
+    growth.looked(0, false);
+    expect(emptied_behind(growth, growth.begin(&growth, start), 0, 16 * mib) == Places{1, 3, 7, 15}, "three were not: from the beginning on");
+    for (const size_t pause : {8, 16, 32, 64, 128, 256, 512, 512}) {
+        // Behind the pause, and behind the transfers that make it grow (of the first one the first is above).
+        const size_t grown = pause == 8 ? 1 : 2;
+        expect(left_alone(growth, false) == grown + pause, "for no use: ever more rarely");
+        expect(go_through(growth, false) && go_through(growth, false), "three of them");
+    }
+}
+
+void pages_are_not_looked_for_where_others_copied_or_it_was_emptied() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    const uint32_t transfer = growth.begin(&growth, start);
+    emptied_behind(growth, transfer, 0, 512 * kib);
+    emptied_behind(growth, transfer, 1, 256 * kib);
+    expect(!growth.should_be_at_hand(transfer, 0, 768 * kib) && !growth.should_be_at_hand(transfer, 1, 768 * kib), "by two");
+    expect(growth.should_be_at_hand(transfer, 0, 512 * kib), "by one");
+    expect(emptied_behind(growth, transfer, 0, 512 * kib).size() == 1 && !growth.should_be_at_hand(transfer, 0, mib), "emptied at the end");
+    expect(!growth.should_be_at_hand(growth.begin(&growth, start), 0, 0), "another transfer's");
+    for (int i = 0; i < 10; ++i) {
+        const uint32_t larger = growth.begin(&growth, start);
+        emptied_behind(growth, larger, 0, 1024 * mib);
+        expect(!growth.should_be_at_hand(larger, 0, 1024 * mib), "more than any table holds");
+    }
+}
+
+// Pages that are still to be made take their time with the first look, too.
+void pages_are_seen_to_be_at_hand() {
+    constexpr size_t size = 64 * kib;
+    void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    madvise(memory, size, MADV_NOHUGEPAGE);
+    size_t at_hand = 0;
+    size_t not_at_hand = 0;
+    // Somebody else may have the processor in the middle of it.
+    for (int i = 0; i < 20; ++i) {
+        madvise(memory, size, MADV_DONTNEED);
+        not_at_hand += pages_at_hand(static_cast<uint8_t *>(memory)) ? 0 : 1;
+        at_hand += pages_at_hand(static_cast<uint8_t *>(memory)) ? 1 : 0;
+    }
+    expect(not_at_hand >= 15 && at_hand >= 15, std::to_string(not_at_hand) + " of 20 not, " + std::to_string(at_hand) + " of 20 at hand");
+    munmap(memory, size);
+}
+
 size_t pages_of_memory() {
     size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
@@ -105,6 +176,9 @@ int main() {
     each_processor_has_a_table();
     growth_ends();
     a_pause_makes_tables_small_again();
+    a_table_that_has_become_small_grows_again();
+    pages_are_not_looked_for_where_others_copied_or_it_was_emptied();
+    pages_are_seen_to_be_at_hand();
     emptying_leaves_nothing_behind();
     return failures == 0 ? 0 : 1;
 }
