@@ -1,20 +1,5 @@
 # Planted defects: host library, worker, ring and guest library with one thing wrong each, and the check that has to see it. A plant is one
 # source compiled anew with its macro; the rest is that of the good one. A test passes when the check says what is wrong.
-function(apir_changed_host name macro)
-  set(changed apir-plant-${name})
-  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/host/ OUTPUT_VARIABLE sources)
-  add_library(${changed} OBJECT ${sources})
-  target_link_libraries(${changed} PRIVATE apir-host-objects)
-  target_compile_definitions(${changed} PRIVATE ${macro})
-  set(good $<TARGET_OBJECTS:apir-host-objects>)
-  foreach(source ${ARGN})
-    set(good $<FILTER:${good},EXCLUDE,/${source}[.]>)
-  endforeach()
-  apir_host_library(plant-${name} ${good} $<TARGET_OBJECTS:${changed}>)
-  # Nothing of this is a product.
-  set_target_properties(plant-${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-endfunction()
-
 function(apir_plant name source)
   string(TOUPPER ${name} macro)
   apir_changed_host(${name} APIR_PLANT_${macro} ${source})

@@ -26,16 +26,16 @@ class PageGrowth {
     uint32_t begin(const void *memory, Clock::time_point now);
     // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
     bool copied(uint32_t transfer, unsigned processor, size_t bytes);
-    // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was, so that all of their pages should be
-    // at hand; and then, whether they are. Who was told several times that they are not begins anew: the table has become small.
-    bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes);
+    // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was.
+    bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const;
+    // Whether the first pages of such a transfer were at hand. Where they were once, and then several times not, the table has become small, and its
+    // growth begins anew. Where they never are, another page has their place, the slot's for one.
     void looked(unsigned processor, bool at_hand);
 
     // Once, the table may just have been emptied for another program.
     static constexpr uint32_t missed_in_a_row = 3;
-    // Transfers for which a table that begins anew is left alone: twice as many each time, up to the most, for it may be emptied too often to grow.
-    static constexpr uint32_t first_pause = 8;
-    static constexpr uint32_t longest_pause = 512;
+    // Looks for which a table that began anew then is left alone: it may be emptied too often to stay large.
+    static constexpr uint32_t pause = 8;
 
   private:
     static constexpr size_t most_processors = 64; // others share what is known of these
@@ -47,11 +47,11 @@ class PageGrowth {
         std::atomic<uint32_t> transfer{0};
         std::atomic<uint32_t> pages{fewest_pages}; // that its table is taken to hold
         std::atomic<size_t> bytes{0}; // of the transfer, since it was emptied
+        std::atomic<bool> seen{false}; // pages that were at hand, since it began
         std::atomic<uint32_t> missed{0}; // transfers in a row whose pages were not at hand
-        std::atomic<uint32_t> left_alone{0}; // transfers that are still to come
-        std::atomic<uint32_t> pause{first_pause};
+        std::atomic<uint32_t> left_alone{0}; // looks that are still to come
 
-        void forget();
+        void begin_anew();
     };
 
     std::array<Processor, most_processors> processors_;
@@ -88,7 +88,7 @@ class EmulatedPages {
     uint32_t transfer_ = 0;
 };
 
-// Whether the first pages of some memory, 64 KiB and more, are in the table of the calling thread's processor. They are afterwards.
+// Whether the first pages of some memory, 68 KiB and more, are in the table of the calling thread's processor. They are afterwards.
 bool pages_at_hand(const uint8_t *memory);
 
 // Has the calling thread's processor empty its table.

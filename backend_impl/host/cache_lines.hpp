@@ -23,6 +23,7 @@ inline constexpr size_t own_cache = size_t{1} << 20;
 void leave_caches(const void *data, size_t size);
 
 // Whether `size` bytes that are now written for another core to read had better go past the caches: from 16 KiB on, where those are so far apart.
+// Now and then it measures (cache_distance.hpp), which takes less than a millisecond, or 20 where the other processor is busy.
 bool read_from_memory(size_t size);
 
 // As memcpy, but past the caches (x86; from 16 KiB on): what was written is in memory, and what was there before is not read.

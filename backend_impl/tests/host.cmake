@@ -27,12 +27,15 @@ foreach(name calls graph guards extensions batch pipe shapes log)
   apir_host_test(${name} ${name} ggml-virtgpu-backend)
 endforeach()
 
-# A host of processors whose caches are remote, which no machine is for sure: data comes to the guest another way.
-add_library(test-remote-caches-objects OBJECT ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
-target_link_libraries(test-remote-caches-objects PRIVATE apir-host-objects)
-target_compile_definitions(test-remote-caches-objects PRIVATE APIR_TEST_REMOTE_CACHES)
-apir_host_library(test-remote-caches $<FILTER:$<TARGET_OBJECTS:apir-host-objects>,EXCLUDE,/cache_lines[.]> $<TARGET_OBJECTS:test-remote-caches-objects>)
-apir_host_test(pipe-remote pipe test-remote-caches)
+# A host of processors whose caches are remote, which no machine's are for sure: data comes to the guest another way. And one that loses a line on
+# that way, which the test has to see.
+apir_changed_host(remote_caches APIR_TEST_REMOTE_CACHES cache_lines.cpp)
+apir_host_test(pipe-remote pipe plant-remote_caches)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  apir_changed_host(lost_line APIR_PLANT_LOST_LINE cache_lines.cpp)
+  apir_host_test(pipe-lost-line pipe plant-lost_line)
+  set_tests_properties(host-pipe-lost-line PROPERTIES PASS_REGULAR_EXPRESSION "the same bytes")
+endif()
 
 add_executable(test-host-copy host_copy_test.cpp ${CMAKE_SOURCE_DIR}/host/cache_distance.cpp ${CMAKE_SOURCE_DIR}/host/cache_lines.cpp)
 target_include_directories(test-host-copy PRIVATE ${CMAKE_SOURCE_DIR})

@@ -45,6 +45,8 @@ Caches between(int read_by_other_ns, int flushed_ns) {
 void apart_by_clearly_more() {
     expect(between(31'000, 8'000) == Caches::apart, "four times as long: apart");
     expect(between(7'500, 3'000) == Caches::apart, "two and a half times: apart");
+    expect(between(8'200, 2'600) == Caches::apart, "3.2 times: apart");
+    expect(between(28'700, 4'500) == Caches::remote, "6.4 times: remote");
     expect(between(28'700, 3'100) == Caches::remote, "nine times: remote");
     expect(between(2'100, 2'700) == Caches::near, "quicker from the other's cache: not apart");
     expect(between(2'900, 2'100) == Caches::near, "some noise: not apart");
