@@ -20,8 +20,8 @@ constexpr uint32_t most_pages = uint32_t{1} << 17;
 // QEMU makes a table that is emptied small again when little of it was in use for a tenth of a second. To make it large again costs a
 // millisecond: not more often than that.
 constexpr PageGrowth::Clock::duration forgotten_after = 1s;
-// What it takes longer to read of so many pages for the first time than for the second: 3.1 to 5.9 µs were seen where they were not at hand, 0 to 2.7
-// where they were. In the same pages a second time only the caches are waited for.
+// What it takes longer to read of so many pages for the first time than for the second: mostly 3.1 to 6.6 µs where they were not at hand, and up
+// to 2.7 where they were (EPYC, Zen 4). In the same pages a second time only the caches are waited for.
 constexpr std::chrono::nanoseconds looked_up = 3us;
 constexpr int looked_at = 16;
 // Linux takes more than 33 pages out of a processor's tables by emptying them.
