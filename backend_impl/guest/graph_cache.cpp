@@ -158,9 +158,10 @@ std::vector<uint64_t> GraphCache::add(KeptGraph graph, size_t streams) {
 
 std::vector<uint64_t> GraphCache::drop_oldest() {
     if (graphs_.empty()) return {};
-    const uint64_t number = graphs_.back().number();
+    const KeptGraph oldest = std::move(graphs_.back());
     graphs_.pop_back();
-    return {number};
+    if (!oldest.on_host()) return {};
+    return {oldest.number()};
 }
 
 size_t GraphCache::bytes() const {
@@ -175,7 +176,8 @@ void GraphCache::forget(const KeptGraph *graph) {
 
 std::vector<uint64_t> GraphCache::numbers() const {
     std::vector<uint64_t> all;
-    for (const KeptGraph &each : graphs_) all.push_back(each.number());
+    for (const KeptGraph &each : graphs_)
+        if (each.on_host()) all.push_back(each.number());
     return all;
 }
 

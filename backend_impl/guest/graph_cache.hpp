@@ -1,4 +1,5 @@
-// Graphs that the host keeps for one stream, and how a program's graph is known again.
+// Graphs of one stream, and how a program's graph is known again: those that the host keeps, which are run by number, or, for a host that keeps
+// none, what they were encoded to. Under an emulator that takes longer than to send it.
 //
 // Known again means the same in all that is told to the host. Two ways lead there. `same` looks at the program's tensors where
 // they were the last time and compares their fields, with no encoding: programs build their graphs in one place over and over,
@@ -28,10 +29,14 @@ struct EncodedGraph {
 
 class KeptGraph {
   public:
+    // Number of a graph that the host has not kept. It gives none of its own this number.
+    static constexpr uint64_t not_on_host = 0;
+
     // `graph` is what `encoded` was made of.
     KeptGraph(ggml_cgraph *graph, EncodedGraph &&encoded, uint64_t number);
 
     uint64_t number() const { return number_; }
+    bool on_host() const { return number_ != not_on_host; }
     const EncodedGraph &encoded() const { return encoded_; }
     // Whether encoding the graph would give the very same bytes, names left aside.
     bool is(ggml_cgraph *graph) const;
@@ -74,11 +79,14 @@ class GraphCache {
     KeptGraph *same(ggml_cgraph *graph);
     // The one that differs in the fewest records, and in no more than a quarter of them; nullptr when none is close.
     KeptGraph *similar(const EncodedGraph &graph, std::vector<uint32_t> &positions);
-    // `streams` is how many share the host's room. Returns the numbers of graphs that had to make room.
+    // `streams` is how many share the host's room. Returns the numbers of graphs that had to make room. The new one is the newest.
     std::vector<uint64_t> add(KeptGraph graph, size_t streams);
+    // The one used last, of at least one.
+    const KeptGraph &newest() const { return graphs_.front(); }
     // Lets go of the one used longest ago, if there is one, and returns its number.
     std::vector<uint64_t> drop_oldest();
     void forget(const KeptGraph *graph);
+    // Of those on the host.
     std::vector<uint64_t> numbers() const;
 
   private:

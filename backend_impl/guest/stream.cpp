@@ -60,7 +60,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     const bool ahead = device_.asynchronous() && in_flight_->has_room();
     if (told_of_failure()) return GGML_STATUS_FAILED;
     KeptGraph *kept = kept_.same(graph);
-    if (kept != nullptr && ahead) {
+    if (kept != nullptr && kept->on_host() && ahead) {
         if (begin_kept(*kept)) return GGML_STATUS_SUCCESS;
         // One that is awaited needs a reply slot, too.
         in_flight_->await_all();
@@ -92,6 +92,7 @@ void Stream::forget(KeptGraph *kept) {
 
 ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     ggml_status status = GGML_STATUS_FAILED;
+    if (kept != nullptr && !kept->on_host()) return compute_whole(kept->encoded());
     if (kept != nullptr) {
         if (run_kept(*kept, status) == Run::done) return status;
         forget(kept);
@@ -99,7 +100,12 @@ ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     EncodedGraph encoded;
     if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
     std::vector<uint32_t> positions;
-    if (KeptGraph *similar = kept_.similar(encoded, positions)) {
+    KeptGraph *similar = kept_.similar(encoded, positions);
+    if (similar != nullptr && !similar->on_host()) {
+        similar->become(graph, std::move(encoded));
+        return compute_whole(similar->encoded());
+    }
+    if (similar != nullptr) {
         Run run = positions.empty() ? run_kept(*similar, status) : run_changed(*similar, encoded, positions, status);
         // A change that was refused or did not get through leaves the host's graph in doubt.
         if (run == Run::done && status == GGML_STATUS_SUCCESS) similar->become(graph, std::move(encoded));
@@ -185,20 +191,26 @@ Stream::Run Stream::run_changed(const KeptGraph &kept, const EncodedGraph &graph
 }
 
 ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
-    if (keeps_graphs() && encoded.bytes.size() <= GraphCache::max_graph_bytes) {
-        GraphKeepReply reply;
-        GraphKeepRequest request{0, 0, encoded.wide, device_.take_dropped_graphs()};
-        CallResult result = send(Call::graph_keep, request, reply, encoded);
-        // Whether the host has got as far as dropping them is not known; to hear of them again does no harm.
-        if (!result.ok()) device_.drop_graphs(request.dropped);
-        const ggml_status status = status_of(result, reply.status);
-        if (result.ok() && reply.graph != 0) {
-            device_.drop_graphs(kept_.add(KeptGraph(graph, std::move(encoded), reply.graph), device_.streams()));
-        } else if (status == GGML_STATUS_SUCCESS) {
-            device_.drop_graphs(kept_.drop_oldest()); // the host has no room: for the next one
-        }
-        return status;
+    if (encoded.bytes.size() > GraphCache::max_graph_bytes) return compute_whole(encoded);
+    if (!keeps_graphs()) {
+        kept_.add(KeptGraph(graph, std::move(encoded), KeptGraph::not_on_host), device_.streams());
+        return compute_whole(kept_.newest().encoded());
     }
+    GraphKeepReply reply;
+    GraphKeepRequest request{0, 0, encoded.wide, device_.take_dropped_graphs()};
+    CallResult result = send(Call::graph_keep, request, reply, encoded);
+    // Whether the host has got as far as dropping them is not known; to hear of them again does no harm.
+    if (!result.ok()) device_.drop_graphs(request.dropped);
+    const ggml_status status = status_of(result, reply.status);
+    if (result.ok() && reply.graph != 0) {
+        device_.drop_graphs(kept_.add(KeptGraph(graph, std::move(encoded), reply.graph), device_.streams()));
+    } else if (status == GGML_STATUS_SUCCESS) {
+        device_.drop_graphs(kept_.drop_oldest()); // the host has no room: for the next one
+    }
+    return status;
+}
+
+ggml_status Stream::compute_whole(const EncodedGraph &encoded) {
     if (encoded.wide) {
         WideGraphComputeReply reply;
         CallResult result = send(Call::wide_graph_compute, WideGraphComputeRequest{}, reply, encoded);

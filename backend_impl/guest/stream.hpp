@@ -43,7 +43,7 @@ class Stream {
     // Whether something that was sent before has failed, as far as is known. What is kept is in doubt then and forgotten.
     bool told_of_failure();
     void forget(KeptGraph *kept);
-    // Graphs that are awaited; `kept` is nullptr for one that the host does not have.
+    // Graphs that are awaited; `kept` is nullptr for one that is not known.
     ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept);
     bool keeps_graphs() const;
     template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &encoded);
@@ -53,7 +53,10 @@ class Stream {
     // The same without waiting; false when it could not be sent so.
     bool begin_kept(const KeptGraph &kept);
     Run run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions, ggml_status &status);
+    // One that is new to the stream. The host keeps it if it can; what it was encoded to is kept in any case.
     ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
+    // By the calls of protocol 0.2, after which the host has nothing of it.
+    ggml_status compute_whole(const EncodedGraph &encoded);
     template <typename Request, typename Reply>
     CallResult send(Call call, Request request, Reply &reply, const EncodedGraph &graph);
 

@@ -253,6 +253,34 @@ void test_graph_status() {
     expect(log.has("not in a buffer of this device"), "it is refused without the reason");
 }
 
+// A graph that is known again is not encoded again: its bytes are those of the last time, a leaf's name included. Any field that is computed
+// with makes it another one.
+void test_known_graph() {
+    ScriptedHost host;
+    Bench bench(host);
+    Doubling doubling(bench);
+    host.script(Call::backend_graph_compute, [&host](Reader &reader, Writer &writer) {
+        BackendGraphComputeRequest request;
+        expect(read(reader, request), "a graph's request");
+        host.remember(request.resource, request.size);
+        writer.i32(0);
+        return ScriptedHost::ok;
+    });
+    auto sent = [&](const char *name) {
+        ggml_set_name(doubling.a, name);
+        host.data_seen.clear();
+        expect(doubling.compute() == GGML_STATUS_SUCCESS, std::string("a graph of ") + name);
+        return host.data_seen;
+    };
+    const std::vector<uint8_t> first = sent("first");
+    expect(!first.empty(), "no graph was sent");
+    expect(sent("second") == first, "a graph that is known was encoded again");
+    doubling.sum->op_params[3] = 1;
+    expect(sent("third") != first, "a graph with another parameter was taken for the one before");
+    doubling.sum->op_params[3] = 0;
+    expect(sent("fourth") == first, "a graph that has changed back is not the one before");
+}
+
 } // namespace
 
 int main() {
@@ -270,5 +298,6 @@ int main() {
     test_op_bytes();
     test_32_bit();
     test_graph_status();
+    test_known_graph();
     return failures();
 }
