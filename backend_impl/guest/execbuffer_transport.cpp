@@ -13,7 +13,7 @@ constexpr Clock::duration sleeps_after = 4ms;
 
 Status ExecbufferTransport::submit(const uint8_t *command, size_t size, const Deadline &, OtherSide &other) {
     const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_reply_.load(std::memory_order_relaxed));
-    other = since > sleeps_after ? OtherSide::asleep : OtherSide::carried;
+    other = since > sleeps_after ? OtherSide::carried_asleep : OtherSide::carried;
     return device_.submit(command, size);
 }
 

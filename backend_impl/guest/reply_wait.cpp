@@ -33,10 +33,8 @@ constexpr Clock::duration longest_carried_yield = 400us;
 // milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together.
 constexpr int turn = 4096;
 constexpr int spun_reply = 32;
-// Where replies take longer than this, who leaves the row's front calls the next one by itself. Those that QEMU carries take several times as
-// long at their quickest, and to change places costs more.
+// Where replies take longer than this, who leaves the row's front calls the next one by itself.
 constexpr Clock::duration quick_pace = 20us;
-constexpr Clock::duration quick_carried_pace = 300us;
 // Who waits for a quick reply for longer than this looks whether others in the row have theirs. Earlier it would wake them in the middle of
 // its own turn, each time that the worker has to do without a processor for a moment, and take that processor from it for longer.
 constexpr Clock::duration unexpected = 2ms;
@@ -51,12 +49,17 @@ constexpr int yields_at_once = 8;
 // Threads that spin or yield at this moment. More of them than cores but one would keep the host's worker from running where
 // the guest's cores are the host's: the others stand in the row, so that a virtual processor falls idle and the worker gets a real one.
 std::atomic<int> spinners{0};
+// The same of those who wait for commands that QEMU carries. They stand in no row: each command takes its thread tens of microseconds in the
+// guest's kernel, and as long again elsewhere, in which the next thread may send its own. So who is not alone yields from the beginning.
+std::atomic<int> carried_waits{0};
 // Found without a call, which every quick reply would make several times: some bytes of what the system keeps for libraries that come late.
 #define FOUND_AT_ONCE [[gnu::tls_model("initial-exec")]] thread_local
 FOUND_AT_ONCE int awake_for = 0;
 FOUND_AT_ONCE bool turn_over = false;
-FOUND_AT_ONCE Clock::time_point last_wait; // when the thread's last one ended
 #undef FOUND_AT_ONCE
+
+bool is_carried(OtherSide other) { return other == OtherSide::carried || other == OtherSide::carried_asleep; }
+bool sleeps(OtherSide other) { return other == OtherSide::asleep || other == OtherSide::carried_asleep; }
 
 int spinner_limit() {
     static const int limit = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
@@ -101,8 +104,6 @@ void Pace::learn(Clock::duration took) {
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
 ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
     : word_(word), pace_(pace), other_(other), start_(Clock::now()), seen_(start_), looks_(first_looks) {
-    // Who does something else between its calls has not looked after those in the row meanwhile. Quick replies of the ring are not known here.
-    if (other_ == OtherSide::carried && start_ - last_wait >= quick_carried_pace) WaitingRow::instance().call_answered();
     const bool gave_way = std::exchange(turn_over, false) && WaitingRow::instance().give_way();
     if (gave_way || !begin_spinning()) {
         awake_for = 0;
@@ -111,19 +112,19 @@ ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide ot
 }
 
 // Whether replies of this kind come so soon that the thread's turn goes on.
-bool ReplyWait::is_quick() const {
-    return pace_.expected() < (other_ == OtherSide::carried ? quick_carried_pace : quick_pace);
-}
+bool ReplyWait::is_quick() const { return pace_.expected() < quick_pace; }
 
 // Unless as many do already as may.
 bool ReplyWait::begin_spinning() {
-    if (spinners.fetch_add(1) >= spinner_limit()) {
+    if (is_carried(other_)) {
+        carried_waits.fetch_add(1, std::memory_order_relaxed);
+    } else if (spinners.fetch_add(1) >= spinner_limit()) {
         spinners.fetch_sub(1);
         return false;
     }
     spinning_ = true;
     const Clock::duration expected = pace_.expected();
-    if (other_ == OtherSide::asleep) {
+    if (sleeps(other_)) {
         spin_until_ = yield_until_ = seen_ + waking_spin;
         return true;
     }
@@ -134,20 +135,26 @@ bool ReplyWait::begin_spinning() {
     return true;
 }
 
+// Whether others wait for commands of theirs that QEMU carries.
+bool ReplyWait::has_company() const {
+    return is_carried(other_) && carried_waits.load(std::memory_order_relaxed) > 1;
+}
+
 ReplyWait::~ReplyWait() {
     const bool spun = spinning_;
     stop_spinning();
     place_.reset();
     // What it takes to wake the other side says nothing of its replies.
-    if (other_ != OtherSide::asleep && !in_vain_) pace_.learn(seen_ - start_);
-    last_wait = seen_;
-    if (!spun) return;
+    if (!sleeps(other_) && !in_vain_) pace_.learn(seen_ - start_);
+    if (!spun || is_carried(other_)) return;
     if (!is_quick()) WaitingRow::instance().call_first();
     stay_awake(spun_reply);
 }
 
 void ReplyWait::stop_spinning() {
-    if (spinning_) spinners.fetch_sub(1);
+    if (!spinning_) return;
+    if (is_carried(other_)) carried_waits.fetch_sub(1, std::memory_order_relaxed);
+    else spinners.fetch_sub(1);
     spinning_ = false;
 }
 
@@ -181,7 +188,7 @@ Clock::time_point ReplyWait::pause() {
         stand_in_row();
         return seen_;
     }
-    if (spinning_ && seen_ < spin_until_) {
+    if (spinning_ && seen_ < spin_until_ && !has_company()) {
         watch_word(word_, looks_);
         // Half of the waiting at most lies behind the last look at the clock.
         looks_ = std::min(looks_ * 2, longest_looks);
@@ -191,7 +198,7 @@ Clock::time_point ReplyWait::pause() {
         stop_spinning();
         std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
     }
-    if (!is_quick() || seen_ - start_ >= unexpected) WaitingRow::instance().call_answered();
+    if (!is_carried(other_) && (!is_quick() || seen_ - start_ >= unexpected)) WaitingRow::instance().call_answered();
     seen_ = Clock::now();
     return seen_;
 }

@@ -46,9 +46,9 @@ class Pace {
     std::atomic<Clock::rep> expected_{std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(100)).count()};
 };
 
-// What has to happen before a reply can come: nothing, for the worker looks into the ring; QEMU's main thread has to carry the command
-// to it; or it has to be woken besides, of which the time says nothing about its replies.
-enum class OtherSide { awake, carried, asleep };
+// What has to happen before a reply can come. Nothing, where the worker looks into the ring; or it has to be woken to do so, of which the time
+// says nothing about its replies. Or QEMU's main thread has to carry the command to it, and perhaps to wake it.
+enum class OtherSide { awake, asleep, carried, carried_asleep };
 
 // One wait for a word: begins when it is made, and tells the pace how long it took when it ends, unless it was in vain.
 class ReplyWait {
@@ -66,6 +66,7 @@ class ReplyWait {
   private:
     bool is_quick() const;
     bool begin_spinning();
+    bool has_company() const;
     void stop_spinning();
     void stand_in_row();
 

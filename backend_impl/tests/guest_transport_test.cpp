@@ -1,5 +1,8 @@
-// What a channel makes of its transport's answers, what the ring says of the worker, and how that one is woken.
+// What a channel makes of its transport's answers, what the transports say of the worker, and how that one is woken.
 #include "guest_fake.hpp"
+#include <thread>
+
+#include "guest/execbuffer_transport.hpp"
 #include "guest/ring_transport.hpp"
 #include "wire/ring.hpp"
 
@@ -85,6 +88,27 @@ void the_ring_tells_whether_the_worker_slept() {
     }
 }
 
+// By the time since the last reply: nobody can look whether it sleeps.
+void execbuffer_tells_whether_the_worker_may_sleep() {
+    NoHost host;
+    FakeDevice device(DevicePlan{}, host);
+    Blob blob;
+    std::string error;
+    expect(device.open("/fake/renderD128").ok() && device.create_blob(4096, blob).ok(), "a device");
+    ExecbufferTransport execbuffer(device);
+    const uint8_t command[12] = {};
+    const Deadline until(Clock::now() + std::chrono::seconds(10));
+    const std::atomic<uint32_t> reply{1};
+    const std::atomic<bool> given_up{false};
+    Pace pace;
+    for (OtherSide expected : {OtherSide::carried_asleep, OtherSide::carried, OtherSide::carried_asleep}) {
+        if (expected == OtherSide::carried_asleep) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        OtherSide other = OtherSide::awake;
+        expect(execbuffer.submit(command, sizeof command, until, other).ok() && other == expected, "who has had no reply for a while may find it asleep");
+        expect(execbuffer.await(reply, until, pace, other, given_up) == 1, "a reply");
+    }
+}
+
 // Fails to carry a command for as long as it is told to.
 class DeafDevice : public FakeDevice {
   public:
@@ -136,6 +160,7 @@ void the_last_reply_counts() {
 int main() {
     each_call_knows_whether_the_worker_slept();
     the_ring_tells_whether_the_worker_slept();
+    execbuffer_tells_whether_the_worker_may_sleep();
     a_doorbell_that_fails_is_rung_again();
     the_last_reply_counts();
     return failures();

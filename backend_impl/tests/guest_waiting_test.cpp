@@ -147,8 +147,9 @@ void nobody_calls() {
     expect(row.empty(), "it is gone with its thread");
 }
 
-// More threads wait than may do so awake: each sees its reply all the same, with and without somebody awake.
-void replies_to_many() {
+// More threads wait than may do so awake: each sees its reply all the same, with and without somebody awake. Now and then one waits for a worker
+// that sleeps.
+void replies_to_many(OtherSide mostly, OtherSide now_and_then) {
     constexpr int threads = 8;
     constexpr int rounds = 200;
     Word words[threads] = {};
@@ -159,7 +160,7 @@ void replies_to_many() {
         waiting.emplace_back([&, i] {
             for (uint32_t round = 1; round <= rounds; ++round) {
                 uint32_t value = look_for_quick_reply(words[i], pace);
-                const OtherSide other = round % 50 == 0 ? OtherSide::asleep : OtherSide::awake;
+                const OtherSide other = round % 50 == 0 ? now_and_then : mostly;
                 if (value == 0) value = await_word(words[i], Deadline(patience), pace, [] { return false; }, other);
                 expect(value == round, "a reply of round " + std::to_string(round));
                 words[i].store(0);
@@ -214,7 +215,8 @@ int main() {
     way_is_given();
     turns_are_waited_for();
     nobody_calls();
-    replies_to_many();
+    replies_to_many(OtherSide::awake, OtherSide::asleep);
+    replies_to_many(OtherSide::carried, OtherSide::carried_asleep);
     deadline_holds_in_the_row();
     return failures();
 }
