@@ -47,6 +47,12 @@ Carriage carriage_of(const Session &session) {
     return session.has(Extension::ring) ? Carriage::ring : Carriage::execbuffer;
 }
 
+// What goes out through a pipe at the most.
+size_t most_piped_out_of(const Session &session) {
+    if (!session.has(Extension::pipes)) return 0;
+    return session.has(Extension::ring) ? most_piped_out : most_piped_out_by_ioctl;
+}
+
 // Bytes that are zeros on every way out on which they were not read.
 struct Unread {
     ~Unread() {
@@ -107,9 +113,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
 
 template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {
     const bool in = way == Way::in;
-    // Without pipes two threads carry out what is as large as that anyhow.
-    const bool is_known = size <= (in ? surely_in_by_one : surely_out_by_one) || (!in && (size > most_piped_out || !session().has(Extension::pipes)));
-    if (is_known) return move(false);
+    if (!is_found_out(in, size, session().has(Extension::pipes), most_piped_out_of(session()))) return move(false);
     TransferChoice &choice = TransferChoice::of(in);
     const bool by_two = choice.by_two();
     const Clock::time_point start = Clock::now();
@@ -140,7 +144,7 @@ template <typename Carry>
 std::optional<size_t> CopiedBuffer::through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry) {
     const bool out = way == Way::out;
     const size_t least = out && !session().has(Extension::ring) ? least_piped_out_by_ioctl : least_piped;
-    if (size < least || (out && size > most_piped_out) || !session().has(Extension::pipes)) return 0;
+    if (size < least || (out && size > most_piped_out_of(session())) || !session().has(Extension::pipes)) return 0;
     size_t at = 0;
     if (!find_range(tensor, offset, size, at)) return std::nullopt;
     auto record = record_of<WideTensorRecord>(tensor);

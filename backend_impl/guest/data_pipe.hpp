@@ -11,8 +11,10 @@ namespace apir::guest {
 inline constexpr size_t least_piped = size_t{128} << 10;
 // Nor is this, of what goes out by EXECBUFFER, where nobody awaits a command of its own: the host carries that out while the guest fills the next one.
 inline constexpr size_t least_piped_out_by_ioctl = (size_t{2} << 20) + 1;
-// Of what goes out, more is nowhere in the guest's caches: two threads that copy in large pieces get more out of memory than one.
+// Of what goes out, more is nowhere in the guest's caches: two threads that copy in large pieces get more out of memory than one. By EXECBUFFER, where
+// those wait without keeping each other from sending, of less already.
 inline constexpr size_t most_piped_out = size_t{128} << 20;
+inline constexpr size_t most_piped_out_by_ioctl = size_t{48} << 20;
 
 struct PipedTransfer {
     bool in; // to the guest

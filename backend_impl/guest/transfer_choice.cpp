@@ -4,6 +4,11 @@
 
 namespace apir::guest {
 
+bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out) {
+    if (in) return size > (pipes ? surely_in_by_one : surely_in_by_one_without_pipe);
+    return size > surely_out_by_one && size <= most_piped_out;
+}
+
 TransferChoice &TransferChoice::of(bool in) {
     // Never destroyed: programs read tensors from their own static destructors.
     static TransferChoice &into_guest = *new TransferChoice;

@@ -29,19 +29,20 @@ size_t TransferCut::next(bool in, size_t size, size_t begun) const {
 // copying some 256 KiB does, and the thread that makes it copies nothing meanwhile: few pieces, one of what is less than 4 MiB. A second
 // thread takes the processor of who carries commands, until the data is more than any cache holds and memory is what everybody waits for.
 // Where commands go one by one each of them costs the host's waking as well: one for what is less than 8 MiB. Of more, the host is at one piece
-// while the guest is at the next one, or the last. Of what goes out and memory is awaited for, a second thread copies while the first one waits;
-// of the rest it would only be in the way.
+// while the guest is at the next one, or the last. Of what goes out and memory is awaited for, a second thread copies while the first one waits.
+// What two threads may carry in comes in somewhat smaller pieces: while the first ones do, nobody but the host has anything to copy.
 TransferCut cut_transfer(Carriage by, bool in, size_t size) {
     const size_t eighth = (size / 8 + page - 1) / page * page;
     switch (by) {
     case Carriage::one_by_one:
         if (size < least_one_by_one) return alike(size, false);
-        if (in) return alike(largest_piece, false);
-        return size < beyond_caches ? alike(3 * mib, false) : alike(largest_piece, true);
+        if (size < beyond_caches) return alike(in ? largest_piece : 3 * mib, false);
+        return in ? alike(3 * mib, false) : alike(largest_piece, true);
     case Carriage::execbuffer:
-        return size < beyond_caches ? alike(std::min(size, largest_piece), false) : alike(largest_piece, true);
+        if (size < beyond_caches) return alike(std::min(size, largest_piece), false);
+        return alike(in ? 3 * mib : largest_piece, true);
     default:
-        if (size >= beyond_caches) return alike(std::clamp(eighth, largest_piece, large_piece), true);
+        if (size >= beyond_caches) return alike(in ? largest_piece : std::clamp(eighth, largest_piece, large_piece), true);
         return {448 * kib, 128 * kib, false};
     }
 }
