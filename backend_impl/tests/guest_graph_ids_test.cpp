@@ -190,6 +190,34 @@ void stream_makes_room_of_its_own() {
     expect_calls(run, {{Call::graph_keep, 2}, {Call::graph_run, 1}}, "one more graph than the host has room for, three times");
 }
 
+// Several tensors per node: more than there is room for when a graph's first one is met.
+void many_leaves() {
+    constexpr size_t sums = 150;
+    Run run("none");
+    Context context = guest::test::context();
+    ggml_cgraph *graph = ggml_new_graph_custom(context.get(), sums, false);
+    std::vector<ggml_tensor *> leaves;
+    std::vector<ggml_tensor *> nodes;
+    for (size_t i = 0; i < sums; ++i) {
+        for (int each = 0; each < 2; ++each) leaves.push_back(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 2));
+        ggml_tensor *half = ggml_view_1d(context.get(), leaves[2 * i], 1, sizeof(float));
+        nodes.push_back(ggml_add(context.get(), half, ggml_view_1d(context.get(), leaves[2 * i + 1], 1, 0)));
+        nodes.back()->flags |= GGML_TENSOR_FLAG_COMPUTE;
+        ggml_graph_add_node(graph, nodes.back());
+    }
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    for (size_t i = 0; i < leaves.size(); ++i) {
+        const float values[] = {static_cast<float>(3 * i), static_cast<float>(7 * i)};
+        ggml_backend_tensor_set(leaves[i], values, 0, sizeof values);
+    }
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph of many leaves");
+    for (size_t i = 0; i < sums; ++i) {
+        float sum = 0;
+        ggml_backend_tensor_get(nodes[i], &sum, 0, sizeof sum);
+        expect(sum == static_cast<float>(7 * 2 * i + 3 * (2 * i + 1)), "sum " + std::to_string(i) + " is " + std::to_string(sum));
+    }
+}
+
 // A graph of one node, computed before or fed by nodes of other graphs, as a scheduler's parts are.
 ggml_cgraph *alone(ggml_context *context, ggml_tensor *node) {
     ggml_cgraph *graph = ggml_new_graph_custom(context, 8, false);
@@ -269,6 +297,7 @@ int main(int count, char **arguments) {
     graphs_in_turns();
     streams_leave_room_for_others();
     stream_makes_room_of_its_own();
+    many_leaves();
     parts_without_ancestors();
     parts_of_wide_shapes();
     return failures();
