@@ -177,6 +177,7 @@ BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferReque
     const Buffer &freed = buffer(request.buffer);
     allocated_[ggml_backend_buffer_get_type(freed.ggml.get())] -= freed.allocated;
     kept_graphs_.on_buffer_freed(request.buffer);
+    graphs_.distrust();
 #if defined(APIR_PLANT_LEAK)
     (void)buffers_.find(request.buffer)->ggml.release();
 #endif

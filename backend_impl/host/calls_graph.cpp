@@ -26,14 +26,19 @@ int32_t Session::compute(ggml_cgraph *graph) {
     }
 }
 
+// The very graph of the last time is computed again as it is: guests of protocol 0.2 send it for each token.
+template <typename Record> int32_t Session::compute_whole(const SharedRange &bytes) {
+    const int32_t status = compute(graphs_.build<Record>(bytes.data, bytes.size, buffers_, device().ggml));
+    if (status == static_cast<int32_t>(GraphStatus::ok)) graphs_.trust();
+    return status;
+}
+
 BackendGraphComputeReply Session::on_backend_graph_compute(const BackendGraphComputeRequest &request) {
-    SharedRange bytes = graph_data(request.resource, request.size);
-    return {compute(graphs_.build<TensorRecord>(bytes.data, bytes.size, buffers_, device().ggml))};
+    return {compute_whole<TensorRecord>(graph_data(request.resource, request.size))};
 }
 
 WideGraphComputeReply Session::on_wide_graph_compute(const WideGraphComputeRequest &request) {
-    SharedRange bytes = graph_data(request.resource, request.size);
-    return {compute(graphs_.build<WideTensorRecord>(bytes.data, bytes.size, buffers_, device().ggml))};
+    return {compute_whole<WideTensorRecord>(graph_data(request.resource, request.size))};
 }
 
 GraphKeepReply Session::on_graph_keep(const GraphKeepRequest &request) {

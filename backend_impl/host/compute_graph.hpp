@@ -37,9 +37,18 @@ class GraphBuilder {
     // Throws Refusal when it is none, or has an op that the device cannot compute.
     template <typename Record>
     ggml_cgraph *build(const void *bytes, uint64_t size, BufferTable &buffers, ggml_backend_dev_t device) {
+        const Built asked{device, Record::wire_size};
+        if (is_same(bytes, size, asked)) return graph_;
         copy(bytes, size);
-        return decode<Record>(buffers, device);
+        graph_ = decode<Record>(buffers, device);
+        built_ = asked;
+        return graph_;
     }
+
+    // The graph of the last build() is as good as built again when its bytes come again: it was computed, and all that it refers to is still there.
+    void trust() { trusted_ = true; }
+    // No more: something that it may refer to is about to end.
+    void distrust() { trusted_ = false; }
 
     // The graph of the last build() with some records changed, checked as a whole once more. After a Refusal there is no graph.
     template <typename Record, typename Changes>
@@ -88,6 +97,14 @@ class GraphBuilder {
         return ids_.empty() ? nullptr : link_all(buffers, device);
     }
 
+    // What a graph is built for, besides its bytes.
+    struct Built {
+        ggml_backend_dev_t device = nullptr;
+        size_t record_size = 0;
+    };
+
+    // Whether it is the graph that is there, and may be used again. What comes next is not trusted before somebody says so.
+    bool is_same(const void *bytes, uint64_t size, const Built &asked);
     void copy(const void *bytes, uint64_t size);
     void read_nodes(Reader &reader);
     void start_tensors(size_t count);
@@ -108,6 +125,9 @@ class GraphBuilder {
         void operator()(void *memory) const { std::free(memory); }
     };
 
+    bool trusted_ = false;
+    ggml_cgraph *graph_ = nullptr; // of the last build()
+    Built built_;
     // Kept from graph to graph for their memory.
     std::vector<uint8_t> bytes_;
     size_t records_at_ = 0; // in bytes_

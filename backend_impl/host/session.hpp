@@ -118,6 +118,7 @@ class Session {
     template <typename Request> PipeWork pipe_work(const Request &request, const ggml_tensor &tensor, PipeEnd::Role role);
     SharedRange graph_data(uint32_t resource, uint64_t size);
     int32_t compute(ggml_cgraph *graph);
+    template <typename Record> int32_t compute_whole(const SharedRange &bytes);
     KeptGraph *kept_graph(uint64_t number);
     template <typename Record, typename Changes> void change(KeptGraph &kept, const SharedRange &range);
     uint64_t keep(ggml_backend_buffer_t made, uint64_t size, uint64_t allocated);

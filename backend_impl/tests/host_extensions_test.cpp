@@ -378,6 +378,52 @@ void backends_that_throw() {
     expect_equal(misused(), 0, "uses of a backend that threw");
 }
 
+// A graph whose very bytes come again is not checked again; with anything that has changed meanwhile it is.
+void the_same_graph_again() {
+    auto *cards = dlopen(TWO_DEVICES, RTLD_NOW | RTLD_LOCAL);
+    auto throw_next = reinterpret_cast<void (*)()>(dlsym(cards, "cards_throw_next"));
+    auto asked = reinterpret_cast<int (*)()>(dlsym(cards, "cards_asked"));
+    Loopback host(1, {{"ggml.library.path", TWO_DEVICES}, {"ggml.threads", "1"}});
+    expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+    const uint64_t buffer = new_buffer(host, 4096);
+    const Graph graph = graph_in(buffer);
+    auto sent = [&](const Graph &now, Call call = Call::backend_graph_compute, uint32_t device = 0) {
+        BackendGraphComputeRequest compute{Loopback::data_resource, 0};
+        put(host, now, compute.size);
+        return host.raw(static_cast<uint32_t>(Call::on_device), on_device(device, call, Loopback::encoded(compute)));
+    };
+    // Whether it was checked.
+    auto computed = [&](const Graph &now) {
+        expect_equal(host.code(Call::buffer_clear, BufferClearRequest{buffer, 0}), ok, "clear");
+        fill_input(host, buffer);
+        const int before = asked();
+        expect_equal(sent(now), ok, "a graph");
+        float sixth = 0;
+        std::memcpy(&sixth, result_of(host, buffer).data() + 24, sizeof sixth);
+        expect(sixth == 42, "its result");
+        return asked() != before;
+    };
+    expect(computed(graph) && !computed(graph) && !computed(graph), "the first time only");
+    Graph named = graph;
+    named.tensors[0].name[0] ^= 1;
+    expect(computed(named) && computed(graph), "one that differs in a byte, and the one before it");
+
+    expect_equal(sent(graph, Call::backend_graph_compute, 1), failed, "on a device that does not have its memory");
+    expect(computed(graph), "after a refusal");
+    expect_equal(sent(graph, Call::wide_graph_compute), failed, "as a graph of wide shapes");
+    expect(computed(graph), "after another");
+    throw_next();
+    expect_equal(sent(graph), failed, "a graph out of which ggml throws");
+    expect(computed(graph) && !computed(graph), "after that");
+
+    const uint64_t other = new_buffer(host, 64);
+    expect(!computed(graph), "a new buffer changes nothing");
+    expect_equal(host.code(Call::buffer_free_buffer, BufferFreeBufferRequest{other}), ok, "free");
+    expect(computed(graph) && !computed(graph), "a buffer that is gone might be the graph's");
+    expect_equal(host.code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffer}), ok, "free");
+    expect_equal(sent(graph), failed, "its own buffer is gone");
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -389,6 +435,7 @@ int main(int count, char **values) {
                       {"room_for_graphs", room_for_graphs},
                       {"patched_graphs", patched_graphs},
                       {"graphs_of_two_devices", graphs_of_two_devices},
+                      {"the_same_graph_again", the_same_graph_again},
                       {"backends_that_throw", backends_that_throw}},
                      count > 1 ? values[1] : nullptr);
 }

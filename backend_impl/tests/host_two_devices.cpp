@@ -30,6 +30,7 @@ ggml_backend_reg registry{};
 Card &card_of(ggml_backend_dev_t device) { return device == &cards[1].device ? cards[1] : cards[0]; }
 Card &card_of(ggml_backend_buffer_type_t type) { return type == &cards[1].type ? cards[1] : cards[0]; }
 
+std::atomic<int> asked{0};
 std::atomic<bool> throws_next{false};
 std::atomic<int> misused{0};
 std::mutex broken_mutex;
@@ -91,6 +92,7 @@ void set_up(Card &card) {
     card.device.iface.supports_buft = [](ggml_backend_dev_t device, ggml_backend_buffer_type_t type) {
         return type == &card_of(device).type;
     };
+    card.device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return ++asked, cpu->iface.supports_op(cpu, op); };
     card.type = *cpu->iface.get_buffer_type(cpu);
     card.type.device = &card.device;
     card.type.iface.get_name = [](ggml_backend_buffer_type_t type) { return card_of(type).memory; };
@@ -119,6 +121,9 @@ extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backen
 
 // Graphs that a device has computed.
 extern "C" __attribute__((visibility("default"))) int cards_computed(int index) { return cards[index].graphs; }
+
+// How often a device was asked whether it can compute an op.
+extern "C" __attribute__((visibility("default"))) int cards_asked() { return asked; }
 
 extern "C" __attribute__((visibility("default"))) void cards_throw_next() { throws_next = true; }
 // Uses of backends that threw.
