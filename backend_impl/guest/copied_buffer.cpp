@@ -113,7 +113,9 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
 
 template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {
     const bool in = way == Way::in;
-    if (!is_found_out(in, size, session().has(Extension::pipes), most_piped_out_of(session()))) return move(false);
+    const bool pipes = session().has(Extension::pipes);
+    const bool by_two_anyhow = !pipes && cut_transfer(carriage_of(session()), in, size).two_lanes;
+    if (by_two_anyhow || !is_found_out(in, size, pipes, most_piped_out_of(session()))) return move(false);
     TransferChoice &choice = TransferChoice::of(in);
     const bool by_two = choice.by_two();
     const Clock::time_point start = Clock::now();

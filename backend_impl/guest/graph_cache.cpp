@@ -65,11 +65,13 @@ void KeptGraph::become(ggml_cgraph *graph, EncodedGraph &&encoded) {
     remember(graph);
 }
 
+// One that cannot be remembered, for want of memory, has no nodes: then no graph is it.
 void KeptGraph::remember(ggml_cgraph *graph) {
-    nodes_.assign(ggml_graph_nodes(graph), ggml_graph_nodes(graph) + ggml_graph_n_nodes(graph));
+    nodes_.clear();
+    const auto count = static_cast<size_t>(ggml_graph_n_nodes(graph));
     samples_.clear();
-    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size())) {
-        const auto *bytes = reinterpret_cast<const uint8_t *>(nodes_[i]);
+    for (size_t i = 0; i < count; i += sample_step(count)) {
+        const auto *bytes = reinterpret_cast<const uint8_t *>(ggml_graph_node(graph, static_cast<int>(i)));
         samples_.insert(samples_.end(), bytes, bytes + compared);
     }
     fields_.resize(encoded_.tensors() * compared);
@@ -84,6 +86,7 @@ void KeptGraph::remember(ggml_cgraph *graph) {
         auto known = [&](const Lying &each) { return each.buffer == buffer; };
         if (std::none_of(buffers_.begin(), buffers_.end(), known)) buffers_.push_back({buffer, handle_of(buffer)});
     }
+    nodes_.assign(ggml_graph_nodes(graph), ggml_graph_nodes(graph) + count);
 }
 
 bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
@@ -158,15 +161,15 @@ std::vector<uint64_t> GraphCache::add(KeptGraph graph, size_t streams) {
 
 std::vector<uint64_t> GraphCache::drop_oldest() {
     if (graphs_.empty()) return {};
-    const KeptGraph oldest = std::move(graphs_.back());
+    const uint64_t number = graphs_.back().number();
     graphs_.pop_back();
-    if (!oldest.on_host()) return {};
-    return {oldest.number()};
+    if (number == KeptGraph::not_on_host) return {};
+    return {number};
 }
 
 size_t GraphCache::bytes() const {
     size_t all = 0;
-    for (const KeptGraph &each : graphs_) all += each.encoded().bytes.size();
+    for (const KeptGraph &each : graphs_) all += each.footprint();
     return all;
 }
 

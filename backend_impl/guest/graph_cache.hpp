@@ -38,6 +38,8 @@ class KeptGraph {
     uint64_t number() const { return number_; }
     bool on_host() const { return number_ != not_on_host; }
     const EncodedGraph &encoded() const { return encoded_; }
+    // Bytes that it takes, mostly.
+    size_t footprint() const { return encoded_.bytes.size() + fields_.size(); }
     // Whether encoding the graph would give the very same bytes, names left aside.
     bool is(ggml_cgraph *graph) const;
     // False for most that are not it, at little cost.
@@ -71,19 +73,17 @@ class GraphCache {
     static constexpr size_t max_graphs = 40;
     static constexpr size_t max_graphs_of_one = 32;
     static constexpr size_t min_graphs_of_one = 4;
-    // Larger graphs are not kept, nor more than this together.
+    // Larger graphs are not kept, nor more than this together, with what they are known by.
     static constexpr size_t max_graph_bytes = size_t{8} << 20;
-    static constexpr size_t max_bytes = size_t{32} << 20;
+    static constexpr size_t max_bytes = size_t{64} << 20;
 
     // nullptr when none is it.
     KeptGraph *same(ggml_cgraph *graph);
     // The one that differs in the fewest records, and in no more than a quarter of them; nullptr when none is close.
     KeptGraph *similar(const EncodedGraph &graph, std::vector<uint32_t> &positions);
-    // `streams` is how many share the host's room. Returns the numbers of graphs that had to make room. The new one is the newest.
+    // `streams` is how many share the host's room. Returns the numbers of graphs on the host that had to make room.
     std::vector<uint64_t> add(KeptGraph graph, size_t streams);
-    // The one used last, of at least one.
-    const KeptGraph &newest() const { return graphs_.front(); }
-    // Lets go of the one used longest ago, if there is one, and returns its number.
+    // Lets go of the one used longest ago, if there is one, and returns its number, if the host has it.
     std::vector<uint64_t> drop_oldest();
     void forget(const KeptGraph *graph);
     // Of those on the host.

@@ -60,8 +60,8 @@ class Places {
     // Where it is, or where it would be.
     Entry *find(const ggml_tensor *tensor) {
         const size_t mask = entries_.size() - 1;
-        // The upper half of the product depends on all bits of the address.
-        size_t at = (reinterpret_cast<uintptr_t>(tensor) * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & mask;
+        // The upper bits of the product depend on all of the address.
+        size_t at = (reinterpret_cast<uintptr_t>(tensor) * UINT64_C(0x9e3779b97f4a7c15)) >> shift_;
         while (entries_[at].tensor != nullptr && entries_[at].tensor != tensor) at = (at + 1) & mask;
         return &entries_[at];
     }
@@ -69,11 +69,13 @@ class Places {
     void grow() {
         std::vector<Entry> old(2 * entries_.size());
         old.swap(entries_);
+        --shift_;
         for (const Entry &each : old)
             if (each.tensor != nullptr) *find(each.tensor) = each;
     }
 
     std::vector<Entry> entries_{16}; // a power of two of them, at most half of them used
+    int shift_ = 60; // what leaves as many bits of 64
     size_t used_ = 0;
 };
 

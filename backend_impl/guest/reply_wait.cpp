@@ -104,7 +104,7 @@ void Pace::learn(Clock::duration took) {
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
 ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
     : word_(word), pace_(pace), other_(other), start_(Clock::now()), seen_(start_), looks_(first_looks) {
-    const bool gave_way = std::exchange(turn_over, false) && WaitingRow::instance().give_way();
+    const bool gave_way = !is_carried(other_) && std::exchange(turn_over, false) && WaitingRow::instance().give_way();
     if (gave_way || !begin_spinning()) {
         awake_for = 0;
         place_.emplace(WaitingRow::instance(), word_);
@@ -135,7 +135,7 @@ bool ReplyWait::begin_spinning() {
     return true;
 }
 
-// Whether others wait for commands of theirs that QEMU carries.
+// Whether others wait awake for commands of theirs that QEMU carries.
 bool ReplyWait::has_company() const {
     return is_carried(other_) && carried_waits.load(std::memory_order_relaxed) > 1;
 }

@@ -1,5 +1,5 @@
 // How a thread waits for a word in shared memory: it spins while an answer may come at once, then yields, then sleeps for
-// a fraction of what it has waited already. How long it does which follows from what such answers took before: a quick call
+// a fraction of what it has waited already (of several that wait for commands which QEMU carries, each yields from the beginning). How long it does which follows from what such answers took before: a quick call
 // is seen at once, a long graph costs no core.
 //
 // A look at the clock can be dearer than a whole call: in an emulated guest it often is an exit of the virtual machine of more

@@ -1,6 +1,7 @@
 #include "stream.hpp"
 
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 #include "ggml_slots.hpp"
@@ -99,13 +100,9 @@ ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     }
     EncodedGraph encoded;
     if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
+    if (!keeps_graphs()) return compute_new(graph, std::move(encoded));
     std::vector<uint32_t> positions;
-    KeptGraph *similar = kept_.similar(encoded, positions);
-    if (similar != nullptr && !similar->on_host()) {
-        similar->become(graph, std::move(encoded));
-        return compute_whole(similar->encoded());
-    }
-    if (similar != nullptr) {
+    if (KeptGraph *similar = kept_.similar(encoded, positions)) {
         Run run = positions.empty() ? run_kept(*similar, status) : run_changed(*similar, encoded, positions, status);
         // A change that was refused or did not get through leaves the host's graph in doubt.
         if (run == Run::done && status == GGML_STATUS_SUCCESS) similar->become(graph, std::move(encoded));
@@ -192,10 +189,6 @@ Stream::Run Stream::run_changed(const KeptGraph &kept, const EncodedGraph &graph
 
 ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
     if (encoded.bytes.size() > GraphCache::max_graph_bytes) return compute_whole(encoded);
-    if (!keeps_graphs()) {
-        kept_.add(KeptGraph(graph, std::move(encoded), KeptGraph::not_on_host), device_.streams());
-        return compute_whole(kept_.newest().encoded());
-    }
     GraphKeepReply reply;
     GraphKeepRequest request{0, 0, encoded.wide, device_.take_dropped_graphs()};
     CallResult result = send(Call::graph_keep, request, reply, encoded);
@@ -206,6 +199,16 @@ ggml_status Stream::send_whole(ggml_cgraph *graph, EncodedGraph &&encoded) {
         device_.drop_graphs(kept_.add(KeptGraph(graph, std::move(encoded), reply.graph), device_.streams()));
     } else if (status == GGML_STATUS_SUCCESS) {
         device_.drop_graphs(kept_.drop_oldest()); // the host has no room: for the next one
+    }
+    return status;
+}
+
+ggml_status Stream::compute_new(ggml_cgraph *graph, EncodedGraph &&encoded) {
+    const ggml_status status = compute_whole(encoded);
+    if (encoded.bytes.size() > GraphCache::max_graph_bytes) return status;
+    try {
+        kept_.add(KeptGraph(graph, std::move(encoded), KeptGraph::not_on_host), device_.streams());
+    } catch (const std::bad_alloc &) { // it is encoded again the next time
     }
     return status;
 }

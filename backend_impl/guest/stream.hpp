@@ -53,8 +53,10 @@ class Stream {
     // The same without waiting; false when it could not be sent so.
     bool begin_kept(const KeptGraph &kept);
     Run run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions, ggml_status &status);
-    // One that is new to the stream. The host keeps it if it can; what it was encoded to is kept in any case.
+    // One that is new to the stream, and that the host may keep.
     ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
+    // The same where the host keeps none: what it was encoded to is kept, unless that is too large.
+    ggml_status compute_new(ggml_cgraph *graph, EncodedGraph &&encoded);
     // By the calls of protocol 0.2, after which the host has nothing of it.
     ggml_status compute_whole(const EncodedGraph &encoded);
     template <typename Request, typename Reply>

@@ -13,7 +13,7 @@ constexpr size_t mib = 1024 * kib;
 constexpr size_t page = 4096;
 // So much is cut into pieces where a thread has to await each one before it sends the next one.
 constexpr size_t least_one_by_one = 8 * mib;
-// Of a transfer by the ring that two threads carry, the worker asleep between two pieces.
+// Of what goes out by the ring by two threads, the worker asleep between two pieces.
 constexpr size_t large_piece = 6 * mib;
 
 TransferCut alike(size_t piece, bool two_lanes) { return {piece, piece, two_lanes}; }

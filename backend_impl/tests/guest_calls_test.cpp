@@ -279,6 +279,22 @@ void test_known_graph() {
     expect(sent("third") != first, "a graph with another parameter was taken for the one before");
     doubling.sum->op_params[3] = 0;
     expect(sent("fourth") == first, "a graph that has changed back is not the one before");
+
+    // In turns with one that differs in a parameter.
+    ggml_tensor *halved = bench.placed(doubling.buffer, ggml_scale(doubling.memory.get(), doubling.a, 0.5F), 2048);
+    ggml_cgraph *both = ggml_new_graph(doubling.memory.get());
+    ggml_build_forward_expand(both, doubling.sum);
+    ggml_build_forward_expand(both, halved);
+    std::swap(doubling.graph, both);
+    const std::vector<uint8_t> longer = sent("fifth");
+    doubling.sum->op_params[3] = 2;
+    const std::vector<uint8_t> changed = sent("sixth");
+    for (int round = 0; round < 2; ++round) {
+        doubling.sum->op_params[3] = 0;
+        expect(sent("seventh") == longer, "the one of two graphs in turns was encoded again");
+        doubling.sum->op_params[3] = 2;
+        expect(sent("eighth") == changed, "the other one was");
+    }
 }
 
 } // namespace

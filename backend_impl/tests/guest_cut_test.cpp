@@ -50,6 +50,7 @@ void few_pieces_where_each_is_an_ioctl() {
         expect(pieces(Carriage::one_by_one, in, 24 * mib).size() == (in ? 6 : 8), "more of it");
         for (Carriage by : {Carriage::one_by_one, Carriage::execbuffer})
             expect(pieces(by, in, 96 * mib).size() == (in ? 32 : 24), "what no cache holds");
+        expect(pieces(Carriage::ring, in, 96 * mib).size() == (in ? 24 : 16), "what no cache holds, by the ring");
     }
 }
 
