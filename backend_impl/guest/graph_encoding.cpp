@@ -75,7 +75,7 @@ class Places {
     }
 
     std::vector<Entry> entries_{16}; // a power of two of them, at most half of them used
-    int shift_ = 60; // what leaves as many bits of 64
+    int shift_ = 60; // of 64 bits, those that number an entry are left
     size_t used_ = 0;
 };
 

@@ -17,8 +17,8 @@ inline constexpr size_t surely_in_by_one = size_t{64} << 20;
 inline constexpr size_t surely_in_by_one_without_pipe = (size_t{32} << 20) - 1;
 inline constexpr size_t surely_out_by_one = size_t{48} << 20;
 
-// Whether which of them carries so much is found out. `most_piped_out`: what goes out through a pipe at the most; two threads carry more than that,
-// and what is large, anyhow.
+// Whether which of them carries so much is found out, where it may go either way (transfer_cut.hpp). `most_piped_out`: what goes out through a pipe
+// at the most; of what is large, two threads carry more than that anyhow.
 bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out);
 
 // For any number of threads.

@@ -111,9 +111,14 @@ void who_carries_how_much_is_found_out() {
 
 void what_is_large_goes_by_one_thread_and_by_two_until_it_is_known() {
     constexpr size_t open = surely_in_by_one + 1;
+    constexpr size_t turn = TransferChoice::Ways::in_a_row;
+    {
+        Run without("-pipes");
+        for (uint8_t salt = 0; salt < turn; ++salt) expect(there_and_back(without, open, salt).in == 0, "several commands on their way: in pieces");
+        expect(pipe_of(true) == 1, "in by two anyhow: nothing to find out");
+    }
     {
         Run without("none");
-        constexpr size_t turn = TransferChoice::Ways::in_a_row;
         for (uint8_t salt = 0; salt <= turn; ++salt) {
             expect(pipe_of(true) == (salt < turn ? 1 : 0), "in by one and by two in turns");
             expect(there_and_back(without, surely_in_by_one_without_pipe + 1, salt).in == 0, "where there is no pipe: in pieces");
