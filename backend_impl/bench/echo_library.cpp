@@ -10,6 +10,7 @@
 #include "clock.hpp"
 #include "echo_call.hpp"
 #include "host/cache_lines.hpp"
+#include "host/huge_pages.hpp"
 #include "host_abi.hpp"
 #include "reader.hpp"
 #include "writer.hpp"
@@ -58,12 +59,14 @@ size_t bytes_of(uint32_t context, HostCallbacks *callbacks, uint32_t resource) {
     return told == nullptr ? 0 : std::strtoull(told, nullptr, 10);
 }
 
-// Memory in the place of a tensor's. There is one worker for each context.
+// Memory in the place of a tensor's, such as our host library has it. There is one worker for each context.
 uint8_t *memory_of(size_t size) {
     static std::unique_ptr<uint8_t[]> memory;
     static size_t there = 0;
     if (there < size) {
-        memory = std::make_unique<uint8_t[]>(size); // written once, so that every page of it is there
+        memory.reset(new uint8_t[size]);
+        apir::host::wish_for_huge_pages(memory.get(), size);
+        std::memset(memory.get(), 0, size); // so that every page of it is there
         there = size;
     }
     return memory.get();

@@ -1,6 +1,7 @@
 // Calls that ask about buffer types, and those that make buffers.
 #include <cinttypes>
 
+#include "huge_pages.hpp"
 #include "refusal.hpp"
 #include "session.hpp"
 #include "supports_op.hpp"
@@ -99,6 +100,7 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || above;
     ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
     if (made == nullptr) return {0};
+    if (ggml_backend_buffer_is_host(made)) wish_for_huge_pages(ggml_backend_buffer_get_base(made), request.size);
     return {keep(made, request.size, request.size)};
 }
 

@@ -187,6 +187,37 @@ void allocation() {
                      "a truncated request");
 }
 
+// KiB of this process's memory for which huge pages are asked.
+size_t wished_kib() {
+    std::ifstream mappings("/proc/self/smaps");
+    size_t size = 0;
+    size_t sum = 0;
+    for (std::string line; std::getline(mappings, line);) {
+        std::istringstream words(line);
+        std::string word;
+        words >> word;
+        if (word == "Size:") words >> size;
+        if (word != "VmFlags:") continue;
+        while (words >> word)
+            if (word == "hg") sum += size;
+    }
+    return sum;
+}
+
+// What is large gets them, as far as the whole ones go.
+void huge_pages() {
+    if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) return; // the kernel was made without
+    auto host = cpu_loopback();
+    const size_t before = wished_kib();
+    expect(new_buffer(*host, (size_t{2} << 20) - 4096) != 0, "a small buffer");
+    expect_equal(wished_kib(), before, "a buffer that no huge page fits into");
+    const uint64_t large = new_buffer(*host, size_t{9} << 20);
+    const size_t wished = wished_kib() - before;
+    expect(wished == size_t{6} << 10 || wished == size_t{8} << 10, std::to_string(wished) + " KiB of a buffer of 9 MiB");
+    host->call<BufferFreeBufferReply>(Call::buffer_free_buffer, BufferFreeBufferRequest{large});
+    expect_equal(wished_kib(), before, "a buffer that is gone");
+}
+
 // Their sum is bounded by what the device has, or by what the host's user allows. What is freed can be had again.
 void allocation_in_sum() {
     for (const char *allowed : {"", "1048576", "nothing"}) {
@@ -415,7 +446,7 @@ int main(int count, char **values) {
                       {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
-                      {"allocation", allocation}, {"allocation_in_sum", allocation_in_sum},
+                      {"allocation", allocation}, {"huge_pages", huge_pages}, {"allocation_in_sum", allocation_in_sum},
                       {"set_and_get", set_and_get},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},
