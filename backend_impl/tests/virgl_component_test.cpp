@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <thread>
 
+#include "granted_turns.hpp"
 #include "virgl/held_fences.hpp"
+#include "virgl/short_turns.hpp"
 #include "virgl_qemu.hpp"
 
 using namespace apir;
@@ -100,6 +104,25 @@ void load_failures() {
     expect_equal(load_with(FAKE_HOST, "fail"), int64_t{14}, "init error 2");
     expect_equal(load_with(FAKE_HOST), static_cast<int64_t>(LoadCode::ok), "configured by the hypervisor");
     expect_equal(virgl_apir_configure_kv(999, "key", "value"), -1, "no such context");
+}
+
+// QEMU's main thread must not wait behind a virtual processor that waits for it. Its nice value stays, and a thread of somebody else's that creates
+// no context is left alone.
+void short_turns() {
+    environment();
+    std::thread([] {
+        const int nice_value = getpriority(PRIO_PROCESS, 0);
+        const bool due = grants_short_turns();
+        Qemu qemu;
+        expect(!virgl::has_short_turns(), "a QEMU without contexts of ours is left alone");
+        expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+        expect_equal(virgl::has_short_turns(), due, "who carries commands has short turns");
+        expect_equal(getpriority(PRIO_PROCESS, 0), nice_value, "the nice value");
+        bool inherited = true;
+        std::thread([&] { inherited = virgl::has_short_turns(); }).join();
+        expect(!inherited || nice_value < 0, "threads that it starts have ordinary ones");
+        virgl_renderer_context_destroy(3);
+    }).join();
 }
 
 void no_worker_program() {
@@ -452,6 +475,7 @@ int main(int count, char **values) {
     return run_cases({{"commands", commands},
                       {"other_major", other_major},
                       {"load_failures", load_failures},
+                      {"short_turns", short_turns},
                       {"no_worker_program", no_worker_program},
                       {"variables", a_capset_has_variables_of_its_own},
                       {"fences", fences},

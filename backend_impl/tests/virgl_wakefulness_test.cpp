@@ -1,12 +1,10 @@
 // How long a worker stays awake, when it steps aside, and that it takes short turns where the system grants them.
-#include <cstdio>
-#include <sched.h>
 #include <string>
-#include <sys/utsname.h>
 #include <thread>
 
+#include "granted_turns.hpp"
 #include "host_expect.hpp"
-#include "virgl/worker/short_turns.hpp"
+#include "virgl/short_turns.hpp"
 #include "virgl/worker/wakefulness.hpp"
 
 using apir::test::expect;
@@ -148,16 +146,8 @@ void missed_commands() {
     expect(wakefulness.yielded(now + 6 * ms, 2 * ms, true) == Yielded::step_aside, "where commands are rare, too, it does not doze over one");
 }
 
-// Linux takes sched_runtime for the turn of an ordinary thread from 6.12 on (its Documentation/scheduler/sched-eevdf.rst), 0.1 ms at least.
-bool grants_short_turns() {
-    utsname system{};
-    int major = 0, minor = 0;
-    if (uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2) return false;
-    return (major > 6 || (major == 6 && minor >= 12)) && sched_getscheduler(0) == SCHED_OTHER;
-}
-
 void short_turns() {
-    const bool due = grants_short_turns();
+    const bool due = apir::test::grants_short_turns();
     const bool taken = apir::virgl::take_short_turns();
     expect(taken || !due, "Linux 6.12 and later grants short turns");
     expect_equal(apir::virgl::take_short_turns(), taken, "asking twice gives the same");

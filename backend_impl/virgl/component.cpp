@@ -16,6 +16,7 @@
 
 #include "component_log.hpp"
 #include "presence.hpp"
+#include "short_turns.hpp"
 
 namespace apir::virgl {
 namespace {
@@ -81,6 +82,8 @@ int Component::create_context(uint32_t context, uint32_t capset) {
     }
     try {
         contexts_.emplace(context, std::make_shared<Context>(context, capset, limits()));
+        // This is the thread that will carry its commands.
+        take_short_turns();
         start_watching();
     } catch (const std::exception &failure) {
         contexts_.erase(context);

@@ -14,12 +14,12 @@
 #include "../component_log.hpp"
 #include "../presence.hpp"
 #include "../shared_queue.hpp"
+#include "../short_turns.hpp"
 #include "../worker_process.hpp"
 #include "blobs.hpp"
 #include "commands.hpp"
 #include "confinement.hpp"
 #include "service.hpp"
-#include "short_turns.hpp"
 
 namespace apir::virgl {
 namespace {

@@ -32,7 +32,7 @@ bool take_short_turns() {
     Attributes attributes;
     // Whoever gave QEMU another policy knows why.
     if (!look(attributes) || attributes.policy != 0) return false;
-    attributes.flags = reset_on_fork;
+    if (attributes.nice >= 0) attributes.flags |= reset_on_fork;
     attributes.runtime = turn_ns;
     // Kernels before 6.12 take the number and forget it.
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 && has_short_turns();
