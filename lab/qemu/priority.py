@@ -3,7 +3,8 @@
 A command that travels by virtio-gpu needs QEMU's main thread. An emulated processor whose guest polls for the answer never
 sleeps, and where a host has no more processors than the guest, Linux may let a thread that wakes wait behind it for milliseconds.
 As with libvirt's ``emulatorsched``, the main thread is given the greater weight: four threads that call by EXECBUFFER got three
-quarters more calls done, one thread a tenth (in turns in one guest, on two processors).
+quarters more calls done, one thread a tenth (in turns in one guest, on two processors). Weight alone does not let it in at once
+(Linux 6.12 and later): it still waits for the end of the turn of whoever runs. Our component has it take short turns, too.
 """
 
 from __future__ import annotations
