@@ -59,7 +59,7 @@ size_t bytes_of(uint32_t context, HostCallbacks *callbacks, uint32_t resource) {
     return told == nullptr ? 0 : std::strtoull(told, nullptr, 10);
 }
 
-// Memory in the place of a tensor's, such as our host library has it. There is one worker for each context.
+// Memory in the place of a tensor's, like our host library's. There is one worker for each context.
 uint8_t *memory_of(size_t size) {
     static std::unique_ptr<uint8_t[]> memory;
     static size_t there = 0;

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <thread>
@@ -106,23 +107,27 @@ void load_failures() {
     expect_equal(virgl_apir_configure_kv(999, "key", "value"), -1, "no such context");
 }
 
-// QEMU's main thread must not wait behind a virtual processor that waits for it. Its nice value stays, and a thread of somebody else's that creates
-// no context is left alone.
+// QEMU's main thread must not wait behind a virtual processor that waits for it. Nothing else of it changes, and nothing at all in a QEMU that has
+// none but others' contexts.
 void short_turns() {
     environment();
-    std::thread([] {
-        const int nice_value = getpriority(PRIO_PROCESS, 0);
-        const bool due = grants_short_turns();
-        Qemu qemu;
-        expect(!virgl::has_short_turns(), "a QEMU without contexts of ours is left alone");
-        expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
-        expect_equal(virgl::has_short_turns(), due, "who carries commands has short turns");
-        expect_equal(getpriority(PRIO_PROCESS, 0), nice_value, "the nice value");
-        bool inherited = true;
-        std::thread([&] { inherited = virgl::has_short_turns(); }).join();
-        expect(!inherited || nice_value < 0, "threads that it starts have ordinary ones");
-        virgl_renderer_context_destroy(3);
-    }).join();
+    for (const int reset : {0, SCHED_RESET_ON_FORK}) {
+        std::thread([&] {
+            const bool granted = grants_turns();
+            const sched_param none{};
+            expect_equal(sched_setscheduler(0, SCHED_OTHER | reset, &none), 0, "sched_setscheduler");
+            const int nice_value = getpriority(PRIO_PROCESS, 0);
+            Qemu qemu;
+            virgl_renderer_context_create_with_flags(8, 2, 4, "virg");
+            expect(!granted || !virgl::has_short_turns(), "a QEMU without contexts of ours is left alone");
+            expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+            expect(!granted || virgl::has_short_turns(), "who carries commands has short turns");
+            expect_equal(getpriority(PRIO_PROCESS, 0), nice_value, "the nice value");
+            expect_equal(sched_getscheduler(0), SCHED_OTHER | reset, "the policy, and what is passed on");
+            virgl_renderer_context_destroy(3);
+            virgl_renderer_context_destroy(8);
+        }).join();
+    }
 }
 
 void no_worker_program() {

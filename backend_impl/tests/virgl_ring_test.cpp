@@ -354,7 +354,7 @@ void sleeps_between_large_pieces() {
     const int before = guest.kicks;
     for (int i = 0; i < pieces; ++i) {
         expect(guest.push(FakeCall::set_tensor, "a piece") == Push::done && guest.wait(), "a piece");
-        poll(nullptr, 0, 4); // later than it naps for, sooner than it would have yielded for
+        poll(nullptr, 0, 4); // longer than its long naps go on; by the ordinary rule it would still take naps then
     }
     std::printf("    %d doorbells for %d pieces\n", guest.kicks - before, pieces);
     expect(guest.kicks - before >= pieces / 2, "the worker slept between two pieces");

@@ -147,15 +147,22 @@ void missed_commands() {
 }
 
 void short_turns() {
-    const bool due = apir::test::grants_short_turns();
-    const bool taken = apir::virgl::take_short_turns();
-    expect(taken || !due, "Linux 6.12 and later grants short turns");
-    expect_equal(apir::virgl::take_short_turns(), taken, "asking twice gives the same");
-    if (!taken) return; // an older kernel, or another policy
-    bool inherited = true;
-    std::thread([&] { inherited = apir::virgl::has_short_turns(); }).join();
+    using apir::virgl::Heirs;
+    const bool granted = apir::test::grants_turns();
+    auto inherited = [] {
+        bool has = false;
+        std::thread([&] { has = apir::virgl::has_short_turns(); }).join();
+        return has;
+    };
+    expect_equal(apir::virgl::take_short_turns(Heirs::alike), granted, "short turns");
+    expect_equal(apir::virgl::take_short_turns(Heirs::alike), granted, "asking twice gives the same");
+    if (!granted) return;
     expect(apir::virgl::has_short_turns(), "the thread that asked has them");
-    expect(!inherited, "threads that it starts have ordinary ones");
+    expect(inherited(), "and those that it starts");
+    expect(apir::virgl::take_short_turns(Heirs::ordinary), "for this thread only");
+    expect(apir::virgl::has_short_turns(), "the thread that asked has them");
+    expect(!inherited(), "threads that it starts have ordinary ones");
+    expect(apir::virgl::take_short_turns(Heirs::alike) && !inherited(), "what was said of them stays");
 }
 
 } // namespace

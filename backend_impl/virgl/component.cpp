@@ -83,7 +83,7 @@ int Component::create_context(uint32_t context, uint32_t capset) {
     try {
         contexts_.emplace(context, std::make_shared<Context>(context, capset, limits()));
         // This is the thread that will carry its commands.
-        take_short_turns();
+        take_short_turns(Heirs::alike);
         start_watching();
     } catch (const std::exception &failure) {
         contexts_.erase(context);

@@ -25,17 +25,20 @@ struct Attributes {
 static_assert(sizeof(Attributes) == 48);
 
 bool look(Attributes &attributes) { return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0; }
+bool set(Attributes attributes) { return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0; }
 
 } // namespace
 
-bool take_short_turns() {
+bool take_short_turns(Heirs heirs) {
     Attributes attributes;
     // Whoever gave QEMU another policy knows why.
     if (!look(attributes) || attributes.policy != 0) return false;
-    if (attributes.nice >= 0) attributes.flags |= reset_on_fork;
     attributes.runtime = turn_ns;
     // Kernels before 6.12 take the number and forget it.
-    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 && has_short_turns();
+    if (!set(attributes) || !has_short_turns()) return false;
+    if (heirs == Heirs::alike) return true;
+    attributes.flags |= reset_on_fork;
+    return set(attributes) && has_short_turns();
 }
 
 bool has_short_turns() {

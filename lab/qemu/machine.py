@@ -58,6 +58,7 @@ class Machine:
         self.main_thread_first: bool | None = None
         """Whether QEMU's main thread goes before its virtual processors; None where it was not tried or is not the lab's to say."""
         self._asked_to_end = threading.Event()
+        self._status_awaited = False
         self._transport: paramiko.Transport | None = None
 
     def alive(self) -> bool:
@@ -65,11 +66,17 @@ class Machine:
         return self.lost() is None
 
     def lost(self) -> str | None:
-        """Why the guest is gone, or None."""
+        """Why the guest is gone, or None.
+
+        QEMU's exit status says who is to blame: where the console tells of its end first, the status is awaited.
+        """
         status = self.child.exit_status()
         reason = self.console.lost if self.console is not None else None
         if reason is not None and reason.startswith("kernel"):
             return reason
+        if reason is not None and status is None and not self._status_awaited:
+            status = _exit_status(self.child)
+            self._status_awaited = True
         if status is not None:
             return f"QEMU ended with exit status {status}"
         return reason

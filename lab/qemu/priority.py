@@ -3,8 +3,9 @@
 A command that travels by virtio-gpu needs QEMU's main thread. An emulated processor whose guest polls for the answer never
 sleeps, and where a host has no more processors than the guest, Linux may let a thread that wakes wait behind it for milliseconds.
 As with libvirt's ``emulatorsched``, the main thread is given the greater weight: four threads that call by EXECBUFFER got three
-quarters more calls done, one thread a tenth (in turns in one guest, on two processors). Weight alone does not let it in at once
-(Linux 6.12 and later): it still waits for the end of the turn of whoever runs. Our component has it take short turns, too.
+quarters more calls done, one thread a tenth (in turns in one guest, on two processors; before our component did its own part).
+Weight alone does not let it in at once: it still waits for the end of the turn of whoever runs. So our component has it take
+short turns, too, where the kernel grants them (Linux 6.12 and later).
 """
 
 from __future__ import annotations

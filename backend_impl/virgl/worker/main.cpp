@@ -76,7 +76,7 @@ int run(int count, char **values) {
     static Presence &presence = *new Presence(worker_presence_fd, arguments.context);
     share_log(presence.component_log());
     for (const std::string &warning : warnings) log(Level::warn, "%s", warning.c_str());
-    take_short_turns();
+    take_short_turns(Heirs::ordinary); // ggml's threads compute
     BlobTable blobs(worker_arena_fd);
     QueueConsumer queue(worker_queue_fd);
     CallLog calls;
