@@ -25,8 +25,8 @@ constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
 // Where QEMU's main thread has to run for the reply, a virtual processor that stays awake may be what keeps it from doing so: the host's
 // scheduler leaves a thread behind the one that runs for 1.4 to 4 ms, even with a processor idle beside them (where its turns are not short:
-// before Linux 6.12, or with another component than ours). To sleep for a moment lets it in. So whoever waits for a worker that sleeps spins for no longer than its quickest waking, and whoever waits for a command
-// that QEMU carries yields for no longer than a slow one.
+// before Linux 6.12, or with another component than ours). To sleep for a moment lets it in. So whoever waits for a worker that sleeps
+// spins for no longer than its quickest waking, and whoever waits for a command that QEMU carries yields for no longer than a slow one.
 constexpr Clock::duration waking_spin = 60us;
 constexpr Clock::duration longest_carried_yield = 400us;
 // A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Some ten
