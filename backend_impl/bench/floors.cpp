@@ -88,7 +88,7 @@ void Floors::send(uint32_t type, uint32_t call, const uint32_t *payload, size_t 
     uint32_t command[8] = {type + type_offset_, call, reply_.resource};
     if (words != 0) std::memcpy(command + 3, payload, words * sizeof *payload);
     first_word(reply_).store(0, std::memory_order_release);
-    require(device_->submit(command, (3 + words) * sizeof *command));
+    require(device_->submit(command, (3 + words) * sizeof *command, guest::Interrupt::own));
 }
 
 uint32_t Floors::answer() {
@@ -142,7 +142,7 @@ void Floors::submission(const Request &request, Row &row) {
 void Floors::burst(const Request &request, Row &row) {
     std::vector<uint64_t> samples = timed(request.number("rounds", 20), [&] {
         const uint32_t kick[] = {static_cast<uint32_t>(CommandType::forward) + type_offset_, static_cast<uint32_t>(Call::ring_kick), 0};
-        require(device_->submit(kick, sizeof kick));
+        require(device_->submit(kick, sizeof kick, guest::Interrupt::own));
     }).ns;
     samples.erase(samples.begin());
     row.numbers("ns", samples);

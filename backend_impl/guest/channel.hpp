@@ -230,6 +230,7 @@ class Channel {
             return false;
         }
         void send_with_deferred();
+        OutgoingCommand outgoing();
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);

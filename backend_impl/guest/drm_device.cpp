@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apir_gen.hpp"
@@ -191,13 +192,19 @@ void DrmDevice::close_blob(Blob &blob) {
     blob = Blob{};
 }
 
-Status DrmDevice::submit(const void *command, size_t size) {
+int DrmDevice::find_interrupted_processor() const {
+    struct stat node;
+    return fstat(fd_, &node) == 0 ? interrupted_processor(node.st_rdev) : -1;
+}
+
+Status DrmDevice::submit(const void *command, size_t size, Interrupt interrupt) {
     drm_virtgpu_execbuffer submission = {};
     submission.flags = VIRTGPU_EXECBUF_RING_IDX;
     submission.size = static_cast<uint32_t>(size);
     submission.command = address(command);
     submission.fence_fd = -1;
-    if (anchor_.handle != 0) {
+    // Whoever is on the processor that takes it has to wait for an interrupt of its own.
+    if (anchor_.handle != 0 && (interrupt == Interrupt::shared || !interrupted_.keep_away())) {
         submission.ring_idx = unawaited_ring;
         submission.bo_handles = address(&anchor_.handle);
         submission.num_bo_handles = 1;
