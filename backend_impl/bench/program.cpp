@@ -35,7 +35,8 @@ constexpr Floor floors[] = {{"word", &Floors::word},
                             {"submission", &Floors::submission},
                             {"burst", &Floors::burst},
                             {"copy", &Floors::copy},
-                            {"host_copy", &Floors::host_copy}};
+                            {"host_copy", &Floors::host_copy},
+                            {"at_once", &Floors::at_once}};
 
 void tell_failure(const std::exception &failure) { Row().text("error", failure.what()).print(); }
 
