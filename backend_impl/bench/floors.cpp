@@ -37,15 +37,12 @@ void touch(uint8_t *memory, size_t size) {
 }
 
 // What the guest library does for its transfers (guest/emulated_pages.hpp), done for the loops beside them as well.
-template <typename Copy> void grow_page_tables(size_t size, Copy copy) {
-    if (!guest::is_emulated()) return;
+void grow_page_tables(uint8_t *to, const uint8_t *from, size_t size) {
     for (size_t reached = size_t{1} << 20; reached <= 2 * size; reached *= 2) {
-        copy();
+        copy_floors().back().copy(to, from, size);
         guest::empty_page_table();
     }
 }
-
-const char *name_of_way(uint32_t past_caches) { return past_caches != 0 ? "past_caches" : "memcpy"; }
 
 } // namespace
 
@@ -91,7 +88,7 @@ void Floors::send(uint32_t type, uint32_t call, const uint32_t *payload, size_t 
     uint32_t command[8] = {type + type_offset_, call, reply_.resource};
     if (words != 0) std::memcpy(command + 3, payload, words * sizeof *payload);
     first_word(reply_).store(0, std::memory_order_release);
-    require(device_->submit(command, (3 + words) * sizeof *command, guest::Interrupt::own));
+    require(device_->submit(command, (3 + words) * sizeof *command));
 }
 
 uint32_t Floors::answer() {
@@ -145,7 +142,7 @@ void Floors::submission(const Request &request, Row &row) {
 void Floors::burst(const Request &request, Row &row) {
     std::vector<uint64_t> samples = timed(request.number("rounds", 20), [&] {
         const uint32_t kick[] = {static_cast<uint32_t>(CommandType::forward) + type_offset_, static_cast<uint32_t>(Call::ring_kick), 0};
-        require(device_->submit(kick, sizeof kick, guest::Interrupt::own));
+        require(device_->submit(kick, sizeof kick));
     }).ns;
     samples.erase(samples.begin());
     row.numbers("ns", samples);
@@ -162,7 +159,7 @@ void Floors::copy(const Request &request, Row &row) {
     uint8_t *to = to_blob ? shared.memory : memory.data();
     const uint8_t *from = to_blob ? memory.data() : shared.memory;
     row.number("size", size);
-    grow_page_tables(size, [&] { copy_floors().back().copy(to, from, size); });
+    if (guest::is_emulated()) grow_page_tables(to, from, size);
     for (const CopyFloor &floor : copy_floors()) row.numbers(floor.name.c_str(), timed(rounds, [&] { floor.copy(to, from, size); }).ns);
     device_->close_blob(shared);
 }
@@ -198,38 +195,9 @@ void Floors::host_copy(const Request &request, Row &row) {
             const uint64_t took_ns = copied_by_host(payload, 5);
             if (round != 0) samples.push_back(took_ns);
         }
-        row.numbers(name_of_way(past_caches), samples);
+        row.numbers(past_caches != 0 ? "past_caches" : "memcpy", samples);
     }
     device_->close_blob(shared);
-}
-
-// Each side has places of its own, so that neither takes the other's lines from its caches: in a transfer it takes no less.
-void Floors::at_once(const Request &request, Row &row) {
-    const size_t size = request.number("size", 1 << 20, kib) / kib * kib;
-    const size_t rounds = request.number("rounds", 2);
-    const bool out = request.text("direction", "to") == "to";
-    std::vector<uint8_t> memory(size);
-    guest::Blob places = blob(2 * place_size);
-    guest::Blob hosts = blob(std::min(size, host_window));
-    for (const guest::Blob &each : {places, hosts}) touch(each.memory, each.size);
-    touch(memory.data(), size);
-    row.number("size", size);
-    const std::vector<PlaceCopy> copies = place_copies();
-    grow_page_tables(size, [&] { copies.back().copy(memory.data(), places.memory, size, out); });
-    for (const uint32_t past_caches : {0U, 1U}) {
-        const uint32_t payload[] = {hosts.resource, out, past_caches, static_cast<uint32_t>(hosts.size / kib), static_cast<uint32_t>(size / kib)};
-        copied_by_host(payload, 5); // finds the host's memory as it was never used
-        for (const PlaceCopy &own : copies) {
-            auto both = [&] {
-                send(static_cast<uint32_t>(CommandType::forward), copy_call, payload, 5);
-                own.copy(memory.data(), places.memory, size, out);
-                if (answer() != static_cast<uint32_t>(ReturnCode::ok)) throw Failure("the host did not copy");
-            };
-            row.numbers((own.name + "_beside_" + name_of_way(past_caches)).c_str(), timed(rounds, both).ns);
-        }
-    }
-    device_->close_blob(places);
-    device_->close_blob(hosts);
 }
 
 } // namespace apir::bench

@@ -30,9 +30,6 @@ class Floors {
     // `size` bytes between the host's memory and a blob of little, copied by the host alone, `direction` as above: how many nanoseconds the host says
     // that its copying took, by way of copying. Throws Failure when it says none, or more than passed meanwhile.
     void host_copy(const Request &request, Row &row);
-    // What both of them take at the same time, neither waiting for the other: `size` bytes between memory and places in a blob, by this side, and as many
-    // by the host as in host_copy(). `ns` until both have done, by loop and way of the host's copying.
-    void at_once(const Request &request, Row &row);
 
   private:
     guest::Blob blob(size_t size);

@@ -79,7 +79,7 @@ void *LoopbackDevice::memory(uint32_t resource) const {
     return resource < blobs_.size() ? blobs_[resource].memory.load(std::memory_order_acquire) : nullptr;
 }
 
-guest::Status LoopbackDevice::submit(const void *command, size_t size, guest::Interrupt) {
+guest::Status LoopbackDevice::submit(const void *command, size_t size) {
     Reader reader(command, size);
     CommandHeader header;
     if (!read(reader, header)) return guest::Status::failure("a command without a header");

@@ -26,7 +26,7 @@ class LoopbackDevice : public guest::Device {
     guest::Status init_context(uint32_t) override { return {}; }
     guest::Status create_blob(size_t size, guest::Blob &blob) override;
     void close_blob(guest::Blob &blob) override;
-    guest::Status submit(const void *command, size_t size, guest::Interrupt interrupt) override;
+    guest::Status submit(const void *command, size_t size) override;
 
     // For the host library's callbacks.
     const char *config(const std::string &key);

@@ -35,8 +35,7 @@ constexpr Floor floors[] = {{"word", &Floors::word},
                             {"submission", &Floors::submission},
                             {"burst", &Floors::burst},
                             {"copy", &Floors::copy},
-                            {"host_copy", &Floors::host_copy},
-                            {"at_once", &Floors::at_once}};
+                            {"host_copy", &Floors::host_copy}};
 
 void tell_failure(const std::exception &failure) { Row().text("error", failure.what()).print(); }
 

@@ -228,10 +228,6 @@ void Channel::Exchange::send_with_deferred() {
     channel_.forget_deferred();
 }
 
-inline OutgoingCommand Channel::Exchange::outgoing() {
-    return {command_, writer_.size(), (traits_.data_out | traits_.data_in) != 0, channel_.pace_of(traits_.patience)};
-}
-
 void Channel::Exchange::send() {
     if (writer_.failed()) return;
     std::memset(slot_->memory + 4, 0, cleared_reply - 4);
@@ -241,7 +237,7 @@ void Channel::Exchange::send() {
 
     // Takes memory: before the host has it.
     if (may_run_long()) channel_.graphs_.add(notify_of(*slot_));
-    Status status = channel_.transport_->submit(outgoing(), until_, other_);
+    Status status = channel_.transport_->submit(command_, writer_.size(), until_, other_);
     if (!status.ok() && !hand_over_later(std::move(status))) return;
     channel_.call_log_.count();
     sent_ = true;
@@ -251,7 +247,7 @@ void Channel::Exchange::send() {
 bool Channel::Exchange::hand_over_later(Status status) {
     Clock::time_point until;
     while (status.had_no_room() && waits_for_graphs() && !channel_.lost() && channel_.graph_kept_it(until)) {
-        status = channel_.transport_->submit(outgoing(), until, other_);
+        status = channel_.transport_->submit(command_, writer_.size(), until, other_);
     }
     if (status.ok()) return true;
     if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));

@@ -230,7 +230,6 @@ class Channel {
             return false;
         }
         void send_with_deferred();
-        OutgoingCommand outgoing();
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);

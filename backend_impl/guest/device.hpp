@@ -41,10 +41,6 @@ struct Blob {
     size_t size = 0; // in bytes, a multiple of blob_granularity
 };
 
-// What tells the guest's kernel that the host has taken a submission: an interrupt of its own, at once; or one for many, which takes the submitting
-// thread a fence and is to be had behind bunch_fences() alone.
-enum class Interrupt { own, shared };
-
 // Functions may be called from several threads at once, except open, init_context and bunch_fences, which come first.
 class Device {
   public:
@@ -58,7 +54,7 @@ class Device {
     // Reads a capability set's data, at most `size` bytes.
     virtual Status get_caps(uint32_t capset, void *data, size_t size) = 0;
     virtual Status init_context(uint32_t capset) = 0;
-    // The host has the extension bunched_fences: from here on submissions may share an interrupt, by fences on unawaited_ring, where that saves time.
+    // The host has the extension bunched_fences: from here on submissions are fenced on unawaited_ring where that saves interrupts.
     virtual void bunch_fences() {}
 
     // A mapped blob of at least `size` bytes. Fails when the host-visible window is full.
@@ -67,7 +63,7 @@ class Device {
     virtual void close_blob(Blob &blob) = 0;
 
     // Hands one command over; does not wait for it.
-    virtual Status submit(const void *command, size_t size, Interrupt interrupt) = 0;
+    virtual Status submit(const void *command, size_t size) = 0;
 };
 
 } // namespace apir::guest

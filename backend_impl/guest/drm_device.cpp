@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "apir_gen.hpp"
@@ -192,19 +191,13 @@ void DrmDevice::close_blob(Blob &blob) {
     blob = Blob{};
 }
 
-int DrmDevice::find_interrupted_processor() const {
-    struct stat node;
-    return fstat(fd_, &node) == 0 ? interrupted_processor(node.st_rdev) : -1;
-}
-
-Status DrmDevice::submit(const void *command, size_t size, Interrupt interrupt) {
+Status DrmDevice::submit(const void *command, size_t size) {
     drm_virtgpu_execbuffer submission = {};
     submission.flags = VIRTGPU_EXECBUF_RING_IDX;
     submission.size = static_cast<uint32_t>(size);
     submission.command = address(command);
     submission.fence_fd = -1;
-    // Whoever is on the processor that takes it has to wait for an interrupt of its own.
-    if (anchor_.handle != 0 && (interrupt == Interrupt::shared || !interrupted_.keep_away())) {
+    if (anchor_.handle != 0) {
         submission.ring_idx = unawaited_ring;
         submission.bo_handles = address(&anchor_.handle);
         submission.num_bo_handles = 1;

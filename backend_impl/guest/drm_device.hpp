@@ -2,7 +2,6 @@
 #pragma once
 
 #include "device.hpp"
-#include "interrupted_processor.hpp"
 
 namespace apir::guest {
 
@@ -20,7 +19,7 @@ class DrmDevice : public Device {
     void bunch_fences() override;
     Status create_blob(size_t size, Blob &blob) override;
     void close_blob(Blob &blob) override;
-    Status submit(const void *command, size_t size, Interrupt interrupt) override;
+    Status submit(const void *command, size_t size) override;
 
   private:
     // Repeats an interrupted ioctl. 0, or the errno.
@@ -30,12 +29,10 @@ class DrmDevice : public Device {
     Status create_object(size_t size, uint32_t flags, Blob &blob);
     Status map_blob(Blob &blob);
     void close();
-    int find_interrupted_processor() const;
 
     int fd_ = -1;
-    // An object that submissions name to be fenced: the kernel fences (from Linux 6.6 on) only those that name one. Handle 0: they name none.
+    // An object that submissions name: the kernel fences (from Linux 6.6 on) only those that name one. Handle 0: they name none.
     Blob anchor_;
-    InterruptedProcessor interrupted_{[this] { return find_interrupted_processor(); }};
 };
 
 } // namespace apir::guest

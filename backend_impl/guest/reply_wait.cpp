@@ -207,13 +207,9 @@ bool turn_is_over() { return turn_over; }
 
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace) {
     if (turn_over) return 0;
-    uint32_t value = word.load(std::memory_order_acquire);
-    // It may have been there for long: nobody knows how long it took.
-    if (value == 0) {
-        value = watch_word(word, first_looks);
-        if (value == 0) return 0;
-        pace.learn(Clock::duration::zero());
-    }
+    uint32_t value = watch_word(word, first_looks);
+    if (value == 0) return 0;
+    pace.learn(Clock::duration::zero());
     stay_awake(1);
     return value;
 }

@@ -43,8 +43,7 @@ class Pace {
     void learn(Clock::duration took);
 
   private:
-    // Of the first one: more than of any that is quick.
-    std::atomic<Clock::rep> expected_{std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(200)).count()};
+    std::atomic<Clock::rep> expected_{std::chrono::duration_cast<Clock::duration>(std::chrono::microseconds(100)).count()};
 };
 
 // What has to happen before a reply can come. Nothing, where the worker looks into the ring; or it has to be woken to do so, of which the time

@@ -44,7 +44,7 @@ void RingTransport::ring_doorbell() {
     uint8_t kick[12];
     Writer writer(kick, sizeof kick);
     write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
-    Status status = device_.submit(kick, sizeof kick, Interrupt::own);
+    Status status = device_.submit(kick, sizeof kick);
     if (status.ok()) return;
     producer_.doorbell_failed();
     log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
@@ -61,11 +61,11 @@ Push RingTransport::push_later(const uint8_t *command, size_t size, const Deadli
     return pushed;
 }
 
-Status RingTransport::submit(const OutgoingCommand &command, const Deadline &until, OtherSide &other) {
-    Push pushed = producer_.push(command.bytes, command.size);
-    if (pushed == Push::full) pushed = push_later(command.bytes, command.size, until);
+Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) {
+    Push pushed = producer_.push(command, size);
+    if (pushed == Push::full) pushed = push_later(command, size, until);
     const char *why = gone();
-    if (pushed != Push::done || why != nullptr) return not_pushed(pushed, why, command.size);
+    if (pushed != Push::done || why != nullptr) return not_pushed(pushed, why, size);
     const bool asleep = producer_.owes_doorbell();
     if (asleep) ring_doorbell();
     other = asleep ? OtherSide::asleep : OtherSide::awake;

@@ -22,7 +22,7 @@ class RingTransport : public Transport {
     // What the host has to be asked before the first command.
     RingCreateRequest offer() const;
 
-    Status submit(const OutgoingCommand &command, const Deadline &until, OtherSide &other) override;
+    Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) override;
     uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
                    const std::atomic<bool> &given_up) override;
     const char *gone() const override;

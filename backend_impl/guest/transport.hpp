@@ -10,21 +10,14 @@
 
 namespace apir::guest {
 
-struct OutgoingCommand {
-    const uint8_t *bytes; // complete
-    size_t size;
-    bool moves_data; // that goes or comes beside it
-    const Pace &pace; // of replies to its kind
-};
-
 class Transport {
   public:
     virtual ~Transport() = default;
 
-    // Hands a command over, in order with the others of the same thread, and behind all that were handed over before
+    // Hands a complete command over, in order with the others of the same thread, and behind all that were handed over before
     // this was called. Waits for room until `until` at most, and says when there was none. What was not handed over, the host will not see.
     // What has to happen before its reply can come is in `other` then.
-    virtual Status submit(const OutgoingCommand &command, const Deadline &until, OtherSide &other) = 0;
+    virtual Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) = 0;
 
     // The reply's first word once it is not 0; 0 when `until` passed before, when nothing will come because the other side is
     // gone, or when somebody has set `given_up`. What the host wrote before it is visible to the caller then. `other` is what

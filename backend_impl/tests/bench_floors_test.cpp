@@ -1,14 +1,11 @@
-// The floors of the host's copying, alone and beside the guest's: what the host says of it is what the row has, unless that cannot be.
-#include <cinttypes>
+// The floor of the host's own copying: what the host says of it is what the row has, unless that cannot be.
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "bench/clock.hpp"
-#include "bench/copy_loops.hpp"
 #include "bench/echo_call.hpp"
 #include "bench/floors.hpp"
 #include "guest_fake.hpp"
@@ -54,37 +51,6 @@ void expect_answer(Floors &floors, const std::string &wanted) {
     expect(got == wanted, got + ", expected " + wanted);
 }
 
-// All that both sides are to copy, and that the time is until both have done.
-void both_at_once(EchoHost &host, Floors &floors) {
-    for (const bool out : {true, false}) {
-        Row row;
-        floors.at_once(Request(std::string("at_once size=9437184 rounds=2 direction=") + (out ? "to" : "from")), row);
-        const uint32_t last[] = {host.asked[0], out, 1, 1024, 9216};
-        expect(std::memcmp(host.asked, last, sizeof last) == 0, "what the host is asked last");
-        const std::string line = row.line();
-        size_t samples = 0;
-        for (const PlaceCopy &copy : place_copies()) {
-            for (const char *way : {"memcpy", "past_caches"}) {
-                const size_t at = line.find('"' + copy.name + "_beside_" + way + "\": [");
-                expect(at != std::string::npos, copy.name + " beside " + way + ": " + line);
-                uint64_t ns[2] = {};
-                expect(std::sscanf(line.c_str() + line.find('[', at), "[%" SCNu64 ", %" SCNu64 "]", ns, ns + 1) == 2, "two rounds");
-                for (uint64_t each : ns) samples += each >= 1'000'000 ? 1 : 0; // the host takes that long
-            }
-        }
-        expect(samples == 4 * place_copies().size(), "each until the host has done: " + line);
-    }
-    host.code = static_cast<uint32_t>(ReturnCode::call_failed);
-    try {
-        Row row;
-        floors.at_once(Request("at_once size=1048576"), row);
-        expect(false, "a host that does not copy");
-    } catch (const Failure &failure) {
-        expect(std::string(failure.what()) == "the host did not copy", failure.what());
-    }
-    host.code = ScriptedHost::ok;
-}
-
 } // namespace
 
 int main() {
@@ -108,6 +74,5 @@ int main() {
     expect_answer(floors, "the host did not copy");
     host.code = ScriptedHost::ok;
     expect(answer_of(floors).find("1234") != std::string::npos, "it goes on after all that");
-    both_at_once(host, floors);
     return failures();
 }

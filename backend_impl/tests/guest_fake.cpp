@@ -108,7 +108,7 @@ void FakeDevice::close_blob(Blob &blob) {
     blob = Blob{};
 }
 
-Status FakeDevice::submit(const void *command, size_t size, Interrupt) {
+Status FakeDevice::submit(const void *command, size_t size) {
     const auto *bytes = static_cast<const uint8_t *>(command);
     {
         std::lock_guard lock(mutex_);

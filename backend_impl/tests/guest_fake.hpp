@@ -80,7 +80,7 @@ class FakeDevice : public Device {
     void bunch_fences() override { host_.on_bunch_fences(); }
     Status create_blob(size_t size, Blob &blob) override;
     void close_blob(Blob &blob) override;
-    Status submit(const void *command, size_t size, Interrupt interrupt) override;
+    Status submit(const void *command, size_t size) override;
 
   private:
     void serve();

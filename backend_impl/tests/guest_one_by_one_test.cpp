@@ -51,9 +51,9 @@ Senders senders;
 class CountingDevice : public FakeDevice {
   public:
     using FakeDevice::FakeDevice;
-    Status submit(const void *command, size_t size, Interrupt interrupt) override {
+    Status submit(const void *command, size_t size) override {
         senders.note(header_of(command, size).reply_resource);
-        return FakeDevice::submit(command, size, interrupt);
+        return FakeDevice::submit(command, size);
     }
 };
 

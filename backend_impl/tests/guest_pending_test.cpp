@@ -178,7 +178,7 @@ void graphs_behind_graphs() {
 
 // Answers at a moment of the test's choosing.
 struct LateTransport : Transport {
-    Status submit(const OutgoingCommand &, const Deadline &, OtherSide &) override { return {}; }
+    Status submit(const uint8_t *, size_t, const Deadline &, OtherSide &) override { return {}; }
     uint32_t await(const std::atomic<uint32_t> &, const Deadline &until, Pace &, OtherSide,
                    const std::atomic<bool> &given_up) override {
         ++waits;

@@ -24,15 +24,12 @@ class NoHost : public FakeHost {
 // Answers whatever is awaited, with an empty reply.
 class AnsweringTransport : public Transport {
   public:
-    Status submit(const OutgoingCommand &command, const Deadline &, OtherSide &other) override {
-        moved_data = command.moves_data;
-        expected = command.pace.expected();
+    Status submit(const uint8_t *, size_t, const Deadline &, OtherSide &other) override {
         other = submitted++ == 0 ? OtherSide::asleep : OtherSide::awake;
         return {};
     }
-    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &, Pace &pace, OtherSide other,
+    uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &, Pace &, OtherSide other,
                    const std::atomic<bool> &) override {
-        if (takes != Clock::duration(0)) pace.learn(takes);
         awaited.push_back(other);
         answer(notify);
         return ends ? 0 : notify.load();
@@ -41,9 +38,6 @@ class AnsweringTransport : public Transport {
 
     bool ends = false; // behind its first reply, before anybody has seen that
     int submitted = 0;
-    bool moved_data = false; // the last command
-    Clock::duration expected{0}; // of its reply
-    Clock::duration takes{0}; // what each reply is said to take, if anything is said
     std::vector<OtherSide> awaited;
 
   private:
@@ -54,8 +48,8 @@ class AnsweringTransport : public Transport {
 
 // A channel by itself.
 struct Line {
-    Channel::Pending<DeviceGetMemoryReply> begin(const CallTraits &traits = {}) {
-        return channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}, traits);
+    Channel::Pending<DeviceGetMemoryReply> begin() {
+        return channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
     }
 
     NoHost host;
@@ -84,13 +78,12 @@ void the_ring_tells_whether_the_worker_slept() {
     expect(ring != nullptr, error);
     RingConsumer consumer(host.last.memory, {ring->offer().slots, ring->offer().slot_size});
     const uint8_t command[12] = {};
-    const Pace pace;
     const Deadline until(Clock::now() + std::chrono::seconds(1));
     consumer.say(RingState::open);
     consumer.announce_sleep();
     for (OtherSide expected : {OtherSide::asleep, OtherSide::awake}) {
         OtherSide other = OtherSide::carried;
-        expect(ring->submit({command, sizeof command, false, pace}, until, other).ok() && other == expected, "the first one wakes it");
+        expect(ring->submit(command, sizeof command, until, other).ok() && other == expected, "the first one wakes it");
         consumer.awake();
     }
 }
@@ -110,7 +103,7 @@ void execbuffer_tells_whether_the_worker_may_sleep() {
     Pace pace;
     auto called = [&] {
         OtherSide other = OtherSide::awake;
-        expect(execbuffer.submit({command, sizeof command, false, pace}, until, other).ok(), "a command");
+        expect(execbuffer.submit(command, sizeof command, until, other).ok(), "a command");
         expect(execbuffer.await(reply, until, pace, other, given_up) == 1, "a reply");
         return other;
     };
@@ -128,16 +121,14 @@ void execbuffer_tells_whether_the_worker_may_sleep() {
 class DeafDevice : public FakeDevice {
   public:
     using FakeDevice::FakeDevice;
-    Status submit(const void *command, size_t size, Interrupt interrupt) override {
+    Status submit(const void *command, size_t size) override {
         if (deaf) return Status::failure("no memory for a submission");
         ++carried;
-        last = interrupt;
-        return FakeDevice::submit(command, size, interrupt);
+        return FakeDevice::submit(command, size);
     }
 
     bool deaf = true;
     int carried = 0;
-    Interrupt last = Interrupt::shared;
 };
 
 // A worker that nobody could wake is woken by the next one who comes, even if that one finds no room for a command.
@@ -154,83 +145,13 @@ void a_doorbell_that_fails_is_rung_again() {
         consumer.announce_sleep();
         CapturedLog log;
         const uint8_t command[12] = {};
-        const Pace pace;
         OtherSide other = OtherSide::carried;
-        auto submits = [&] { return ring->submit({command, sizeof command, false, pace}, Clock::now() + std::chrono::milliseconds(20), other).ok(); };
+        auto submits = [&] { return ring->submit(command, sizeof command, Clock::now() + std::chrono::milliseconds(20), other).ok(); };
         for (uint32_t left = full ? shape.slots : 1; left > 0; --left) expect(submits(), "a command is on its way without the doorbell");
         expect(device.carried == 0 && log.has("the host's worker cannot be woken: no memory for a submission"), "a doorbell that fails: " + log.text());
         device.deaf = false;
         expect(submits() != full && device.carried == 1, std::string("the next one rings, the ring ") + (full ? "full" : "with room"));
-        expect(device.last == Interrupt::own, "a doorbell is answered at once");
     }
-}
-
-// So many submissions in a row by a thread of its own; how many of them were made alone.
-int alone_in_another_thread(Company &company, int submissions) {
-    int alone = 0;
-    std::thread([&] {
-        for (int left = submissions; left > 0; --left) alone += company.alone() ? 1 : 0;
-    }).join();
-    return alone;
-}
-
-void others_are_company_for_a_while() {
-    Company company;
-    for (int left = 2 * Company::alone_after; left > 0; --left) expect(company.alone(), "from the beginning on");
-    expect(alone_in_another_thread(company, 1) == 0, "another thread is company");
-    for (int left = Company::alone_after; left > 0; --left) expect(!company.alone(), "there was one just now");
-    expect(company.alone(), "alone again");
-    expect(alone_in_another_thread(company, Company::alone_after + 3) == 3, "the next one");
-}
-
-void quick_calls_of_one_thread_have_interrupts_of_their_own() {
-    const uint8_t command[12] = {};
-    Pace unknown;
-    Pace quick;
-    Pace slow;
-    for (int left = 20; left > 0; --left) {
-        quick.learn(std::chrono::microseconds(50));
-        slow.learn(std::chrono::microseconds(500));
-    }
-    for (unsigned processors : {1U, 2U}) {
-        NoHost host;
-        DeafDevice device(DevicePlan{}, host);
-        device.deaf = false;
-        ExecbufferTransport execbuffer(device, processors);
-        auto submitted = [&](const Pace &pace, bool moves_data) {
-            OtherSide other = OtherSide::awake;
-            expect(execbuffer.submit({command, sizeof command, moves_data, pace}, Clock::now(), other).ok(), "a command");
-            return device.last;
-        };
-        const Interrupt own = processors == 1 ? Interrupt::shared : Interrupt::own;
-        expect(submitted(quick, false) == own, std::to_string(processors) + " processors, a quick one");
-        expect(submitted(quick, true) == Interrupt::shared, "one with data");
-        expect(submitted(slow, false) == Interrupt::shared, "one that keeps the worker busy");
-        expect(submitted(unknown, false) == Interrupt::shared, "one of which nothing is known");
-        std::thread([&] { expect(submitted(quick, false) == Interrupt::shared, "another thread's"); }).join();
-        expect(submitted(quick, false) == Interrupt::shared, "behind another thread's");
-    }
-}
-
-void a_call_says_what_it_is() {
-    for (uint64_t bytes : {uint64_t{0}, uint64_t{4096}}) {
-        for (bool in : {false, true}) {
-            Line line;
-            CallTraits traits;
-            (in ? traits.data_in : traits.data_out) = bytes;
-            auto call = line.begin(traits);
-            expect(call.end(line.reply).ok() && line.transport.moved_data == (bytes != 0), std::to_string(bytes) + (in ? " in" : " out"));
-        }
-    }
-    Line line;
-    CallTraits graph;
-    graph.patience = Patience::graph;
-    line.transport.takes = std::chrono::seconds(1);
-    for (int left = 100; left > 0; --left) expect(line.begin(graph).end(line.reply).ok(), "a graph");
-    const Clock::duration longest = std::chrono::milliseconds(10);
-    expect(line.transport.expected > longest, "after graphs that took long");
-    line.transport.takes = Clock::duration(0);
-    expect(line.begin().end(line.reply).ok() && line.transport.expected < longest, "which says nothing of other calls");
 }
 
 void the_last_reply_counts() {
@@ -249,9 +170,6 @@ int main() {
     the_ring_tells_whether_the_worker_slept();
     execbuffer_tells_whether_the_worker_may_sleep();
     a_doorbell_that_fails_is_rung_again();
-    others_are_company_for_a_while();
-    quick_calls_of_one_thread_have_interrupts_of_their_own();
-    a_call_says_what_it_is();
     the_last_reply_counts();
     return failures();
 }

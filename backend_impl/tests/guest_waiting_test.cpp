@@ -195,15 +195,6 @@ void deadline_holds_in_the_row() {
     expect(Clock::now() - start < 10s, "and no waiting far beyond the deadline");
 }
 
-// Of a call that was sent long before: how long its reply took nobody knows, and what is expected of others stays as it was.
-void a_reply_that_was_there_says_nothing() {
-    Pace pace;
-    const Clock::duration unknown = pace.expected();
-    Word word{7};
-    for (int left = 10; left > 0; --left) expect(look_for_quick_reply(word, pace) == 7, "it is there");
-    expect(pace.expected() == unknown, "that says nothing");
-}
-
 // A program's static object, which lives longer than its first thread's own ones, and waits in the row.
 class WaitsAtExit {
   public:
@@ -227,6 +218,5 @@ int main() {
     replies_to_many(OtherSide::awake, OtherSide::asleep);
     replies_to_many(OtherSide::carried, OtherSide::carried_asleep);
     deadline_holds_in_the_row();
-    a_reply_that_was_there_says_nothing();
     return failures();
 }

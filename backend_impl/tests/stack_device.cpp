@@ -79,7 +79,7 @@ void StackDevice::close_blob(guest::Blob &blob) {
     blob = guest::Blob{};
 }
 
-guest::Status StackDevice::submit(const void *command, size_t size, guest::Interrupt) {
+guest::Status StackDevice::submit(const void *command, size_t size) {
     std::lock_guard lock(mutex);
     std::vector<uint32_t> words(size / 4);
     std::memcpy(words.data(), command, size);

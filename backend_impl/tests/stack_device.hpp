@@ -20,7 +20,7 @@ class StackDevice : public guest::Device {
     guest::Status init_context(uint32_t capset) override;
     guest::Status create_blob(size_t size, guest::Blob &blob) override;
     void close_blob(guest::Blob &blob) override;
-    guest::Status submit(const void *command, size_t size, guest::Interrupt interrupt) override;
+    guest::Status submit(const void *command, size_t size) override;
 
     // Of all contexts so far; and blobs that are open in all of them.
     static uint32_t contexts();

@@ -232,25 +232,18 @@ def floors_answer(rows: Rows, processors: int) -> Answer:
         host, together = host_copies(rows, verb, processors)
         if host:
             answer |= {f"host_copy_{verb}_gib_s": host, f"both_ends_{verb}_gib_s": together}
-        at_once = {size: found[1] for size in SIZES if (found := best_copy(rows.of(FLOORS, f"at_once_{verb}_{size}"))) is not None}
-        if at_once:
-            answer[f"at_once_{verb}_gib_s"] = {size: significant(rate) for size, rate in at_once.items()}
     return answer
 
 
 def host_copies(rows: Rows, verb: str, processors: int) -> tuple[dict[str, float], dict[str, float]]:
-    """By size: the rate of the host's own copying, and the best one that it leaves room for beside the guest's.
-
-    Where both were seen at it at the same time, no better than then.
-    """
+    """By size: the rate of the host's own copying, and the best one that it leaves room for beside the guest's."""
     host: dict[str, float] = {}
     together: dict[str, float] = {}
     for size in SIZES:
         own = best_copy(rows.of(FLOORS, f"host_copy_{verb}_{size}"))
         both = None if own is None else both_ends(rows.of(FLOORS, f"copy_{verb}_{size}"), own[1], processors)
-        seen = best_copy(rows.of(FLOORS, f"at_once_{verb}_{size}"))
         if own is not None and both is not None:
-            host[size], together[size] = significant(own[1]), significant(both if seen is None else min(both, seen[1]))
+            host[size], together[size] = significant(own[1]), significant(both)
     return host, together
 
 

@@ -40,8 +40,6 @@ emulator's table of pages and the host's scheduler to where it gets no quicker. 
 """
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 """By which transfers are judged. The host's own copying is measured at these."""
-BEYOND_CACHES = 64 * MIB
-"""From this size on guest and host wait for memory, and for each other's use of it: their copying at the same time is measured."""
 LARGEST = 256 * MIB
 """Transfers from this size on are a phase of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
@@ -235,9 +233,6 @@ def transfers_of(name: str, size: int, programs: Programs, users: tuple[str, ...
         if programs.floors and name in CONTRACT_SIZES:
             line = f"host_copy size={size} direction={direction} rounds={min(rounds, 4)}"
             yield Measure(f"host_copy_{verb}_{name}", line, (FLOORS,))
-        if programs.floors and name in CONTRACT_SIZES and size >= BEYOND_CACHES:
-            line = f"at_once size={size} direction={direction} rounds={min(rounds, 4)}"
-            yield Measure(f"at_once_{verb}_{name}", line, (FLOORS,))
         yield Measure(f"{verb}_{name}", f"{verb} size={size} warm={WARM_ROUNDS} rounds={rounds}", users)
 
 

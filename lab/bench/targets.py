@@ -123,8 +123,8 @@ class Verdict:
 
 
 def both_ends(verb: str, size: str) -> Necessity:
-    """The copying of guest and host: as little as it can be, shared out among all processors without loss; or at the same time."""
-    return Necessity(f"both_ends_{verb}_gib_s.{size}", "guest's and host's copying by all processors, and nothing else", whole=True)
+    """The copying of guest and host, as little as it can be, shared out among the host's processors without loss."""
+    return Necessity(f"both_ends_{verb}_gib_s.{size}", "guest's and host's copying, shared out among all processors", whole=True)
 
 
 def transfer_needs(verb: str, size: str, way: str) -> tuple[Necessity, ...]:

@@ -188,27 +188,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert answer["copy_floor_gib_s"] == {"1MiB": 1.95}
     assert (answer["host_copy_set_gib_s"], answer["both_ends_set_gib_s"]) == ({"1MiB": 3.91}, {"1MiB": 0.977})
     assert "both_ends_get_gib_s" not in answer
-    assert not [key for key in answer if key.startswith("at_once")]
     assert "loopback" not in answer
-
-
-@pytest.mark.parametrize(("at_once_s", "rate"), [((0.5, 0.25), 0.667), ((2.0, 4.0), 0.5)])
-def test_what_both_sides_were_seen_at_together_is_no_less_than_they_need(at_once_s: tuple[float, float], rate: float) -> None:
-    def copied(name: str, **seconds: float) -> dict[str, Any]:
-        return row("floors", name, [], "transfers", size=1 << 30) | {loop: [round(s * 1e9)] for loop, s in seconds.items()}
-
-    by_one, by_two = at_once_s
-    # By one processor 1.5 s for a GiB, if each took as long as alone.
-    rows = [
-        copied("copy_set_256MiB", memcpy=1.0),
-        copied("host_copy_set_256MiB", memcpy=0.5),
-        copied("at_once_set_256MiB", registers_beside_memcpy=by_one, two_threads_registers_beside_memcpy=by_two),
-    ]
-    for one in rows:
-        del one["ns"]
-    answer = answered(Rows(rows), 1)
-    assert answer["both_ends_set_gib_s"] == {"256MiB": rate}
-    assert answer["at_once_set_gib_s"] == {"256MiB": 1 / min(at_once_s)}
 
 
 def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:

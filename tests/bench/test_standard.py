@@ -31,7 +31,7 @@ def test_largest_transfers_are_a_phase_of_their_own() -> None:
     sizes = {f"{verb}_{name}": size for name, size in SIZES.items() for verb in ("set", "get")}
     assert {one.name for one in ordinary.measures} >= {name for name, size in sizes.items() if size < LARGEST}
     assert {one.name for one in largest.measures} == {
-        f"{kind}{name}" for name, size in sizes.items() if size >= LARGEST for kind in ("", "copy_", "host_copy_", "at_once_")
+        f"{kind}{name}" for name, size in sizes.items() if size >= LARGEST for kind in ("", "copy_", "host_copy_")
     }
     assert ordinary.repetitions > largest.repetitions
     names = [one.name for one in (*ordinary.measures, *largest.measures)]
@@ -126,14 +126,7 @@ def test_transfers_are_as_warm_as_the_copy_loops() -> None:
     warm = {name: int(line["warm"]) for name, line in lines.items() if name.startswith(("set_", "get_"))}
     assert set(warm.values()) == {16}
     assert len(warm) == 20
-    assert all("warm" not in line for name, line in lines.items() if name.startswith(("copy_", "host_copy_", "at_once_")))
-
-
-def test_both_sides_copy_at_once_what_is_in_no_cache() -> None:
-    lines = {one.name: one for phase in vm_phases(GUEST, FULL) for one in phase.measures if one.name.startswith("at_once_")}
-    assert set(lines) == {f"at_once_{verb}_{size}" for verb in ("set", "get") for size in ("64MiB", "256MiB")}
-    assert all(one.subjects == ("floors",) for one in lines.values())
-    assert lines["at_once_get_256MiB"].line == "at_once size=268435456 direction=from rounds=1"
+    assert all("warm" not in line for name, line in lines.items() if name.startswith(("copy_", "host_copy_")))
 
 
 def test_host_copies_what_transfers_are_judged_by() -> None:

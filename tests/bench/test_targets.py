@@ -58,7 +58,7 @@ def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any
     match word:
         case "submission":
             row["answered_ns"] = [2000] * rounds
-        case "copy" | "host_copy" | "at_once":
+        case "copy" | "host_copy":
             row |= dict.fromkeys(("memcpy", "registers"), row.pop("ns"))
         case "threads":
             row |= {"calls": [100] * int(asked["threads"]), "ns": 1_000_000}
