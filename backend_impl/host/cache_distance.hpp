@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <optional>
 
+#include "cache_lines.hpp"
+
 namespace apir::host {
 
 enum class Caches {
     near, // the way between them is as short as the one through memory, or shorter
-    apart, // that through memory is clearly the shorter one for what is written where the other one has read
+    apart, // that through memory is clearly the shorter one for what is written where the other one has read, and has it in its own cache
     remote, // and for what the other one reads, too: all that goes between them is slow
 };
 
@@ -29,6 +31,12 @@ struct CacheDistance {
         return read_by_other > flushed * 3 / 2 ? Caches::apart : Caches::near;
     }
 };
+
+// Whether so much that was read had better be in no cache before the other processor writes there. What is more than a core's own cache holds has
+// mostly left that by itself, for one that both have: then to take it out of all of them only costs time, but where they have none, either.
+inline bool better_in_memory(Caches caches, size_t size) {
+    return caches == Caches::remote || (caches == Caches::apart && size <= own_cache);
+}
 
 // Between this processor and the next one that this thread may use. It takes less than a millisecond, and no more than some 20 where the other
 // processor is busy, even for good: nothing is waited for there. Nothing where there is no other one, it cannot be had within 20 ms, or lines cannot

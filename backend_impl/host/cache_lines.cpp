@@ -38,7 +38,7 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (size >= least && size <= most && caches_between(size) != Caches::near) flush_from_caches(data, size);
+    if (size >= least && size <= most && better_in_memory(caches_between(size), size)) flush_from_caches(data, size);
 }
 
 bool read_from_memory(size_t size) {

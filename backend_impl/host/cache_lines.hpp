@@ -18,8 +18,8 @@ inline constexpr size_t own_cache = size_t{1} << 20;
 // 40 % (EPYC) or half (Intel): it is left where it is. But for caches that are farther still (EPYC, Zen 4, where the two processors may be of different
 // sockets): then 64 MiB, of 12.5 ms elsewhere, take 30 ms through them and 12.8 through memory.
 
-// Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches where those are apart
-// (elsewhere nothing happens). Less than 16 KiB, and more than 8 MiB, is left as it is.
+// Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches where that is the shorter way
+// for them (better_in_memory()). Less than 16 KiB, and more than 8 MiB, is left as it is.
 void leave_caches(const void *data, size_t size);
 
 // Whether `size` bytes that are now written for another core to read had better go past the caches: from 16 KiB on, where those are so far apart.
