@@ -34,8 +34,14 @@ struct CacheDistance {
 
 // Whether so much that was read had better be in no cache before the other processor writes there. What is more than a core's own cache holds has
 // mostly left that by itself, for one that both have: then to take it out of all of them only costs time, but where they have none, either.
-inline bool better_in_memory(Caches caches, size_t size) {
+inline bool written_better_in_memory(Caches caches, size_t size) {
     return caches == Caches::remote || (caches == Caches::apart && size <= own_cache);
+}
+
+// Whether so much had better go past the caches when it is written for the other processor to read. A little of it is found in this one's own cache more
+// quickly than in memory; of more than that most has to be fetched from farther away anyhow, and need not be read before it is written.
+inline bool read_better_in_memory(Caches caches, size_t size) {
+    return caches == Caches::remote || (caches == Caches::apart && size > own_cache);
 }
 
 // Between this processor and the next one that this thread may use. It takes less than a millisecond, and no more than some 20 where the other

@@ -38,14 +38,14 @@ void stream(uint8_t *to, const uint8_t *from, size_t size) {
 } // namespace
 
 void leave_caches(const void *data, size_t size) {
-    if (size >= least && size <= most && better_in_memory(caches_between(size), size)) flush_from_caches(data, size);
+    if (size >= least && size <= most && written_better_in_memory(caches_between(size), size)) flush_from_caches(data, size);
 }
 
 bool read_from_memory(size_t size) {
 #if defined(APIR_TEST_REMOTE_CACHES) || defined(APIR_PLANT_LOST_LINE)
     return size >= least; // no machine has such caches for sure
 #else
-    return size >= least && caches_between(size) == Caches::remote;
+    return size >= least && read_better_in_memory(caches_between(size), size);
 #endif
 }
 

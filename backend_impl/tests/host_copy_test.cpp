@@ -52,12 +52,16 @@ void apart_by_clearly_more() {
     expect(between(2'900, 2'100) == Caches::near, "some noise: not apart");
 }
 
-void out_of_caches_where_it_helps() {
+void through_memory_where_it_helps() {
     const size_t more = own_cache + 1;
-    expect(!better_in_memory(Caches::near, 1) && !better_in_memory(Caches::near, more), "near ones keep all");
-    expect(better_in_memory(Caches::apart, own_cache), "what the other one has in its own cache");
-    expect(!better_in_memory(Caches::apart, more), "what has left that for a common one");
-    expect(better_in_memory(Caches::remote, own_cache) && better_in_memory(Caches::remote, more), "where there is none in common");
+    for (size_t size : {size_t{1}, own_cache, more}) {
+        expect(!written_better_in_memory(Caches::near, size) && !read_better_in_memory(Caches::near, size), "near ones keep all");
+        expect(written_better_in_memory(Caches::remote, size) && read_better_in_memory(Caches::remote, size), "remote ones nothing");
+    }
+    expect(written_better_in_memory(Caches::apart, own_cache), "what the other one has read into its own cache");
+    expect(!written_better_in_memory(Caches::apart, more), "what has left that by itself");
+    expect(!read_better_in_memory(Caches::apart, own_cache), "what the other one finds in this one's cache");
+    expect(read_better_in_memory(Caches::apart, more), "what it would find nowhere near");
 }
 
 cpu_set_t only(int processor) {
@@ -186,7 +190,7 @@ void looked_at_again_when_it_is_worth_it() {
 int main() {
     looked_at_again_when_it_is_worth_it();
     apart_by_clearly_more();
-    out_of_caches_where_it_helps();
+    through_memory_where_it_helps();
     measured_in_passing();
     given_up_in_time();
     constexpr size_t kib = 1024;
