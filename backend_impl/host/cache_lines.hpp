@@ -17,8 +17,9 @@ inline constexpr size_t own_cache = size_t{1} << 20;
 // later). What the host writes and such a guest reads is as quick through a far cache as through a near one, and quicker than through memory by 5 to
 // 40 % (EPYC) or half (Intel): it is left where it is. But for caches that are farther still (EPYC, Zen 4, where the two processors may be of different
 // sockets): then 64 MiB, of 12.5 ms elsewhere, take 30 ms through them and 12.8 through memory. All of that is of pieces that a core's own cache holds.
-// Of larger ones (Zen 4, caches apart) to flush what the guest writes next took a third of the worker's time, and 256 MiB 1.03 to 1.3 times as long; and
-// what the host writes past the caches the guest reads 0.95 to 1.3 times as quickly.
+// Of larger ones (Zen 4, caches apart) to flush what the guest writes next took 27 to 29 % of the worker's time, and to write 256 MiB 1.02 to 1.35 times
+// as long; and what the host writes past the caches the guest reads 0.86 to 1.33 times as quickly, more often above 1 than below. What remote caches
+// make of such pieces was not measured by itself.
 
 // Makes a data slot that has just been read ready to be written by another core: takes `size` bytes out of all caches where that is the shorter way
 // for them (written_better_in_memory()). Less than 16 KiB, and more than 8 MiB, is left as it is.
