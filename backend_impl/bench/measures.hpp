@@ -7,7 +7,8 @@
 
 namespace apir::bench {
 
-// Calls of one kind, one after the other: `ns` of each of `rounds`, after `warm` that are not counted.
+// Calls of one kind, one after the other: `ns` of each of `rounds`, after `warm` that are not counted. With `together`, of set and get, each of
+// both is so many calls, and `ns` one of them's share.
 void empty_call(Subject &subject, const Request &request, Row &row);  // the device's memory, asked
 void clear_call(Subject &subject, const Request &request, Row &row);  // a small buffer cleared
 void set(Subject &subject, const Request &request, Row &row);         // `size` bytes to a tensor; `sent`=1: and an empty call, along

@@ -36,8 +36,14 @@ template <typename Call> void moved(Subject &subject, const Request &request, Ro
     ggml_backend_tensor_set(&tensor, bytes.data.get(), 0, size);
     ggml_backend_tensor_get(&tensor, back.data.get(), 0, size);
     if (std::memcmp(bytes.data.get(), back.data.get(), size) != 0) throw Failure("the tensor did not keep its bytes");
-    auto once = [&] { call(tensor, bytes, back); };
-    row.samples(timed_warm(request.number("warm", 0, 0), request.number("rounds", 10), once)).number("size", size);
+    const size_t together = request.number("together", 1);
+    auto sample = [&] {
+        for (size_t left = together; left > 0; --left) call(tensor, bytes, back);
+    };
+    Timed made = timed_warm(request.number("warm", 0, 0), request.number("rounds", 10), sample);
+    for (uint64_t &ns : made.ns) ns /= together;
+    made.calls *= together;
+    row.samples(made).number("size", size);
 }
 
 } // namespace

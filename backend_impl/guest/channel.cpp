@@ -62,13 +62,24 @@ bool Channel::may_call() {
     return false;
 }
 
-bool Channel::defer_item(const uint8_t *bytes, size_t size) {
+bool Channel::defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out) {
     if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
+    if (slot && deferred_slot_) return false;
     if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
     ++deferred_count_;
+    if (!slot) return true;
+    deferred_slot_ = std::move(slot);
+    deferred_data_ = data_out;
+    has_deferred_slot_ = true;
     return true;
+}
+
+void Channel::send_deferred_slot() {
+    if (in_forked_child() || !has_deferred_slot()) return;
+    std::lock_guard lock(deferred_mutex_);
+    if (deferred_slot_) send_deferred();
 }
 
 std::unique_lock<std::mutex> Channel::order_of_deferred() {
@@ -79,6 +90,9 @@ std::unique_lock<std::mutex> Channel::order_of_deferred() {
 void Channel::forget_deferred() {
     deferred_.clear();
     deferred_count_ = 0;
+    deferred_slot_ = {};
+    deferred_data_ = 0;
+    has_deferred_slot_ = false;
 }
 
 // Calls that wait for the next one, when they cannot wait or do not fit in with it.
@@ -190,6 +204,7 @@ Channel::Exchange::~Exchange() {
         channel_.in_doubt_.store(true, std::memory_order_release);
         if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         slot_.retire();
+        carried_slot_.retire();
         note_loss();
     }
     if (!channel_.call_log_.is_open()) return;
@@ -217,6 +232,7 @@ CallResult Channel::Exchange::run_deferred() {
     write(writer_, BatchRequest{channel_.deferred_count_});
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
     send();
+    if (sent_) carry_deferred();
     BatchReply reply;
     return end(reply);
 }
@@ -224,8 +240,14 @@ CallResult Channel::Exchange::run_deferred() {
 void Channel::Exchange::send_with_deferred() {
     send();
     if (!sent_) return;
+    carry_deferred();
     carries_deferred_ = true;
     channel_.forget_deferred();
+}
+
+void Channel::Exchange::carry_deferred() {
+    carried_slot_ = std::move(channel_.deferred_slot_);
+    record_.bytes_out += channel_.deferred_data_;
 }
 
 void Channel::Exchange::send() {
@@ -294,11 +316,13 @@ bool Channel::Exchange::awaited() {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();
 #endif
+        carried_slot_.retire();
         result_.outcome = channel_.lost() ? Outcome::lost : Outcome::timed_out;
         if (!channel_.lost()) channel_.on_timeout();
         note_loss();
         return false;
     }
+    carried_slot_ = {};
     take_reply(notify);
     return result_.outcome == Outcome::answered;
 }

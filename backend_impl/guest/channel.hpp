@@ -111,11 +111,18 @@ class Channel {
     // (extension batch). It is carried out before that one, which fails when this one does; then `lost_writes` tells. False when
     // the request is too long for that, or when too many are left and cannot be sent: then this one was not left.
     template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
-        uint8_t bytes[deferred_limit];
-        Writer writer(bytes, sizeof bytes);
-        write_item(writer, device, static_cast<uint32_t>(number), request);
-        return !writer.failed() && defer_item(bytes, writer.size());
+        BlobPool::Lease none;
+        return defer_as(number, request, none, 0, device);
     }
+    // The same of a call that names a data slot, with `data_out` bytes in it: until the reply to what it went along with. One at a time: false
+    // as well when there is another one, and then the slot is still the caller's.
+    template <typename Request>
+    bool defer_with(BlobPool::Lease &slot, uint64_t data_out, Call number, const Request &request, uint32_t device = 0) {
+        return defer_as(number, request, slot, data_out, device);
+    }
+    bool has_deferred_slot() const { return has_deferred_slot_.load(std::memory_order_relaxed); }
+    // Sends what was left, and awaits it, if a data slot waits with it.
+    void send_deferred_slot();
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
     template <typename Request, typename Reply>
@@ -230,6 +237,8 @@ class Channel {
             return false;
         }
         void send_with_deferred();
+        // They were sent.
+        void carry_deferred();
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);
@@ -263,6 +272,7 @@ class Channel {
         bool ended_ = false;
         bool in_a_hurry_ = false;
         bool carries_deferred_ = false;
+        BlobPool::Lease carried_slot_; // of a deferred call
         uint8_t command_[command_buffer_size];
         Writer writer_;
         uint8_t payload_[reply_page_size];
@@ -283,7 +293,14 @@ class Channel {
         Writer item(head, item_head);
         write(item, BatchedCall{device, call, static_cast<uint32_t>(writer.size() - begin - item_head)});
     }
-    bool defer_item(const uint8_t *bytes, size_t size);
+    template <typename Request>
+    bool defer_as(Call number, const Request &request, BlobPool::Lease &slot, uint64_t data_out, uint32_t device) {
+        uint8_t bytes[deferred_limit];
+        Writer writer(bytes, sizeof bytes);
+        write_item(writer, device, static_cast<uint32_t>(number), request);
+        return !writer.failed() && defer_item(bytes, writer.size(), slot, data_out);
+    }
+    bool defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out);
     // Not locked when no call is deferred.
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.
@@ -302,6 +319,9 @@ class Channel {
     std::mutex deferred_mutex_; // held until what went along is handed over
     std::vector<uint8_t> deferred_; // calls as a batch has them
     std::atomic<uint32_t> deferred_count_{0};
+    BlobPool::Lease deferred_slot_; // what one of them names
+    uint64_t deferred_data_ = 0;    // bytes in it
+    std::atomic<bool> has_deferred_slot_{false};
     Transport *transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;

@@ -18,6 +18,8 @@ namespace {
 
 // Bytes that are worth more in a command than a way through a data slot.
 constexpr size_t inline_limit = 1024;
+// By EXECBUFFER. The host copies as much in two or three submissions' time; of more it had better begin at once.
+constexpr size_t most_deferred = size_t{1} << 20;
 // What goes out in pieces of this size finds the slots of so large a transfer in no cache.
 constexpr size_t large_piece = size_t{1} << 20;
 constexpr size_t least_pieced = size_t{8} << 20;
@@ -175,13 +177,33 @@ std::optional<CopiedBuffer::Record> CopiedBuffer::record_within(const ggml_tenso
     return std::nullopt;
 }
 
-// A small write goes along with the next call, which is when it can first be seen.
+// A write that is not large goes along with the next call, which is when it can first be seen.
 bool CopiedBuffer::defer_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
-    if (size > inline_limit || !session().has(Extension::batch)) return false;
+    if (size > most_deferred || !session().has(Extension::batch)) return false;
+    return size > inline_limit ? defer_in_slot(tensor, data, offset, size) : defer_in_command(tensor, data, offset, size);
+}
+
+bool CopiedBuffer::defer_in_command(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record || !std::holds_alternative<TensorRecord>(*record)) return false;
     SetTensorInlineRequest request{handle(), std::get<TensorRecord>(*record), offset, size};
     return session().channel().defer(Call::set_tensor_inline, InlineSet{request, data});
+}
+
+// Its slot is one that others can do without, until the next call has been answered.
+bool CopiedBuffer::defer_in_slot(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
+    Channel &channel = session().channel();
+    if (!session().write_behind().defers() || channel.has_deferred_slot()) return false;
+    const std::optional<Record> record = record_within(tensor, offset, size);
+    if (!record) return false;
+    const auto *narrow = std::get_if<TensorRecord>(&*record);
+    BlobPool::Lease slot = session().data_slots().take_beside();
+    if (narrow == nullptr || !slot || slot->size < size) return false;
+    const EmulatedPages pages(data, size);
+    bulk_copy(slot->memory, static_cast<const uint8_t *>(data), size, far_out(size, size));
+    pages.copied(size);
+    const BufferSetTensorRequest request{handle(), *narrow, slot->resource, offset, size};
+    return channel.defer_with(slot, size, Call::buffer_set_tensor, request);
 }
 
 template <typename Request, typename Reply, typename One>

@@ -2,6 +2,8 @@
 // or in a slot a piece at a time where the host has no pipes, or there are not enough for that.
 //
 // By EXECBUFFER the last command of a write is not awaited (write_behind.hpp): its bytes are in the slot, and whatever is sent next is carried out behind it.
+// Where the host takes several calls in one command, a write of up to 1 MiB is not even sent by itself, but goes along with the next call, unless
+// another one waits for that: a submission takes as long as some 256 KiB do to copy.
 //
 // Where calls may be asynchronous, two of those pieces are on their way at once: the host copies one while the guest copies the other. Tensors of
 // 32 MiB and more go in two lanes, each with a thread of its own: one thread's copy loop is slower than memory. By protocol 0.2 alone one piece
@@ -55,7 +57,10 @@ class CopiedBuffer : public RemoteBuffer {
     };
 
     std::optional<Record> record_within(const ggml_tensor *tensor, size_t offset, size_t size);
+    // Leaves a write to go along with the next call; false when it has to be sent by itself.
     bool defer_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
+    bool defer_in_command(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
+    bool defer_in_slot(const ggml_tensor *tensor, const void *data, size_t offset, size_t size);
 
     // A piece on its way out that nobody awaits any more.
     class LeftPiece;

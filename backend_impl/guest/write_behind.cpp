@@ -39,6 +39,10 @@ void WriteBehind::look() {
 
 void WriteBehind::settle() {
     if (in_forked_child()) return; // there it is the parent's
+    guarded("set_tensor", 0, [&] {
+        channel_.send_deferred_slot();
+        return 0;
+    });
     end(take());
     std::unique_lock lock(mutex_);
     none_ending_.wait(lock, [this] { return ending_ == 0; });

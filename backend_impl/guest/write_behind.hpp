@@ -1,5 +1,6 @@
 // The last command of a write, which the program does not wait for: its bytes are in shared memory, and the host carries out in order whatever is sent
-// behind it. One at a time is left so; its reply is looked at by the next one that is left, and by whatever else comes by.
+// behind it. One at a time is left so; its reply is looked at by the next one that is left, and by whatever else comes by. Before it another one may
+// wait in its slot for the next call (Channel::defer_with).
 #pragma once
 
 #include <atomic>
@@ -36,6 +37,8 @@ class WriteBehind {
     bool leaves() const {
         return use_ == WriteBehindUse::on || (use_ == WriteBehindUse::automatic && !quick_replies_ && !channel_.keeps_records());
     }
+    // Whether one may wait unsent for the next call: where a command of its own takes as long as the host's part of it.
+    bool defers() const { return use_ != WriteBehindUse::off && !quick_replies_; }
     // Awaits the one that was left before, and leaves this one; awaits it, too, where none is to be left or nobody else could have a data slot.
     // False when this one failed, as far as is known now.
     bool leave(std::unique_ptr<SentWrite> write);
@@ -43,7 +46,7 @@ class WriteBehind {
     void look();
     // The same, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered.
     void look_behind_a_call();
-    // Awaits what was left.
+    // Awaits what was left, and what waits in a data slot for the next call.
     void settle();
 
   private:

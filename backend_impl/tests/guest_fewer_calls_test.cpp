@@ -39,8 +39,7 @@ void small_writes_go_along() {
     ggml_backend_tensor_set(tensor, numbers.data(), 0, 16384);
     for (int32_t i = 0; i < 5; ++i) ggml_backend_tensor_set(tensor, &i, static_cast<size_t>(i) * 400, 4);
     ggml_backend_tensor_memset(tensor, 0xff, 2000, 8);
-    expect_calls(run, {{Call::buffer_set_tensor, 1}}, "only the large one is sent by itself");
-    expect(run.records.fresh().empty(), "the small ones wait");
+    expect(run.records.fresh().empty(), "all of them wait");
     ggml_backend_tensor_get(tensor, numbers.data(), 0, 16384);
     expect(numbers[100] == 1 && numbers[400] == 4 && numbers[500] == -1 && numbers[501] == -1 && numbers[502] == 0, "they were before it");
     expect(sum(run.records.fresh()).calls == 1, "all in one command");
@@ -57,6 +56,91 @@ void small_writes_go_along() {
     expect(ggml_backend_dev_supports_op(run.registry->device(), product), "a long request");
     ggml_backend_tensor_get(tensor, numbers.data(), 0, 4);
     expect(numbers[0] == 77, "what went before the long one");
+}
+
+// What is too long for a command waits in a data slot; a second one like it takes it along, and so does one that is too large to wait.
+void writes_in_slots_go_along() {
+    constexpr size_t piece = 256 << 10;
+    constexpr size_t large = (1 << 20) + 4;
+    Run run("batch");
+    Buffer buffer = run.buffer(4 * large);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4 * large);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    std::vector<uint8_t> expected(4 * large, 0);
+    ggml_backend_tensor_set(tensor, expected.data(), 0, expected.size());
+    auto write = [&](size_t at, size_t size, uint8_t value) {
+        std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(at), size, value);
+        ggml_backend_tensor_set(tensor, expected.data() + at, at, size);
+    };
+    auto written_by = [&](size_t commands, uint64_t bytes, const char *what) {
+        const Sent sent = sum(run.records.fresh());
+        expect(sent.calls == commands, std::string(what) + ": " + std::to_string(sent.calls) + " commands");
+        expect(sent.bytes >= bytes && sent.bytes < bytes + 2048, std::string(what) + ": " + std::to_string(sent.bytes) + " bytes");
+    };
+    run.records.fresh();
+    write(0, piece, 1);
+    write(100, 8, 2);
+    written_by(0, 0, "the first one waits");
+    write(piece / 2, piece, 3);
+    written_by(1, 2 * piece, "the next one takes it along");
+    write(8, 16, 4);
+    write(0, 2048, 5);
+    write(large, large, 6);
+    written_by(1, 2048 + large, "so does a large one");
+    write(3 * large, 1 << 20, 7);
+    std::vector<uint8_t> read(expected.size());
+    ggml_backend_tensor_get(tensor, read.data(), 0, read.size());
+    expect(read == expected, "all in the order in which they were made");
+}
+
+void writes_in_slots_are_awaited_where_asked_for() {
+    Variable off("GGML_VIRTGPU_WRITE_BEHIND", "off");
+    Run run("batch");
+    Buffer buffer = run.buffer(1 << 16);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4096);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    const std::vector<uint8_t> bytes(4096, 1);
+    run.records.fresh();
+    for (int i = 0; i < 2; ++i) ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+    expect_calls(run, {{Call::buffer_set_tensor, 2}}, "each by itself");
+}
+
+// As a program ends that wrote last, and as one does without a slot to spare.
+void writes_in_slots_do_not_stay() {
+    Run run("batch");
+    Buffer buffer = run.buffer(1 << 16);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4096);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    const std::vector<uint8_t> bytes(4096, 1);
+    auto sent_at_once = [&] {
+        run.records.fresh();
+        ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+        return !run.records.fresh().empty();
+    };
+    expect(!sent_at_once(), "it waits");
+    run.backend.reset();
+    expect(sum(run.records.fresh()).calls == 1, "until its backend ends");
+    BlobPool &slots = run.registry->session->data_slots();
+    std::vector<BlobPool::Lease> taken;
+    for (int i = 0; i < 2; ++i) taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
+    expect(!sent_at_once(), "one of the last two slots may wait");
+    run.registry->session->write_behind().settle();
+    taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
+    expect(sent_at_once(), "the last one does not");
+    taken.pop_back();
+    expect(!sent_at_once(), "it waits again");
+    taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
+    std::vector<uint8_t> large(2 << 20, 2);
+    Buffer other = run.buffer(large.size());
+    ggml_tensor *whole = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, static_cast<int64_t>(large.size()));
+    ggml_backend_tensor_alloc(other.get(), whole, ggml_backend_buffer_get_base(other.get()));
+    const auto start = Clock::now();
+    ggml_backend_tensor_set(whole, large.data(), 0, large.size());
+    ggml_backend_tensor_get(whole, large.data(), 0, large.size());
+    expect(large == std::vector<uint8_t>(large.size(), 2) && Clock::now() - start < std::chrono::seconds(5), "who needs its slot gets it");
 }
 
 // An answer is known again for an op that is told in the same words, and for no other.
@@ -363,6 +447,9 @@ int main(int count, char **arguments) {
     use_libraries(arguments);
     one_summary();
     small_writes_go_along();
+    writes_in_slots_go_along();
+    writes_in_slots_are_awaited_where_asked_for();
+    writes_in_slots_do_not_stay();
     for (const char *extensions : {"none", "all"}) {
         answers_known_again(extensions);
         sizes_known_again(extensions);

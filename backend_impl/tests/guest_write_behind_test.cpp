@@ -1,4 +1,5 @@
 // Writes whose last command nobody awaits: when tensor_set returns, what follows it, and what becomes of one that fails.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <sys/wait.h>
@@ -225,6 +226,44 @@ void silence() {
     expect(Clock::now() - start < 800ms, "on a lost device nobody waits");
 }
 
+std::vector<uint32_t> data_slots_of_batch(const std::vector<uint8_t> &command) {
+    Reader reader(command.data(), command.size());
+    CommandHeader header;
+    BatchRequest batch;
+    expect(read(reader, header) && read(reader, batch), "a batch");
+    std::vector<uint32_t> slots;
+    for (uint32_t i = 0; i < batch.count; ++i) {
+        BatchedCall item;
+        BufferSetTensorRequest write;
+        expect(read(reader, item) && item.call == static_cast<uint32_t>(Call::buffer_set_tensor) && read(reader, write), "a write");
+        slots.push_back(write.resource);
+    }
+    return slots;
+}
+
+// The slots of what went along with a command without a reply are not used again, either.
+void silence_of_a_batch() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
+    GatedHost host(static_cast<uint64_t>(Extension::batch));
+    Written written(host);
+    host.silence(Call::batch);
+    CapturedLog log;
+    for (uint8_t value = 1; value <= 4; ++value) written.set(value);
+    expect(log.has("no reply from the host in time"), "one is awaited by the next: " + log.text());
+    written.bench.registry->session->write_behind().settle();
+    std::vector<uint32_t> slots;
+    for (const auto &command : host.sent(Call::batch))
+        for (uint32_t slot : data_slots_of_batch(command)) slots.push_back(slot);
+    expect(slots.size() == 4, std::to_string(slots.size()) + " writes");
+    BlobPool &pool = written.bench.registry->session->data_slots();
+    std::vector<BlobPool::Lease> others;
+    for (BlobPool::Lease next; (next = pool.take(Deadline(Clock::duration::zero())));) others.push_back(std::move(next));
+    expect(!others.empty(), "there are others");
+    for (const BlobPool::Lease &other : others) slots.push_back(other->resource);
+    std::sort(slots.begin(), slots.end());
+    expect(std::adjacent_find(slots.begin(), slots.end()) == slots.end(), "a data slot without a reply is used again");
+}
+
 // All of it is in the pipe: the host may take it out by and by.
 void a_pipe_is_left_when_all_is_in_it(bool is_left) {
     constexpr size_t bytes = least_piped_out_by_ioctl;
@@ -411,6 +450,7 @@ int main() {
     a_failure_is_logged_by_the_next_read();
     the_last_slot_is_not_kept();
     silence();
+    silence_of_a_batch();
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);
     a_forked_child_does_not_wait();
     a_forked_child_does_not_look();

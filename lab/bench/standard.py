@@ -38,6 +38,11 @@ WARM_ROUNDS = 16
 Copy loops come one behind the other, and some for the tables of pages before: those before a loop have brought the same memory, an
 emulator's table of pages and the host's scheduler to where it gets no quicker. It takes a transfer as many.
 """
+TOGETHER_BYTES, MOST_TOGETHER = 2 * MIB, 8
+"""Writes that a sample is of: so many bytes of them, and so many of them, at most.
+
+A write may be left to go along with the next call, which then takes the longer: the median of single ones would be that of those that were left.
+"""
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 """By which transfers are judged. The host's own copying is measured at these."""
 LARGEST = 256 * MIB
@@ -233,7 +238,9 @@ def transfers_of(name: str, size: int, programs: Programs, users: tuple[str, ...
         if programs.floors and name in CONTRACT_SIZES:
             line = f"host_copy size={size} direction={direction} rounds={min(rounds, 4)}"
             yield Measure(f"host_copy_{verb}_{name}", line, (FLOORS,))
-        yield Measure(f"{verb}_{name}", f"{verb} size={size} warm={WARM_ROUNDS} rounds={rounds}", users)
+        together = max(1, min(MOST_TOGETHER, TOGETHER_BYTES // size)) if verb == "set" else 1
+        samples, warm = max(1, rounds // together), -(-WARM_ROUNDS // together)
+        yield Measure(f"{verb}_{name}", f"{verb} size={size} together={together} warm={warm} rounds={samples}", users)
 
 
 def started_anew(phases: Sequence[Phase], starts: int) -> Iterator[Phase]:

@@ -123,10 +123,21 @@ def test_small_calls_find_the_host_awake() -> None:
 def test_transfers_are_as_warm_as_the_copy_loops() -> None:
     measures = [one for phase in vm_phases(GUEST, FULL) if phase.name.startswith("transfers") for one in phase.measures]
     lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in measures}
-    warm = {name: int(line["warm"]) for name, line in lines.items() if name.startswith(("set_", "get_"))}
+    transfers = {name: line for name, line in lines.items() if name.startswith(("set_", "get_"))}
+    warm = {name: int(line["warm"]) * int(line["together"]) for name, line in transfers.items()}
     assert set(warm.values()) == {16}
     assert len(warm) == 20
     assert all("warm" not in line for name, line in lines.items() if name.startswith(("copy_", "host_copy_")))
+
+
+def test_writes_are_timed_with_those_that_take_them_along() -> None:
+    (phase,) = [one for one in transfer_phases(GUEST, ("vm",), FULL) if one.name == "transfers"]
+    lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in phase.measures}
+    together = {name: int(line["together"]) for name, line in lines.items() if name.startswith("set_")}
+    assert {name: count for name, count in together.items() if count != 8} == {"set_1MiB": 2, "set_4MiB": 1, "set_16MiB": 1, "set_64MiB": 1}
+    calls = {name: int(lines[name]["rounds"]) * count for name, count in together.items()}
+    assert all(calls[name] <= int(lines[name.replace("set", "get")]["rounds"]) for name in calls)
+    assert {int(line["together"]) for name, line in lines.items() if name.startswith("get_")} == {1}
 
 
 def test_host_copies_what_transfers_are_judged_by() -> None:
