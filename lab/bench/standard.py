@@ -41,7 +41,8 @@ emulator's table of pages and the host's scheduler to where it gets no quicker. 
 TOGETHER_BYTES, MOST_TOGETHER = 2 * MIB, 8
 """Writes that a sample is of: so many bytes of them, and so many of them, at most.
 
-A write may be left to go along with the next call, which then takes the longer: the median of single ones would be that of those that were left.
+A write may be left to go along with the next call, which then takes the longer: the median of single ones would be that of those
+that were left.
 """
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 """By which transfers are judged. The host's own copying is measured at these."""

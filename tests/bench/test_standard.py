@@ -134,7 +134,8 @@ def test_writes_are_timed_with_those_that_take_them_along() -> None:
     (phase,) = [one for one in transfer_phases(GUEST, ("vm",), FULL) if one.name == "transfers"]
     lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in phase.measures}
     together = {name: int(line["together"]) for name, line in lines.items() if name.startswith("set_")}
-    assert {name: count for name, count in together.items() if count != 8} == {"set_1MiB": 2, "set_4MiB": 1, "set_16MiB": 1, "set_64MiB": 1}
+    fewer = {name: count for name, count in together.items() if count != 8}
+    assert fewer == {"set_1MiB": 2, "set_4MiB": 1, "set_16MiB": 1, "set_64MiB": 1}
     calls = {name: int(lines[name]["rounds"]) * count for name, count in together.items()}
     assert all(calls[name] <= int(lines[name.replace("set", "get")]["rounds"]) for name in calls)
     assert {int(line["together"]) for name, line in lines.items() if name.startswith("get_")} == {1}

@@ -6,9 +6,9 @@ whose extensions are refused by what protocol 0.2 has, with the same results.
 
 What the guest's records tell of each extension: ``ring`` has a call that makes it; ``graph_ids``, ``device_summary`` and
 ``wide_shapes`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a command of its own
-only where several small writes of copied data follow one another, for fewer of them, and one larger write, go along with the next
-command, which is recorded under its own name; ``pipes`` only where 128 KiB and more are copied. ``asynchronous`` has none: it shows where 6 to 8 MiB
-of data are copied without ``pipes``, which then go in pieces.
+only where several small writes of copied data follow one another, for fewer of them, and one larger write, go along with the
+next command, which is recorded under its own name; ``pipes`` only where 128 KiB and more are copied. ``asynchronous`` has none: it
+shows where 6 to 8 MiB of data are copied without ``pipes``, which then go in pieces.
 ``liveness`` and ``bunched_fences`` have none either, and the one of ``devices`` is recorded as the call that it carries: these
 three are not proved.
 """
