@@ -65,21 +65,19 @@ bool Channel::may_call() {
 bool Channel::defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out) {
     if (in_forked_child()) return false;
     std::lock_guard lock(deferred_mutex_);
-    if (slot && deferred_slot_) return false;
     if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
+    deferred_.reserve(deferred_.size() + size);
+    if (slot && !deferred_slots_.leave(slot)) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
+    deferred_data_ += data_out;
     ++deferred_count_;
-    if (!slot) return true;
-    deferred_slot_ = std::move(slot);
-    deferred_data_ = data_out;
-    has_deferred_slot_ = true;
     return true;
 }
 
 void Channel::send_deferred_slot() {
-    if (in_forked_child() || !has_deferred_slot()) return;
+    if (in_forked_child() || !deferred_slots_.has_unsent()) return;
     std::lock_guard lock(deferred_mutex_);
-    if (deferred_slot_) send_deferred();
+    if (deferred_slots_.has_unsent()) send_deferred();
 }
 
 std::unique_lock<std::mutex> Channel::order_of_deferred() {
@@ -90,9 +88,7 @@ std::unique_lock<std::mutex> Channel::order_of_deferred() {
 void Channel::forget_deferred() {
     deferred_.clear();
     deferred_count_ = 0;
-    deferred_slot_ = {};
     deferred_data_ = 0;
-    has_deferred_slot_ = false;
 }
 
 // Calls that wait for the next one, when they cannot wait or do not fit in with it.
@@ -203,8 +199,8 @@ Channel::Exchange::~Exchange() {
     if (!ended_) {
         channel_.in_doubt_.store(true, std::memory_order_release);
         if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
+        end_carried_slot(false);
         slot_.retire();
-        carried_slot_.retire();
         note_loss();
     }
     if (!channel_.call_log_.is_open()) return;
@@ -246,8 +242,14 @@ void Channel::Exchange::send_with_deferred() {
 }
 
 void Channel::Exchange::carry_deferred() {
-    carried_slot_ = std::move(channel_.deferred_slot_);
+    carries_slot_ = channel_.deferred_slots_.has_unsent();
+    if (carries_slot_) channel_.deferred_slots_.sent(notify_of(*slot_));
     record_.bytes_out += channel_.deferred_data_;
+}
+
+// While the reply slot is still this call's.
+inline void Channel::Exchange::end_carried_slot(bool answered) {
+    if (carries_slot_) channel_.deferred_slots_.ended(notify_of(*slot_), answered);
 }
 
 void Channel::Exchange::send() {
@@ -312,17 +314,16 @@ bool Channel::Exchange::awaited() {
     if (notify == 0) notify = await_reply(pace);
     ended_ = true;
     if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
+    end_carried_slot(notify != 0);
     if (notify == 0) {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();
 #endif
-        carried_slot_.retire();
         result_.outcome = channel_.lost() ? Outcome::lost : Outcome::timed_out;
         if (!channel_.lost()) channel_.on_timeout();
         note_loss();
         return false;
     }
-    carried_slot_ = {};
     take_reply(notify);
     return result_.outcome == Outcome::answered;
 }

@@ -13,6 +13,7 @@
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
 #include "call_log.hpp"
+#include "deferred_slots.hpp"
 #include "forked.hpp"
 #include "running_graphs.hpp"
 #include "transport.hpp"
@@ -114,13 +115,13 @@ class Channel {
         BlobPool::Lease none;
         return defer_as(number, request, none, 0, device);
     }
-    // The same of a call that names a data slot, with `data_out` bytes in it: until the reply to what it went along with. One at a time: false
-    // as well when there is another one, and then the slot is still the caller's.
+    // The same of a call that names a data slot, with `data_out` bytes in it, which is given back when the reply to what it went along with is
+    // there. Few at a time (deferred_slots.hpp): false as well when there are as many, and then the slot is still the caller's.
     template <typename Request>
     bool defer_with(BlobPool::Lease &slot, uint64_t data_out, Call number, const Request &request, uint32_t device = 0) {
         return defer_as(number, request, slot, data_out, device);
     }
-    bool has_deferred_slot() const { return has_deferred_slot_.load(std::memory_order_relaxed); }
+    DeferredSlots &deferred_slots() { return deferred_slots_; }
     // Sends what was left, and awaits it, if a data slot waits with it.
     void send_deferred_slot();
 
@@ -239,6 +240,7 @@ class Channel {
         void send_with_deferred();
         // They were sent.
         void carry_deferred();
+        void end_carried_slot(bool answered);
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);
@@ -272,7 +274,7 @@ class Channel {
         bool ended_ = false;
         bool in_a_hurry_ = false;
         bool carries_deferred_ = false;
-        BlobPool::Lease carried_slot_; // of a deferred call
+        bool carries_slot_ = false; // of a deferred call
         uint8_t command_[command_buffer_size];
         Writer writer_;
         uint8_t payload_[reply_page_size];
@@ -319,9 +321,8 @@ class Channel {
     std::mutex deferred_mutex_; // held until what went along is handed over
     std::vector<uint8_t> deferred_; // calls as a batch has them
     std::atomic<uint32_t> deferred_count_{0};
-    BlobPool::Lease deferred_slot_; // what one of them names
-    uint64_t deferred_data_ = 0;    // bytes in it
-    std::atomic<bool> has_deferred_slot_{false};
+    uint64_t deferred_data_ = 0; // bytes in the data slots that they name
+    DeferredSlots deferred_slots_;
     Transport *transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;

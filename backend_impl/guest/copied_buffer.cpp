@@ -193,7 +193,7 @@ bool CopiedBuffer::defer_in_command(const ggml_tensor *tensor, const void *data,
 // Its slot is one that others can do without, until the next call has been answered.
 bool CopiedBuffer::defer_in_slot(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
     Channel &channel = session().channel();
-    if (!session().write_behind().defers() || channel.has_deferred_slot()) return false;
+    if (!session().write_behind().defers() || !channel.deferred_slots().has_room()) return false;
     const std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
     const auto *narrow = std::get_if<TensorRecord>(&*record);
@@ -314,10 +314,7 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
             if (more && begun - ended < depth) {
                 Piece piece;
                 piece.slot = session().data_slots().take(Deadline(Clock::duration::zero())); // which looks at no clock where one is free
-                if (!piece.slot && begun == ended) {
-                    session().write_behind().settle(); // it may have the last one by now
-                    piece.slot = session().data_slots().take(session().channel().deadline(Patience::graph));
-                }
+                if (!piece.slot && begun == ended) piece.slot = session().data_slot_in_time(0);
                 if (piece.slot) {
                     more = take_next(work, before, piece);
                     if (!more) continue;
@@ -363,7 +360,7 @@ BlobPool::Lease CopiedBuffer::slot_beside(InFlight &in_flight) {
 
 bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) {
     if (!session().channel().may_call()) return false;
-    if (defer_set(tensor, data, offset, size)) return true;
+    if (size <= inline_limit && defer_set(tensor, data, offset, size)) return true;
     std::optional<Record> record;
     auto piece = std::make_shared<Piece>();
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);

@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include <algorithm>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ constexpr size_t reply_slot_limit = 64;
 // So many there are before buffers fill the host-visible window: graphs go ahead with all but one.
 constexpr size_t least_reply_slots = 4;
 constexpr size_t data_slot_limit = 4;
+constexpr std::chrono::milliseconds between_looks{10};
 constexpr size_t least_data_slot = size_t{64} << 10;
 constexpr uint64_t known_extensions = component_extensions | host_library_extensions;
 
@@ -127,6 +129,19 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
       transport_(std::make_unique<ExecbufferTransport>(*device_)),
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
       write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {}
+
+// What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph. Another
+// thread may leave more of them meanwhile.
+BlobPool::Lease Session::data_slot_in_time(size_t size) {
+    const Deadline until = channel_.deadline(Patience::graph);
+    for (;;) {
+        write_behind_.settle();
+        const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
+        BlobPool::Lease slot = data_slots_.take_sized(size, look);
+        const Clock::time_point now = Clock::now();
+        if (slot || now < look.moment() || now >= until.moment() || channel_.lost()) return slot;
+    }
+}
 
 void Session::open_call_log() {
     if (config_.call_log_folder.empty()) return;

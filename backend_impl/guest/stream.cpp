@@ -228,12 +228,8 @@ template <typename Request, typename Reply>
 CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedGraph &graph) {
     size_t size = graph.bytes.size();
     Session &session = device_.session();
-    // One that is left may have the last slot by now.
     BlobPool::Lease slot = session.data_slots().take_sized(size, Deadline(Clock::duration::zero()));
-    if (!slot) {
-        session.write_behind().settle();
-        slot = session.data_slots().take_sized(size, session.channel().deadline(Patience::graph));
-    }
+    if (!slot) slot = session.data_slot_in_time(size);
     if (!slot) {
         log(LogLevel::error, "graph of %zu bytes: no data slot", size);
         return {};

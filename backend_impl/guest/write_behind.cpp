@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds longest_nap{10};
 bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
     while (leaves()) {
         end(take());
+        channel_.deferred_slots().look();
         std::lock_guard lock(mutex_);
         if (left_ != nullptr) continue; // another thread's, meanwhile
         if (!guarded("set_tensor", false, [&] { return data_slots_.has_another(); })) break;
@@ -44,6 +45,7 @@ void WriteBehind::settle() {
         return 0;
     });
     end(take());
+    channel_.deferred_slots().look();
     std::unique_lock lock(mutex_);
     none_ending_.wait(lock, [this] { return ending_ == 0; });
 }

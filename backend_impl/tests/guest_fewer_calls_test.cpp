@@ -131,10 +131,10 @@ void writes_in_slots_do_not_stay() {
     taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
     expect(sent_at_once(), "the last one does not");
     taken.pop_back();
-    expect(!sent_at_once(), "it waits again");
-    taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
     std::vector<uint8_t> large(2 << 20, 2);
     Buffer other = run.buffer(large.size());
+    expect(!sent_at_once(), "it waits again");
+    taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
     ggml_tensor *whole = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, static_cast<int64_t>(large.size()));
     ggml_backend_tensor_alloc(other.get(), whole, ggml_backend_buffer_get_base(other.get()));
     const auto start = Clock::now();
@@ -211,7 +211,7 @@ void sizes_known_again(const char *extensions) {
 
 // A thread's write is before what it then tells another thread to do.
 void writes_of_several_threads() {
-    Run run("all");
+    Run run("batch");
     std::vector<std::thread> threads;
     for (int32_t thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
@@ -220,11 +220,12 @@ void writes_of_several_threads() {
             ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 1024);
             ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
             for (int32_t round = 0; round < 500; ++round) {
-                int32_t number = thread * 100000 + round;
-                ggml_backend_tensor_set(tensor, &number, 64, 4);
-                int32_t back = -1;
-                ggml_backend_tensor_get(tensor, &back, 64, 4);
-                expect(back == number, "a write that was overtaken");
+                const std::vector<int32_t> numbers(round % 2 == 0 ? 1 : 1000, thread * 100000 + round); // in a command, and in a data slot
+                ggml_backend_tensor_set(tensor, numbers.data(), 64, numbers.size() * 4);
+                if (round % 7 == 0) ggml_backend_tensor_set(tensor, numbers.data(), 64, numbers.size() * 4);
+                std::vector<int32_t> back(numbers.size(), -1);
+                ggml_backend_tensor_get(tensor, back.data(), 64, back.size() * 4);
+                expect(back == numbers, "a write that was overtaken");
             }
         });
     }
@@ -287,6 +288,27 @@ void failed_writes() {
     expect(log.has("tensor writes that went along with a call"), "what has failed: " + log.text());
     expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_FAILED, "the next graph is refused");
     expect(ggml_backend_graph_compute(run.backend.get(), scaled.graph) == GGML_STATUS_SUCCESS, "that one only");
+}
+
+// The slot of a write that was refused is as good as any other.
+void failed_writes_in_slots() {
+    Run run("batch");
+    BlobPool &slots = run.registry->session->data_slots();
+    CapturedLog log;
+    for (int round = 0; round < 6; ++round) {
+        BlobPool::Lease slot = slots.take_beside();
+        expect(static_cast<bool>(slot), "a slot");
+        const BufferSetTensorRequest nonsense{12345, {}, slot->resource, 0, 16};
+        expect(run.channel().defer_with(slot, 16, Call::buffer_set_tensor, nonsense) && !slot, "left to go along");
+        slot = slots.take_beside();
+        expect(!run.channel().defer_with(slot, 16, Call::buffer_set_tensor, nonsense) && slot, "no second one");
+        DeviceGetMemoryReply reply;
+        expect(!run.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "what it went along with");
+    }
+    expect(log.has("tensor writes that went along with a call") && run.channel().lost_writes() == 6, "what has failed: " + log.text());
+    std::vector<BlobPool::Lease> all;
+    for (BlobPool::Lease slot; (slot = slots.take(Deadline(Clock::duration::zero())));) all.push_back(std::move(slot));
+    expect(all.size() == 4, "all slots are there again");
 }
 
 // Whoever may have left the writes that failed is told, whatever they went along with.
@@ -457,6 +479,7 @@ int main(int count, char **arguments) {
     writes_of_several_threads();
     writes_when_slots_are_short();
     failed_writes();
+    failed_writes_in_slots();
     failed_writes_of_several_streams();
     for (const char *path : {"copied", "shared"})
         for (const char *extensions : {"none", "all"}) buffers_are_kept(extensions, path);

@@ -264,6 +264,38 @@ void silence_of_a_batch() {
     expect(std::adjacent_find(slots.begin(), slots.end()) == slots.end(), "a data slot without a reply is used again");
 }
 
+// A graph that goes ahead takes a write along: its slot is free when that is answered, though nobody looks at the reply.
+void a_slot_that_went_along_is_not_kept() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "8000");
+    GatedHost host(static_cast<uint64_t>(Extension::batch) | static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
+    const auto keeps = [](Reader &, Writer &writer) {
+        write(writer, GraphKeepReply{0, 1});
+        return ScriptedHost::ok;
+    };
+    const auto runs = [](Reader &, Writer &writer) {
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    };
+    host.script(Call::graph_keep, keeps);
+    host.script(Call::graph_run, runs);
+    host.script(Call::batch, runs);
+    DevicePlan two;
+    two.window = 2 * data_page_size + size_t{8} * blob_granularity;
+    Written written(host, two);
+    Doubling doubling(written.bench);
+    expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
+    written.set(1);
+    expect(ggml_backend_graph_compute_async(doubling.backend.get(), doubling.graph) == GGML_STATUS_SUCCESS, "one that goes ahead");
+    expect(host.sent(Call::batch).size() == 1 && host.sent(Call::buffer_set_tensor).empty(), "takes the write along");
+    host.silence(Call::buffer_get_tensor);
+    CapturedLog log;
+    written.holds(1); // the other slot is lost
+    const auto start = Clock::now();
+    written.set(2);
+    expect(Clock::now() - start < 4s && host.sent(Call::buffer_set_tensor).size() == 1, "the next write finds a slot: " + log.text());
+}
+
 // All of it is in the pipe: the host may take it out by and by.
 void a_pipe_is_left_when_all_is_in_it(bool is_left) {
     constexpr size_t bytes = least_piped_out_by_ioctl;
@@ -451,6 +483,7 @@ int main() {
     the_last_slot_is_not_kept();
     silence();
     silence_of_a_batch();
+    a_slot_that_went_along_is_not_kept();
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);
     a_forked_child_does_not_wait();
     a_forked_child_does_not_look();

@@ -97,10 +97,9 @@ class Replay:
         self._make_resources(command)
         reply = self._library.resources[command.header.reply_resource]
         payload = self._translated_payload(command)
-        if command.data_in and command.data_resource is not None:
-            kind = self._records_of(command)
-            data = command.data_in if kind is None else self._translated_graph(command.data_in, kind)
-            self._library.resources[command.data_resource].memory[: len(data)] = data
+        for each in command.along:
+            self._put(each.call, each.payload, each.data, each.data_resource)
+        self._put(command.call, command.payload, command.data_in, command.data_resource)
         start = time.perf_counter_ns()
         number = cast("int", command.call) if command.device is None else Call.ON_DEVICE
         number = Call.BATCH if command.along else number
@@ -115,14 +114,24 @@ class Replay:
             differences += self._data_differences(command)
         return Answer(index, command.name, tuple(differences), tuple(remarks), duration_ns)
 
-    def _records_of(self, command: Command) -> type[Records] | None:
-        """What kind of records lies in a command's data; None: plain bytes."""
-        if command.call == Call.GRAPH_KEEP:
-            return WideGraph if GraphKeepRequest.decode(Reader(command.payload)).wide else Graph
-        if command.call == Call.GRAPH_PATCH:
-            wide = GraphPatchRequest.decode(Reader(command.payload)).graph in self._wide_graphs
+    def _put(self, call: int | None, payload: bytes, data: bytes, resource: int | None) -> None:
+        """What a call sends in a data resource, to where the host finds it."""
+        if not data or resource is None:
+            return
+        kind = self._records_of(call, payload)
+        data = data if kind is None else self._translated_graph(data, kind)
+        if resource not in self._library.resources:
+            self._library.new_resource(max(len(data), DEFAULT_RESOURCE_BYTES), resource)
+        self._library.resources[resource].memory[: len(data)] = data
+
+    def _records_of(self, call: int | None, payload: bytes) -> type[Records] | None:
+        """What kind of records lies in a call's data; None: plain bytes."""
+        if call == Call.GRAPH_KEEP:
+            return WideGraph if GraphKeepRequest.decode(Reader(payload)).wide else Graph
+        if call == Call.GRAPH_PATCH:
+            wide = GraphPatchRequest.decode(Reader(payload)).graph in self._wide_graphs
             return WideGraphChanges if wide else GraphChanges
-        return GRAPHS.get(cast("int", command.call))
+        return None if call is None else GRAPHS.get(call)
 
     def _make_resources(self, command: Command) -> None:
         for number, size in ((command.header.reply_resource, 0), (command.data_resource, command.data_bytes)):
@@ -191,7 +200,7 @@ class Replay:
             before, now = getattr(recorded, name), getattr(new, name)
             if name in HANDLES:
                 self._handles[before] = now
-                if name == "graph" and self._records_of(command) is WideGraph:
+                if name == "graph" and self._records_of(command.call, command.payload) is WideGraph:
                     self._wide_graphs.add(before)
                 if (before == 0) != (now == 0):
                     yield f"{name} {now}, recorded {before}"

@@ -1,16 +1,17 @@
 """Recorded conversations: JSON lines, one ioctl or one command each, in order.
 
 Fields of a command (``tests/data/traces`` has recorded ones): ``command`` the submission's bytes, ``call`` Forward number or name,
-``return_code``, ``reply`` the payload behind ``notify``, ``data_resource`` and ``data_bytes``, ``data_in`` and ``data_out``;
-bytes in hex. Our own recordings (``VIRGL_APIR_TRACE``) add ``start_ns`` and ``duration_ns``.
+``return_code``, ``reply`` the payload behind ``notify``, ``data_resource`` and ``data_bytes``, ``data_in`` and ``data_out``,
+``data_along`` a list of what the calls before the last one of a batch send in data resources, one by one; bytes in hex. Our own
+recordings (``VIRGL_APIR_TRACE``) add ``start_ns`` and ``duration_ns``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,20 @@ class Ioctl:
 
 @dataclass(frozen=True, slots=True)
 class Batched:
-    """A call of a batch, on a device."""
+    """A call of a batch, on a device. ``data``: what it sends in a data resource."""
 
     device: int
     call: int
     payload: bytes
+    data: bytes = b""
+
+    @property
+    def data_resource(self) -> int | None:
+        """Which data resource the call names; None: none."""
+        if self.call not in REQUESTS:
+            return None
+        resource = getattr(REQUESTS[Call(self.call)].decode(Reader(self.payload)), "resource", None)
+        return None if resource is None else int(resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +131,8 @@ def row(raw: dict[str, Any]) -> Row:
         call, device, payload = address.call, address.device, payload[reader.offset :]
     elif call == Call.BATCH:
         *along_list, last = batched(payload)
-        along, call, payload = tuple(along_list), last.call, last.payload
+        along = with_data(along_list, raw.get("data_along"))
+        call, payload = last.call, last.payload
         device = last.device or None
     return Command(
         header=header,
@@ -158,11 +169,22 @@ def batched(payload: bytes) -> tuple[Batched, ...]:
     return tuple(calls)
 
 
+def with_data(along: Sequence[Batched], data: Sequence[str] | None) -> tuple[Batched, ...]:
+    """The calls before the last one of a batch, each with its data in hex. Raises ValueError when it cannot be theirs."""
+    if data is None:
+        return tuple(along)
+    calls = tuple(replace(each, data=bytes.fromhex(text)) for each, text in zip(along, data, strict=True))
+    for each in calls:
+        if each.data and each.data_resource is None:
+            raise ValueError(f"data of {call_name(each.call)}, which names no data resource")
+    return calls
+
+
 def shown(command: Command) -> str:
     """One line for a reader: what was asked, what was answered, what went along, and how long it took."""
     parts = [f"{command.name:28}", f"{code_text(command):>8}"]
     if command.along:
-        parts.append(f"behind {', '.join(call_name(each.call) for each in command.along)}")
+        parts.append(f"behind {', '.join(along_text(each) for each in command.along)}")
     if command.device is not None:
         parts.append(f"on device {command.device}")
     if command.call is not None and command.call in REQUESTS:
@@ -174,6 +196,11 @@ def shown(command: Command) -> str:
     if command.duration_ns is not None:
         parts.append(f"{command.duration_ns / 1000:.1f} us")
     return " ".join(parts)
+
+
+def along_text(each: Batched) -> str:
+    """A call that went along, with how much data, for a reader."""
+    return f"{call_name(each.call)} [{len(each.data)} bytes]" if each.data else call_name(each.call)
 
 
 def code_text(command: Command) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from lab import paths
-from lab.apir.trace import Command, read_trace
+from lab.apir.protocol_gen import BatchedCall, BatchRequest, BufferSetTensorRequest, Call, CommandHeader, CommandType
+from lab.apir.trace import Command, read_trace, shown
+from lab.apir.wire import Reader, Writer
 from lab.deadline import Deadline
+from lab.errors import ConfigError
 from lab.host.native import NativePayloads, cmake_options, fuzz_smoke, native_payloads, native_tests, work_folder
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
@@ -97,6 +102,49 @@ def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: Nativ
     }
     assert wide <= names
     assert any(isinstance(row, Command) and row.device == 1 for row in read_trace(recorded))
+
+
+def put_together(first: dict[str, Any], second: dict[str, Any], resource: int) -> dict[str, Any]:
+    """A row with both writes in one batch, the first one's data in another resource."""
+    calls = []
+    for row in (first, second):
+        reader = Reader(bytes.fromhex(row["command"]))
+        CommandHeader.decode(reader)
+        calls.append(BufferSetTensorRequest.decode(reader))
+    calls[0] = dataclasses.replace(calls[0], resource=resource)
+    writer = Writer()
+    CommandHeader(
+        CommandType.FORWARD, Call.BATCH, CommandHeader.decode(Reader(bytes.fromhex(second["command"]))).reply_resource
+    ).encode(writer)
+    BatchRequest(len(calls)).encode(writer)
+    for call in calls:
+        request = Writer()
+        call.encode(request)
+        BatchedCall(0, Call.BUFFER_SET_TENSOR, len(request.data)).encode(writer)
+        writer.raw(request.data)
+    return second | {"command": writer.data.hex(), "call": int(Call.BATCH), "data_along": [first["data_in"]]}
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize("right", [True, False])
+def test_data_that_went_along_is_played(root: HostRoot, payloads: NativePayloads, tmp_path: Path, right: bool) -> None:
+    rows = [json.loads(line) for line in TRACES[0].read_text(encoding="utf-8").splitlines()]
+    at = next(i for i, row in enumerate(rows) if row.get("call") == 17)
+    rows[at : at + 2] = [put_together(rows[at], rows[at + 1], resource=77)]
+    if not right:
+        (data,) = rows[at]["data_along"]
+        rows[at]["data_along"] = [bytes([b ^ 1 for b in bytes.fromhex(data)]).hex()]
+    path = tmp_path / "along.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = read_trace(path)[at]
+    assert isinstance(command, Command)
+    assert "behind buffer_set_tensor [128 bytes]" in shown(command)
+    done = replayed(root, payloads, path)
+    assert (json.loads(done.output.splitlines()[-1])["different"] == 0) == right, done.output
+    rows[at]["data_along"] = []
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ConfigError, match=f"line {at + 1}"):
+        read_trace(path)
 
 
 @pytest.mark.protocol

@@ -125,7 +125,7 @@ void Commands::on_command(const Entry &entry) {
         if (*type == CommandType::forward && calls_.is_open()) {
             MeantCall meant = meant_call(header.flags, request, entry.size - reader.offset());
             record.call = meant.number;
-            record.bytes_out += meant.bytes_out;
+            record.bytes_out += meant.all_bytes_out();
             record.bytes_in += meant.bytes_in;
         }
     }

@@ -3,14 +3,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace apir::virgl {
 
-struct MeantCall {
-    uint32_t number = 0; // of the call itself, where on_device carries it; of the last one of a batch
+struct MeantData {
     uint32_t resource = 0; // data resource; 0: none
     uint64_t bytes_out = 0; // in it, guest to host, as the guest says
     uint64_t bytes_in = 0; // host to guest
+};
+
+struct MeantCall : MeantData {
+    uint32_t number = 0; // of the call itself, where on_device carries it; of the last one of a batch
+    std::vector<MeantData> along; // of each call before that one
+
+    // Guest to host, with what goes along.
+    uint64_t all_bytes_out() const;
 };
 
 // Never fails: of what does not decode only the number is told.

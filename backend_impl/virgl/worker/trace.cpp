@@ -1,5 +1,6 @@
 #include "trace.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -74,9 +75,23 @@ void Trace::blob_added(uint32_t resource, uint64_t size) {
     put();
 }
 
-const MappedBlob *Trace::data_of(uint64_t size) const {
-    const MappedBlob *blob = size == 0 ? nullptr : blobs_->find(meant_.resource);
+const MappedBlob *Trace::data_of(const MeantData &data, uint64_t size) const {
+    const MappedBlob *blob = size == 0 ? nullptr : blobs_->find(data.resource);
     return blob != nullptr && size <= blob->size ? blob : nullptr;
+}
+
+// For each call before the last one of a batch what the guest sends, "" where that is nothing; no key where it is nothing for all of them.
+void Trace::add_data_along() {
+    const std::vector<MeantData> &along = meant_.along;
+    if (std::none_of(along.begin(), along.end(), [](const MeantData &each) { return each.bytes_out != 0; })) return;
+    const char *before = ",\"data_along\":[\"";
+    for (const MeantData &each : along) {
+        row_ += before;
+        before = ",\"";
+        if (const MappedBlob *data = data_of(each, each.bytes_out)) add_hex(row_, data->data, each.bytes_out);
+        row_ += '"';
+    }
+    row_ += ']';
 }
 
 void Trace::begin(CommandType type, const uint8_t *command, size_t size, const BlobTable &blobs) {
@@ -97,7 +112,8 @@ void Trace::begin(CommandType type, const uint8_t *command, size_t size, const B
         add_number(row_, "data_resource", meant_.resource);
         add_number(row_, "data_bytes", bytes);
     }
-    if (const MappedBlob *data = data_of(meant_.bytes_out)) add_bytes(row_, "data_in", data->data, meant_.bytes_out);
+    add_data_along();
+    if (const MappedBlob *data = data_of(meant_, meant_.bytes_out)) add_bytes(row_, "data_in", data->data, meant_.bytes_out);
     put();
 }
 
@@ -105,7 +121,7 @@ void Trace::end(uint32_t code, const uint8_t *reply, size_t reply_size, uint64_t
     if (!is_open()) return;
     add_number(row_, "return_code", code);
     add_bytes(row_, "reply", reply, reply_size);
-    if (const MappedBlob *data = data_of(meant_.bytes_in)) add_bytes(row_, "data_out", data->data, meant_.bytes_in);
+    if (const MappedBlob *data = data_of(meant_, meant_.bytes_in)) add_bytes(row_, "data_out", data->data, meant_.bytes_in);
     add_number(row_, "start_ns", start_ns);
     add_number(row_, "duration_ns", duration_ns);
     row_ += "}\n";

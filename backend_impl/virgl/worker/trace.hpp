@@ -1,7 +1,7 @@
 // A context's conversation, recorded: JSON lines, as lab/apir/trace.py reads them.
 //
 // A row per blob that was added ("ioctl": RESOURCE_CREATE_BLOB) and per command ("command"): its bytes, the call's number or
-// name, return code, reply, and the data that went along whole, bytes in hex; start_ns (CLOCK_MONOTONIC) and duration_ns. The
+// name, return code, reply, and its data whole, bytes in hex, with that of the calls before the last one of a batch; start_ns (CLOCK_MONOTONIC) and duration_ns. The
 // first part of a command's row is written before it is carried out: of one that ended the worker the request is left.
 // Data that the guest writes into a shared buffer is in no command, and so in no row.
 #pragma once
@@ -33,7 +33,8 @@ class Trace {
     void end(uint32_t code, const uint8_t *reply, size_t reply_size, uint64_t start_ns, uint64_t duration_ns);
 
   private:
-    const MappedBlob *data_of(uint64_t size) const;
+    const MappedBlob *data_of(const MeantData &data, uint64_t size) const;
+    void add_data_along();
     void put();
 
     int fd_ = -1;
