@@ -79,6 +79,28 @@ void conversation() {
     }
 }
 
+// Writes too long for a command of which two go along with others, by EXECBUFFER, and a read behind them.
+void write_and_read(ggml_backend_t backend) {
+    constexpr size_t piece = 8192;
+    Context context{ggml_init({size_t{1} << 16, nullptr, true}), ggml_free};
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 3 * piece);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend), ggml_backend_buffer_free};
+    std::vector<uint8_t> bytes(3 * piece);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i / 3 + i / piece);
+    for (size_t at = 0; at < bytes.size(); at += piece) ggml_backend_tensor_set(tensor, bytes.data() + at, at, piece);
+    std::vector<uint8_t> back(bytes.size());
+    ggml_backend_tensor_get(tensor, back.data(), 0, back.size());
+    expect(back == bytes, "what was written is read");
+}
+
+void writes_along() {
+    StackHost host(TWO_DEVICES);
+    Variable copied("GGML_VIRTGPU_DATA_PATH", "copied");
+    Variable ring("GGML_VIRTGPU_RING", "off");
+    std::unique_ptr<guest::Registry> registry = set_up();
+    for (size_t device = 0; device < registry->devices.size(); ++device) write_and_read(backend_of(*registry, device).get());
+}
+
 // The same results bit for bit, whichever way commands go; from one thread and from four at once.
 void ring_on_and_off() {
     StackHost host(GGML_CPU_LIBRARY);
@@ -164,6 +186,7 @@ void call_records() {
         const bool timed = way.extensions != std::string("-timing");
         char folder[] = "stack-test-XXXXXX";
         expect(mkdtemp(folder) != nullptr, "a folder");
+        Variable copied("GGML_VIRTGPU_DATA_PATH", "copied");
         Variable ring("GGML_VIRTGPU_RING", way.ring);
         Variable extensions("GGML_VIRTGPU_EXTENSIONS", way.extensions);
         Variable guest_log("GGML_VIRTGPU_CALL_LOG", folder);
@@ -173,9 +196,13 @@ void call_records() {
             std::unique_ptr<guest::Registry> registry = set_up();
             expect(registry->session->has(Extension::timing) == timed, what);
             Backend backend = backend_of(*registry, 0);
-            for (int round = 0; round < 60; ++round) compute(backend.get(), 1024);
+            for (int round = 0; round < 60; ++round) {
+                compute(backend.get(), 1024);
+                write_and_read(backend.get());
+            }
         }
         uint64_t counted[2] = {0, 0};
+        uint64_t bytes_out[2] = {0, 0};
         int64_t graphs = 0;
         for (const auto &entry : std::filesystem::directory_iterator(folder)) {
             std::ifstream file(entry.path(), std::ios::binary);
@@ -186,6 +213,7 @@ void call_records() {
             std::vector<CallRecord> records(header.written);
             file.read(reinterpret_cast<char *>(records.data()), static_cast<std::streamsize>(records.size() * sizeof(CallRecord)));
             for (const CallRecord &record : records) {
+                bytes_out[header.side & 1] += record.bytes_out;
                 expect(record.start_ns != 0 && record.status >= 0 && record.reply_resource != 0 && record.queue_ns < 1'000'000'000,
                        "a record of call " + std::to_string(record.call));
                 if (header.side == static_cast<uint32_t>(CallSide::guest)) expect_host_times(record, timed);
@@ -196,6 +224,7 @@ void call_records() {
         expect(counted[0] > 50, "calls are recorded");
         expect(graphs >= 60, "graphs are among them: " + std::to_string(graphs));
         expect_equal(counted[1], counted[0], "both sides count the same calls, " + what);
+        expect_equal(bytes_out[1], bytes_out[0], "and the same bytes, " + what);
     }
 }
 
@@ -358,6 +387,7 @@ void soak_copied() {
 
 int main(int count, char **values) {
     return run_cases({{"conversation", conversation},
+                      {"writes_along", writes_along},
                       {"ring_on_and_off", ring_on_and_off},
                       {"transfers_of_all_sizes", transfers_of_all_sizes},
                       {"call_records", call_records},

@@ -9,8 +9,11 @@ target_compile_definitions(test-stack PRIVATE APIR_WORKER="$<TARGET_FILE:apir-wo
 add_dependencies(test-stack apir-worker ggml-virtgpu-backend test-two-devices)
 add_test(NAME stack COMMAND test-stack)
 set_tests_properties(stack PROPERTIES TIMEOUT 300)
-# A recording with every extension, for lab/apir to read and to play.
-add_test(NAME stack-trace COMMAND ${CMAKE_COMMAND} -E env VIRGL_APIR_TRACE=${CMAKE_BINARY_DIR}/traces $<TARGET_FILE:test-stack> conversation)
-set_tests_properties(stack-trace PROPERTIES TIMEOUT 60 FIXTURES_REQUIRED trace-folder)
-add_test(NAME stack-trace-folder COMMAND sh -c "rm -rf '${CMAKE_BINARY_DIR}/traces' && mkdir '${CMAKE_BINARY_DIR}/traces'")
-set_tests_properties(stack-trace-folder PROPERTIES FIXTURES_SETUP trace-folder)
+# Recordings for lab/apir to read and to play: with every extension, and by EXECBUFFER with writes that go along with other calls.
+foreach(case conversation writes_along)
+  set(folder "${CMAKE_BINARY_DIR}/traces-${case}")
+  add_test(NAME stack-trace-${case} COMMAND ${CMAKE_COMMAND} -E env VIRGL_APIR_TRACE=${folder} $<TARGET_FILE:test-stack> ${case})
+  set_tests_properties(stack-trace-${case} PROPERTIES TIMEOUT 60 FIXTURES_REQUIRED trace-folder-${case})
+  add_test(NAME stack-trace-folder-${case} COMMAND sh -c "rm -rf '${folder}' && mkdir '${folder}'")
+  set_tests_properties(stack-trace-folder-${case} PROPERTIES FIXTURES_SETUP trace-folder-${case})
+endforeach()

@@ -13,7 +13,7 @@ import pytest
 
 from lab import paths
 from lab.apir.protocol_gen import BatchedCall, BatchRequest, BufferSetTensorRequest, Call, CommandHeader, CommandType
-from lab.apir.trace import Command, read_trace, shown
+from lab.apir.trace import Command, Row, read_trace, shown
 from lab.apir.wire import Reader, Writer
 from lab.deadline import Deadline
 from lab.errors import ConfigError
@@ -79,19 +79,24 @@ def test_recorded_conversation_gets_the_same_answers(root: HostRoot, payloads: N
     assert total["different"] == 0
 
 
-@pytest.mark.protocol
-@pytest.mark.usefixtures("tested")
-@pytest.mark.compiled_beforehand("tests")
-def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, tmp_path: Path) -> None:
+def played_again(root: HostRoot, payloads: NativePayloads, folder: str, tmp_path: Path) -> tuple[tuple[Row, ...], set[str]]:
+    """The rows of our own recording in that folder, and what its calls are, all of which got the same answers again."""
     work = work_folder(root, cmake_options())
-    (recorded,) = (work / "traces").glob("trace-*.jsonl")
+    (recorded,) = (work / folder).glob("trace-*.jsonl")
     for file in (recorded, work / "libtest-two-devices.so"):
         shutil.copy(file, tmp_path)
     done = replayed(root, payloads, tmp_path / recorded.name, tmp_path / "libtest-two-devices.so")
     assert done.exit_status == 0, done.output
     *answers, total = (json.loads(line) for line in done.output.splitlines() if line.startswith("{"))
     assert total == {"played": len(answers), "different": 0}
-    names = {answer["name"] for answer in answers}
+    return read_trace(recorded), {answer["name"] for answer in answers}
+
+
+@pytest.mark.protocol
+@pytest.mark.usefixtures("tested")
+@pytest.mark.compiled_beforehand("tests")
+def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, tmp_path: Path) -> None:
+    rows, names = played_again(root, payloads, "traces-conversation", tmp_path)
     wide = {
         "wide_supports_op",
         "wide_get_alloc_size",
@@ -101,7 +106,16 @@ def test_our_own_recording_gets_the_same_answers(root: HostRoot, payloads: Nativ
         "graph_keep",
     }
     assert wide <= names
-    assert any(isinstance(row, Command) and row.device == 1 for row in read_trace(recorded))
+    assert any(isinstance(row, Command) and row.device == 1 for row in rows)
+
+
+@pytest.mark.protocol
+@pytest.mark.usefixtures("tested")
+@pytest.mark.compiled_beforehand("tests")
+def test_our_own_recording_of_writes_that_went_along(root: HostRoot, payloads: NativePayloads, tmp_path: Path) -> None:
+    rows, _ = played_again(root, payloads, "traces-writes_along", tmp_path)
+    along = [(row.name, len(each.data)) for row in rows if isinstance(row, Command) for each in row.along]
+    assert along == [("buffer_set_tensor", 8192), ("buffer_get_tensor", 8192)] * 2
 
 
 def put_together(first: dict[str, Any], second: dict[str, Any], resource: int) -> dict[str, Any]:
