@@ -17,7 +17,8 @@ inline constexpr size_t least_placed = size_t{1} << 20;
 inline constexpr size_t place_step = 1792;
 inline constexpr size_t most_placed = 8192;
 
-// As mmap of a shared blob, to be read and written, at the place of the `number`-th one. MAP_FAILED, with errno, when it cannot be.
+// As mmap of a shared blob, to be read and written; at the place of the `number`-th one, or anywhere where that cannot be had. Numbers are those of
+// all that is mapped so: slots with others between them may share places.
 void *map_at_place(size_t number, int fd, off_t offset, size_t size);
 
 } // namespace apir::guest

@@ -111,9 +111,8 @@ bool BlobPool::has_another() {
     return true;
 }
 
-BlobPool::Lease BlobPool::take_sized(size_t size, const Deadline &until) {
-    Lease lease = take(until);
-    if (!lease || lease->size >= size) return lease;
+BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
+    if (!taken || taken->size >= size) return taken;
     std::lock_guard lock(mutex_);
     return {*this, make(size)};
 }

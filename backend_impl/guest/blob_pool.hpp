@@ -61,7 +61,9 @@ class BlobPool {
     // Makes blobs ahead of their use, until there are `count` of them or the window is full.
     void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
-    Lease take_sized(size_t size, const Deadline &until);
+    Lease take_sized(size_t size, const Deadline &until) { return sized(take(until), size); }
+    // The same for one that was taken. Empty when it was, or none can be made.
+    Lease sized(Lease taken, size_t size);
 
   private:
     void give_back(Blob *blob, bool retired);

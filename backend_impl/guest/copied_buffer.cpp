@@ -113,7 +113,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
     return well;
 }
 
-// By the ring it goes through a pipe, which has few pages, again and again; and what is awaited has the same slot each time.
+// By the ring it goes through a pipe, which has few pages, again and again.
 size_t CopiedBuffer::least_grown_out() { return session().has(Extension::ring) ? EmulatedPages::least : EmulatedPages::least_in_turns; }
 
 template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {

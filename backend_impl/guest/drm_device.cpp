@@ -172,9 +172,9 @@ Status DrmDevice::map_blob(Blob &blob) {
     int error = control(DRM_IOCTL_VIRTGPU_MAP, &map);
     if (error == 0) {
         const off_t offset = static_cast<off_t>(map.offset);
-        void *memory = MAP_FAILED;
-        if (blob.size >= least_placed && is_emulated()) memory = map_at_place(places_.fetch_add(1), fd_, offset, blob.size);
-        if (memory == MAP_FAILED) memory = mmap(nullptr, blob.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
+        const bool has_place = blob.size >= least_placed && is_emulated();
+        void *memory = has_place ? map_at_place(places_.fetch_add(1), fd_, offset, blob.size)
+                                 : mmap(nullptr, blob.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
         if (memory != MAP_FAILED) {
             blob.memory = static_cast<uint8_t *>(memory);
             return {};

@@ -25,8 +25,13 @@ constexpr int looked_at = 16;
 // Linux takes more than 33 pages out of a processor's tables by emptying them.
 constexpr size_t emptying = 40 * page;
 
+// Never destroyed: programs read tensors from their own static destructors. What takes turns has one of its own: large transfers are to know their
+// memory, and when they paused, whatever else is written.
 PageGrowth &growth() {
-    // Never destroyed: programs read tensors from their own static destructors.
+    static PageGrowth &growth = *new PageGrowth;
+    return growth;
+}
+PageGrowth &growth_in_turns() {
     static PageGrowth &growth = *new PageGrowth;
     return growth;
 }
@@ -42,6 +47,7 @@ __attribute__((noinline)) std::chrono::nanoseconds took_to_read(const volatile u
 void PageGrowth::Processor::begin_anew() {
     pages.store(fewest_pages, std::memory_order_relaxed);
     in_turns.store(0, std::memory_order_relaxed);
+    left_grown.store(0, std::memory_order_relaxed);
     seen.store(false, std::memory_order_relaxed);
     missed.store(0, std::memory_order_relaxed);
 }
@@ -75,7 +81,10 @@ bool PageGrowth::copied(uint32_t transfer, unsigned processor, size_t bytes) {
 bool PageGrowth::copied_in_turns(unsigned processor, size_t size) {
     Processor &here = processors_[processor % most_processors];
     const uint32_t pages = here.pages.load(std::memory_order_relaxed);
-    if (pages * page >= turns * size) return false;
+    if (pages * page >= turns * size) {
+        if (here.left_grown.fetch_add(1, std::memory_order_relaxed) + 1 >= grown_for) here.begin_anew();
+        return false;
+    }
     // With as many of the slots, and with what is in there anyhow, these fill it.
     const size_t filling = pages * page / 4 * 3;
     if (here.in_turns.fetch_add(size, std::memory_order_relaxed) + size < filling) return false;
@@ -108,14 +117,14 @@ void PageGrowth::looked(unsigned processor, bool at_hand) {
 
 EmulatedPages::EmulatedPages(const void *memory, size_t size, size_t each, size_t at_least)
     : memory_(static_cast<const uint8_t *>(memory)), size_(size), each_(each) {
-    if (size >= at_least && is_emulated()) transfer_ = growth().begin(memory, PageGrowth::Clock::now());
+    if (size >= at_least && is_emulated()) transfer_ = (size < least ? growth_in_turns() : growth()).begin(memory, PageGrowth::Clock::now());
 }
 
 void EmulatedPages::look(size_t bytes) const {
     const int at = sched_getcpu();
     if (at < 0) return;
     const auto processor = static_cast<unsigned>(at);
-    if (size_ < least ? growth().copied_in_turns(processor, bytes) : growth().copied(transfer_, processor, bytes)) empty_page_table();
+    if (size_ < least ? growth_in_turns().copied_in_turns(processor, bytes) : growth().copied(transfer_, processor, bytes)) empty_page_table();
 }
 
 void EmulatedPages::end() const {

@@ -29,8 +29,8 @@ class PageGrowth {
     uint32_t begin(const void *memory, Clock::time_point now);
     // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
     bool copied(uint32_t transfer, unsigned processor, size_t bytes);
-    // The same of a whole transfer of so few bytes that the table need not be larger than for the memory and all slots, which such transfers take turns
-    // with: it is full when several of those had theirs.
+    // The same of a transfer in one piece, of so few bytes that the table need not be larger than for the memory and all slots, which such transfers
+    // take turns with: it is full when several of those had theirs. That it became small again is not seen, so its growth begins anew now and then.
     bool copied_in_turns(unsigned processor, size_t size);
     // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was.
     bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const;
@@ -44,6 +44,8 @@ class PageGrowth {
     static constexpr uint32_t pause = 8;
     // So many times the pages of a transfer that takes turns: its memory's, those of four slots, and others.
     static constexpr size_t turns = 6;
+    // Of them between a table's growth and the next one: in all of that it is emptied three or four times.
+    static constexpr uint32_t grown_for = 500;
 
   private:
     static constexpr size_t most_processors = 64; // others share what is known of these
@@ -56,6 +58,7 @@ class PageGrowth {
         std::atomic<uint32_t> pages{fewest_pages}; // that its table is taken to hold
         std::atomic<size_t> bytes{0}; // of the transfer, since it was emptied
         std::atomic<size_t> in_turns{0}; // bytes of small ones, since then
+        std::atomic<uint32_t> left_grown{0}; // small ones, since the table held all that they go through
         std::atomic<bool> seen{false}; // pages that were at hand, since it began
         std::atomic<uint32_t> missed{0}; // transfers in a row whose pages were not at hand
         std::atomic<uint32_t> left_alone{0}; // looks that are still to come

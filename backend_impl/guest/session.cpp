@@ -133,13 +133,14 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph. Another
 // thread may leave more of them meanwhile.
 BlobPool::Lease Session::data_slot_in_time(size_t size) {
+    write_behind_.settle();
     const Deadline until = channel_.deadline(Patience::graph);
     for (;;) {
-        write_behind_.settle();
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
-        BlobPool::Lease slot = data_slots_.take_sized(size, look);
+        BlobPool::Lease slot = data_slots_.take(look);
         const Clock::time_point now = Clock::now();
-        if (slot || now < look.moment() || now >= until.moment() || channel_.lost()) return slot;
+        if (slot || now < look.moment() || now >= until.moment() || channel_.lost()) return data_slots_.sized(std::move(slot), size);
+        write_behind_.settle();
     }
 }
 

@@ -210,8 +210,8 @@ void sizes_known_again(const char *extensions) {
 }
 
 // A thread's write is before what it then tells another thread to do.
-void writes_of_several_threads() {
-    Run run("batch");
+void writes_of_several_threads(const char *extensions) {
+    Run run(extensions);
     std::vector<std::thread> threads;
     for (int32_t thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
@@ -476,7 +476,7 @@ int main(int count, char **arguments) {
         answers_known_again(extensions);
         sizes_known_again(extensions);
     }
-    writes_of_several_threads();
+    for (const char *extensions : {"all", "batch"}) writes_of_several_threads(extensions);
     writes_when_slots_are_short();
     failed_writes();
     failed_writes_in_slots();

@@ -78,6 +78,15 @@ void small_transfers_add_up_where_slots_take_turns() {
     expect(turns_until_emptied(growth, 0, mib) == 1, "from the beginning on, after a pause");
 }
 
+void tables_grow_anew_for_small_transfers() {
+    PageGrowth growth;
+    std::vector<uint32_t> emptied;
+    for (uint32_t transfer = 1; transfer <= PageGrowth::grown_for + 15; ++transfer)
+        if (growth.copied_in_turns(0, mib)) emptied.push_back(transfer);
+    constexpr uint32_t anew = 6 + PageGrowth::grown_for;
+    expect(emptied == std::vector<uint32_t>{1, 3, 6, anew + 1, anew + 3, anew + 6}, std::to_string(emptied.size()) + " times");
+}
+
 void each_processor_has_a_table() {
     PageGrowth growth;
     growth.begin(&growth, start);
@@ -209,6 +218,7 @@ int main() {
     a_table_grows_to_what_is_gone_through();
     small_transfers_do_not_add_up();
     small_transfers_add_up_where_slots_take_turns();
+    tables_grow_anew_for_small_transfers();
     each_processor_has_a_table();
     growth_ends();
     a_pause_makes_tables_small_again();

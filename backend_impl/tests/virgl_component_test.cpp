@@ -474,6 +474,45 @@ void traces() {
     rmdir(folder);
 }
 
+// So many graphs of a mebibyte, which all lie in the same place, in one command.
+std::vector<uint8_t> batch_of(uint32_t count, uint32_t resource) {
+    std::vector<uint8_t> bytes(4 + count * (12 + 16));
+    Writer writer(bytes.data(), bytes.size());
+    write(writer, BatchRequest{count});
+    for (uint32_t i = 0; i < count; ++i) {
+        write(writer, BatchedCall{0, static_cast<uint32_t>(Call::backend_graph_compute), 12});
+        write(writer, BackendGraphComputeRequest{resource, uint64_t{1} << 20});
+    }
+    expect(!writer.failed(), "a batch");
+    bytes.resize(writer.size());
+    return bytes;
+}
+
+// What a guest names over and over does not take memory over and over: there is no more of the trace then, and the commands go on.
+void traces_of_too_much() {
+    environment();
+    char folder[] = "virgl-component-test-XXXXXX";
+    expect(mkdtemp(folder) != nullptr, "mkdtemp");
+    setenv("VIRGL_APIR_TRACE", folder, 1);
+    std::string path;
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        path = std::string(folder) + "/trace-3-" + std::to_string(guest.worker()) + ".jsonl";
+        expect_equal(create_blob(3, 31, 1 << 20), 0, "create_blob");
+        guest.forward(static_cast<uint32_t>(Call::batch), batch_of(5, 31));
+        expect(guest.forward(static_cast<uint32_t>(Call::batch), batch_of(100, 31)) >= 0, "the command is answered");
+        expect(guest.ask(FakeCall::echo, "on") == "on", "and the next one");
+    }
+    std::ifstream file(path);
+    std::vector<std::string> rows;
+    for (std::string row; std::getline(file, row);) rows.push_back(row);
+    expect(!rows.empty() && rows.back().find("\"call\":84") != std::string::npos && rows.back().size() > (size_t{10} << 20), "the last row is the small one's");
+    unlink(path.c_str());
+    rmdir(folder);
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -495,6 +534,7 @@ int main(int count, char **values) {
                       {"many_with_much_to_say", many_with_much_to_say},
                       {"host_libraries_share_their_log", host_libraries_share_their_log},
                       {"call_records", call_records},
-                      {"traces", traces}},
+                      {"traces", traces},
+                      {"traces_of_too_much", traces_of_too_much}},
                      count > 1 ? values[1] : nullptr);
 }

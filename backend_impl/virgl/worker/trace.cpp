@@ -10,6 +10,8 @@ namespace apir::virgl {
 namespace {
 
 constexpr size_t header_size = 12;
+// Of the calls that go along with another one: of ours it is one of up to 1 MiB. A guest may name the same data over and over.
+constexpr uint64_t most_along = uint64_t{64} << 20;
 // Above this a row's memory is given back.
 constexpr size_t kept_row = size_t{1} << 20;
 
@@ -47,7 +49,14 @@ bool Trace::open(const std::string &folder, const std::string &name, std::string
     return false;
 }
 
-// What cannot be written ends the trace: a row with a hole in it would be worse than none.
+// A row with a hole in it would be worse than none.
+void Trace::give_up() {
+    close(fd_);
+    fd_ = -1;
+    row_ = {};
+}
+
+// What cannot be written ends the trace.
 void Trace::put() {
     const char *at = row_.data();
     size_t left = row_.size();
@@ -55,9 +64,7 @@ void Trace::put() {
         ssize_t written = ::write(fd_, at, left);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
-            close(fd_);
-            fd_ = -1;
-            break;
+            return give_up();
         }
         at += written;
         left -= static_cast<size_t>(written);
@@ -80,18 +87,25 @@ const MappedBlob *Trace::data_of(const MeantData &data, uint64_t size) const {
     return blob != nullptr && size <= blob->size ? blob : nullptr;
 }
 
-// For each call before the last one of a batch what the guest sends, "" where that is nothing; no key where it is nothing for all of them.
-void Trace::add_data_along() {
+// For each call before the last one of a batch what the guest sends, "" where that is nothing; no key where it is nothing for all of them. False when
+// it is too much.
+bool Trace::add_data_along() {
     const std::vector<MeantData> &along = meant_.along;
-    if (std::none_of(along.begin(), along.end(), [](const MeantData &each) { return each.bytes_out != 0; })) return;
+    if (std::none_of(along.begin(), along.end(), [](const MeantData &each) { return each.bytes_out != 0; })) return true;
+    uint64_t bytes = 0;
     const char *before = ",\"data_along\":[\"";
     for (const MeantData &each : along) {
         row_ += before;
         before = ",\"";
-        if (const MappedBlob *data = data_of(each, each.bytes_out)) add_hex(row_, data->data, each.bytes_out);
+        if (const MappedBlob *data = data_of(each, each.bytes_out)) {
+            bytes += each.bytes_out; // no more than the blob has: no overflow
+            if (bytes > most_along) return false;
+            add_hex(row_, data->data, each.bytes_out);
+        }
         row_ += '"';
     }
     row_ += ']';
+    return true;
 }
 
 void Trace::begin(CommandType type, const uint8_t *command, size_t size, const BlobTable &blobs) {
@@ -112,7 +126,7 @@ void Trace::begin(CommandType type, const uint8_t *command, size_t size, const B
         add_number(row_, "data_resource", meant_.resource);
         add_number(row_, "data_bytes", bytes);
     }
-    add_data_along();
+    if (!add_data_along()) return give_up();
     if (const MappedBlob *data = data_of(meant_, meant_.bytes_out)) add_bytes(row_, "data_in", data->data, meant_.bytes_out);
     put();
 }

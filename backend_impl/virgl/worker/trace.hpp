@@ -34,7 +34,8 @@ class Trace {
 
   private:
     const MappedBlob *data_of(const MeantData &data, uint64_t size) const;
-    void add_data_along();
+    bool add_data_along();
+    void give_up();
     void put();
 
     int fd_ = -1;
