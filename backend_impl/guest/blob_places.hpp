@@ -4,7 +4,6 @@
 // it has to be to grow.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <sys/types.h>
 
@@ -12,8 +11,8 @@ namespace apir::guest {
 
 // Of what is smaller nobody goes through so much that it matters.
 inline constexpr size_t least_placed = size_t{1} << 20;
-// Pages between the places of one blob and the next one, in tables of `most_placed` pages, and of how many that are: four in a row lie 256 pages or
-// more apart in a table of 1024, so that it is full of them, and in any larger one; in the largest 1792, more than what two threads carry at once.
+// Pages from one blob's place to the next one's, in a table of `most_placed` pages. Four in a row lie 256 pages or more apart in a table of 1024, so
+// that a mebibyte of each fills it, and in any larger one; in the largest 1792.
 inline constexpr size_t place_step = 1792;
 inline constexpr size_t most_placed = 8192;
 
