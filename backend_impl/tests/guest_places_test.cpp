@@ -1,6 +1,7 @@
 // Where blobs are mapped: pages of four in a row share no place of an emulator's table, and nothing else is left mapped.
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
