@@ -82,7 +82,7 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
     session().write_behind().look();
     if (defer_set(tensor, data, offset, size)) return true;
     const uint8_t *from = static_cast<const uint8_t *>(data);
-    const EmulatedPages pages(data, size, 1, least_grown_out());
+    const EmulatedPages pages(data, size);
     auto fill_slot = [&](uint8_t *slot, size_t done, size_t n) {
         bulk_copy(slot, from + done, n, far_out(size, n));
         pages.copied(n);
@@ -112,9 +112,6 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
     session().write_behind().look();
     return well;
 }
-
-// By the ring it goes through a pipe, which has few pages, again and again.
-size_t CopiedBuffer::least_grown_out() { return session().has(Extension::ring) ? EmulatedPages::least : EmulatedPages::least_in_turns; }
 
 template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, Move move) {
     const bool in = way == Way::in;
@@ -202,7 +199,7 @@ bool CopiedBuffer::defer_in_slot(const ggml_tensor *tensor, const void *data, si
     const auto *narrow = std::get_if<TensorRecord>(&*record);
     BlobPool::Lease slot = session().data_slots().take_beside();
     if (narrow == nullptr || !slot || slot->size < size) return false;
-    const EmulatedPages pages(data, size, 1, least_grown_out());
+    const EmulatedPages pages(data, size);
     bulk_copy(slot->memory, static_cast<const uint8_t *>(data), size, far_out(size, size));
     pages.copied(size);
     const BufferSetTensorRequest request{handle(), *narrow, slot->resource, offset, size};

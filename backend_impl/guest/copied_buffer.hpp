@@ -82,8 +82,6 @@ class CopiedBuffer : public RemoteBuffer {
         std::atomic<bool> failed{false};
     };
 
-    // From how much on an emulator's table of pages is made to grow for what goes out (emulated_pages.hpp).
-    size_t least_grown_out();
     // All of a transfer, by `move`, which is told whether two threads are to do without a pipe (transfer_choice.hpp).
     template <typename Move> bool by_one_or_two(Way way, size_t size, Move move);
     // Unless `by_two`, through a pipe where that can be, and what is left in pieces.

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "apir_gen.hpp"
-#include "blob_places.hpp"
 #include "emulated.hpp"
 #include "forked.hpp"
 #include "log.hpp"
@@ -171,10 +170,8 @@ Status DrmDevice::map_blob(Blob &blob) {
     map.handle = blob.handle;
     int error = control(DRM_IOCTL_VIRTGPU_MAP, &map);
     if (error == 0) {
-        const off_t offset = static_cast<off_t>(map.offset);
-        const bool has_place = blob.size >= least_placed && is_emulated();
-        void *memory = has_place ? map_at_place(places_.fetch_add(1), fd_, offset, blob.size)
-                                 : mmap(nullptr, blob.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
+        void *memory =
+            mmap(nullptr, blob.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, static_cast<off_t>(map.offset));
         if (memory != MAP_FAILED) {
             blob.memory = static_cast<uint8_t *>(memory);
             return {};

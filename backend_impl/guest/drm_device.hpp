@@ -1,8 +1,6 @@
 // A virtio-gpu render node, by way of the kernel's DRM driver. The only file that does ioctls.
 #pragma once
 
-#include <atomic>
-
 #include "device.hpp"
 
 namespace apir::guest {
@@ -33,7 +31,6 @@ class DrmDevice : public Device {
     void close();
 
     int fd_ = -1;
-    std::atomic<size_t> places_{0}; // of blobs that are mapped at one (blob_places.hpp)
     // An object that submissions name: the kernel fences (from Linux 6.6 on) only those that name one. Handle 0: they name none.
     Blob anchor_;
 };

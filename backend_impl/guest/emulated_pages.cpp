@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t page = 4096;
+// Of less than this most pages are in the table anyhow: with 512 KiB and 1 MiB it made no difference.
+constexpr size_t least = size_t{4} << 20;
 // Enough for 256 MiB and a slot beside them; some 12 MiB of QEMU's memory for each virtual processor.
 constexpr uint32_t most_pages = uint32_t{1} << 17;
 // QEMU makes a table that is emptied small again when little of it was in use for a tenth of a second. To make it large again costs a
@@ -25,13 +27,8 @@ constexpr int looked_at = 16;
 // Linux takes more than 33 pages out of a processor's tables by emptying them.
 constexpr size_t emptying = 40 * page;
 
-// Never destroyed: programs read tensors from their own static destructors. What takes turns has one of its own: large transfers are to know their
-// memory, and when they paused, whatever else is written.
 PageGrowth &growth() {
-    static PageGrowth &growth = *new PageGrowth;
-    return growth;
-}
-PageGrowth &growth_in_turns() {
+    // Never destroyed: programs read tensors from their own static destructors.
     static PageGrowth &growth = *new PageGrowth;
     return growth;
 }
@@ -46,8 +43,6 @@ __attribute__((noinline)) std::chrono::nanoseconds took_to_read(const volatile u
 
 void PageGrowth::Processor::begin_anew() {
     pages.store(fewest_pages, std::memory_order_relaxed);
-    in_turns.store(0, std::memory_order_relaxed);
-    left_grown.store(0, std::memory_order_relaxed);
     seen.store(false, std::memory_order_relaxed);
     missed.store(0, std::memory_order_relaxed);
 }
@@ -78,21 +73,6 @@ bool PageGrowth::copied(uint32_t transfer, unsigned processor, size_t bytes) {
     return true;
 }
 
-bool PageGrowth::copied_in_turns(unsigned processor, size_t size) {
-    Processor &here = processors_[processor % most_processors];
-    const uint32_t pages = here.pages.load(std::memory_order_relaxed);
-    if (pages * page >= turns * size) {
-        if (here.left_grown.fetch_add(1, std::memory_order_relaxed) + 1 >= grown_for) here.begin_anew();
-        return false;
-    }
-    // With as many of the slots, and with what is in there anyhow, these fill it.
-    const size_t filling = pages * page / 4 * 3;
-    if (here.in_turns.fetch_add(size, std::memory_order_relaxed) + size < filling) return false;
-    here.pages.store(pages * 2, std::memory_order_relaxed);
-    here.in_turns.store(0, std::memory_order_relaxed);
-    return true;
-}
-
 bool PageGrowth::should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const {
     const Processor &here = processors_[processor % most_processors];
     return here.transfer.load(std::memory_order_relaxed) == transfer && here.bytes.load(std::memory_order_relaxed) >= bytes &&
@@ -115,16 +95,14 @@ void PageGrowth::looked(unsigned processor, bool at_hand) {
     here.left_alone.store(pause, std::memory_order_relaxed);
 }
 
-EmulatedPages::EmulatedPages(const void *memory, size_t size, size_t each, size_t at_least)
+EmulatedPages::EmulatedPages(const void *memory, size_t size, size_t each)
     : memory_(static_cast<const uint8_t *>(memory)), size_(size), each_(each) {
-    if (size >= at_least && is_emulated()) transfer_ = (size < least ? growth_in_turns() : growth()).begin(memory, PageGrowth::Clock::now());
+    if (size >= least && is_emulated()) transfer_ = growth().begin(memory, PageGrowth::Clock::now());
 }
 
 void EmulatedPages::look(size_t bytes) const {
-    const int at = sched_getcpu();
-    if (at < 0) return;
-    const auto processor = static_cast<unsigned>(at);
-    if (size_ < least ? growth_in_turns().copied_in_turns(processor, bytes) : growth().copied(transfer_, processor, bytes)) empty_page_table();
+    const int processor = sched_getcpu();
+    if (processor >= 0 && growth().copied(transfer_, static_cast<unsigned>(processor), bytes)) empty_page_table();
 }
 
 void EmulatedPages::end() const {

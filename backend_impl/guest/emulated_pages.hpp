@@ -3,9 +3,6 @@
 // twice as large where most of it was in use, but only when it empties it, for which Linux has little reason while a program copies and
 // copies. So who goes through the same 16 MiB again and again pays for each of their pages each time, until somebody has the table emptied.
 //
-// What is smaller, but goes through another slot each time, fills a table with that of several transfers, if those slots' pages have places of their
-// own there (blob_places.hpp).
-//
 // And QEMU makes it small again when it happens to empty it twice while little of it is in use, as where a program frees memory. Nobody is told,
 // but what a transfer began with is then no longer at hand at its end: 64 MiB that took 12.5 ms take 15 to 20 until the table grows again.
 #pragma once
@@ -29,9 +26,6 @@ class PageGrowth {
     uint32_t begin(const void *memory, Clock::time_point now);
     // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
     bool copied(uint32_t transfer, unsigned processor, size_t bytes);
-    // The same of a transfer in one piece, of so few bytes that the table need not be larger than for the memory and all slots, which such transfers
-    // take turns with: it is full when several of those had theirs. That it became small again is not seen, so its growth begins anew now and then.
-    bool copied_in_turns(unsigned processor, size_t size);
     // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was.
     bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const;
     // Whether the first pages of such a transfer were at hand. Where they were once, and then several times not, the table has become small, and its
@@ -42,10 +36,6 @@ class PageGrowth {
     static constexpr uint32_t missed_in_a_row = 3;
     // Looks for which a table that began anew then is left alone: it may be emptied too often to stay large.
     static constexpr uint32_t pause = 8;
-    // So many times the pages of a transfer that takes turns: its memory's, those of four slots, and others.
-    static constexpr size_t turns = 6;
-    // Of them between a table's growth and the next one: in all of that it is emptied three or four times.
-    static constexpr uint32_t grown_for = 500;
 
   private:
     static constexpr size_t most_processors = 64; // others share what is known of these
@@ -57,8 +47,6 @@ class PageGrowth {
         std::atomic<uint32_t> transfer{0};
         std::atomic<uint32_t> pages{fewest_pages}; // that its table is taken to hold
         std::atomic<size_t> bytes{0}; // of the transfer, since it was emptied
-        std::atomic<size_t> in_turns{0}; // bytes of small ones, since then
-        std::atomic<uint32_t> left_grown{0}; // small ones, since the table held all that they go through
         std::atomic<bool> seen{false}; // pages that were at hand, since it began
         std::atomic<uint32_t> missed{0}; // transfers in a row whose pages were not at hand
         std::atomic<uint32_t> left_alone{0}; // looks that are still to come
@@ -76,15 +64,11 @@ class PageGrowth {
 // One transfer, in whatever pieces and by whichever threads. Nothing happens where no emulator is, or with what is too little for it to matter.
 class EmulatedPages {
   public:
-    // Of less than this most pages are in the table anyhow, unless each transfer has another slot; then of less than the other one.
-    static constexpr size_t least = size_t{4} << 20;
-    static constexpr size_t least_in_turns = size_t{512} << 10;
-
     // `each`: pages of the table that go with one of the memory.
-    EmulatedPages(const void *memory, size_t size, size_t each = 1, size_t at_least = least);
+    EmulatedPages(const void *memory, size_t size, size_t each = 1);
     // Reads of the memory: it is still the transfer's.
     ~EmulatedPages() {
-        if (transfer_ != 0 && size_ >= least) end();
+        if (transfer_ != 0) end();
     }
     EmulatedPages(const EmulatedPages &) = delete;
     EmulatedPages &operator=(const EmulatedPages &) = delete;

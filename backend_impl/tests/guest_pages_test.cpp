@@ -60,33 +60,6 @@ void small_transfers_do_not_add_up() {
     for (int i = 0; i < 20; ++i) expect(emptied_behind(growth, growth.begin(&growth, start), 0, 12 * mib).empty(), "the same pages");
 }
 
-// So many transfers of the size by a processor until its table is emptied; 0: not within a hundred.
-size_t turns_until_emptied(PageGrowth &growth, unsigned processor, size_t size) {
-    for (size_t turns = 1; turns <= 100; ++turns)
-        if (growth.copied_in_turns(processor, size)) return turns;
-    return 0;
-}
-
-void small_transfers_add_up_where_slots_take_turns() {
-    PageGrowth growth;
-    growth.begin(&growth, start);
-    for (size_t turns : {1, 2, 3, 0, 0}) expect(turns_until_emptied(growth, 0, mib) == turns, std::to_string(turns) + " times a mebibyte");
-    for (size_t turns : {2, 3, 0}) expect(turns_until_emptied(growth, 1, 512 * kib) == turns, std::to_string(turns) + " times half of it");
-    expect(turns_until_emptied(growth, 0, 2 * mib) == 3 && turns_until_emptied(growth, 0, 2 * mib) == 0, "larger ones, by the first one");
-    expect(emptied_behind(growth, growth.begin(&growth, start), 0, 16 * mib) == Places{16}, "a large one finds it so");
-    growth.begin(&growth, start + 3s);
-    expect(turns_until_emptied(growth, 0, mib) == 1, "from the beginning on, after a pause");
-}
-
-void tables_grow_anew_for_small_transfers() {
-    PageGrowth growth;
-    std::vector<uint32_t> emptied;
-    for (uint32_t transfer = 1; transfer <= PageGrowth::grown_for + 15; ++transfer)
-        if (growth.copied_in_turns(0, mib)) emptied.push_back(transfer);
-    constexpr uint32_t anew = 6 + PageGrowth::grown_for;
-    expect(emptied == std::vector<uint32_t>{1, 3, 6, anew + 1, anew + 3, anew + 6}, std::to_string(emptied.size()) + " times");
-}
-
 void each_processor_has_a_table() {
     PageGrowth growth;
     growth.begin(&growth, start);
@@ -217,8 +190,6 @@ int main() {
     memory_that_is_seen_once_is_no_reason();
     a_table_grows_to_what_is_gone_through();
     small_transfers_do_not_add_up();
-    small_transfers_add_up_where_slots_take_turns();
-    tables_grow_anew_for_small_transfers();
     each_processor_has_a_table();
     growth_ends();
     a_pause_makes_tables_small_again();
