@@ -85,7 +85,7 @@ void writes_in_slots_go_along() {
     write(piece / 2, piece, 3);
     written_by(1, 2 * piece, "the next one takes it along");
     write(8, 16, 4);
-    write(0, 2048, 5);
+    write(piece, 2048, 5);
     write(large, large, 6);
     written_by(1, 2048 + large, "so does a large one");
     write(3 * large, 1 << 20, 7);
@@ -94,30 +94,35 @@ void writes_in_slots_go_along() {
     expect(read == expected, "all in the order in which they were made");
 }
 
+// A tensor that is too long for a command.
+struct InSlots {
+    explicit InSlots(Run &run) : buffer(run.buffer(1 << 16)) {
+        ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    }
+    void write() { ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size()); }
+
+    Buffer buffer;
+    Context context = guest::test::context();
+    const std::vector<uint8_t> bytes = std::vector<uint8_t>(4096, 1);
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4096);
+};
+
 void writes_in_slots_are_awaited_where_asked_for() {
     Variable off("GGML_VIRTGPU_WRITE_BEHIND", "off");
     Run run("batch");
-    Buffer buffer = run.buffer(1 << 16);
-    Context context = guest::test::context();
-    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4096);
-    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
-    const std::vector<uint8_t> bytes(4096, 1);
+    InSlots small(run);
     run.records.fresh();
-    for (int i = 0; i < 2; ++i) ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+    for (int i = 0; i < 2; ++i) small.write();
     expect_calls(run, {{Call::buffer_set_tensor, 2}}, "each by itself");
 }
 
 // As a program ends that wrote last, and as one does without a slot to spare.
 void writes_in_slots_do_not_stay() {
     Run run("batch");
-    Buffer buffer = run.buffer(1 << 16);
-    Context context = guest::test::context();
-    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, 4096);
-    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
-    const std::vector<uint8_t> bytes(4096, 1);
+    InSlots small(run);
     auto sent_at_once = [&] {
         run.records.fresh();
-        ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+        small.write();
         return !run.records.fresh().empty();
     };
     expect(!sent_at_once(), "it waits");
@@ -135,7 +140,7 @@ void writes_in_slots_do_not_stay() {
     Buffer other = run.buffer(large.size());
     expect(!sent_at_once(), "it waits again");
     taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
-    ggml_tensor *whole = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, static_cast<int64_t>(large.size()));
+    ggml_tensor *whole = ggml_new_tensor_1d(small.context.get(), GGML_TYPE_I8, static_cast<int64_t>(large.size()));
     ggml_backend_tensor_alloc(other.get(), whole, ggml_backend_buffer_get_base(other.get()));
     const auto start = Clock::now();
     ggml_backend_tensor_set(whole, large.data(), 0, large.size());

@@ -445,7 +445,8 @@ void call_records() {
     rmdir(folder);
 }
 
-void traces() {
+// The trace of a context, by rows, in which `body` has its way with a guest.
+template <typename Body> std::vector<std::string> traced(Body body) {
     environment();
     char folder[] = "virgl-component-test-XXXXXX";
     expect(mkdtemp(folder) != nullptr, "mkdtemp");
@@ -456,13 +457,22 @@ void traces() {
         GuestContext guest(3, 30);
         guest.start();
         path = std::string(folder) + "/trace-3-" + std::to_string(guest.worker()) + ".jsonl";
-        guest.ask(FakeCall::echo, "hello");
-        guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::crash));
-        guest.wait();
+        body(guest);
     }
     std::ifstream file(path);
     std::vector<std::string> rows;
     for (std::string row; std::getline(file, row);) rows.push_back(row);
+    unlink(path.c_str());
+    rmdir(folder);
+    return rows;
+}
+
+void traces() {
+    const std::vector<std::string> rows = traced([](GuestContext &guest) {
+        guest.ask(FakeCall::echo, "hello");
+        guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::crash));
+        guest.wait();
+    });
     auto has = [&](size_t row, const std::string &part) { return row < rows.size() && rows[row].find(part) != std::string::npos; };
     expect_equal(rows.size(), size_t{6}, "rows of a trace");
     expect(has(0, "\"ioctl\":\"RESOURCE_CREATE_BLOB\"") && has(0, "\"size\":16384,\"res_handle\":30"), "the reply page");
@@ -470,8 +480,6 @@ void traces() {
     expect(has(2, "\"call\":\"LoadLibrary\",\"return_code\":0"), "load");
     expect(has(4, "\"call\":1001,\"return_code\":4,\"reply\":\"68656c6c6f00\"") && has(4, "\"duration_ns\":"), "echo");
     expect(has(5, "\"call\":1008") && !has(5, "return_code"), "the command that ended the worker");
-    unlink(path.c_str());
-    rmdir(folder);
 }
 
 // So many graphs of a mebibyte, which all lie in the same place, in one command.
@@ -490,27 +498,13 @@ std::vector<uint8_t> batch_of(uint32_t count, uint32_t resource) {
 
 // What a guest names over and over does not take memory over and over: there is no more of the trace then, and the commands go on.
 void traces_of_too_much() {
-    environment();
-    char folder[] = "virgl-component-test-XXXXXX";
-    expect(mkdtemp(folder) != nullptr, "mkdtemp");
-    setenv("VIRGL_APIR_TRACE", folder, 1);
-    std::string path;
-    {
-        Qemu qemu;
-        GuestContext guest(3, 30);
-        guest.start();
-        path = std::string(folder) + "/trace-3-" + std::to_string(guest.worker()) + ".jsonl";
+    const std::vector<std::string> rows = traced([](GuestContext &guest) {
         expect_equal(create_blob(3, 31, 1 << 20), 0, "create_blob");
         guest.forward(static_cast<uint32_t>(Call::batch), batch_of(5, 31));
         expect(guest.forward(static_cast<uint32_t>(Call::batch), batch_of(100, 31)) >= 0, "the command is answered");
         expect(guest.ask(FakeCall::echo, "on") == "on", "and the next one");
-    }
-    std::ifstream file(path);
-    std::vector<std::string> rows;
-    for (std::string row; std::getline(file, row);) rows.push_back(row);
+    });
     expect(!rows.empty() && rows.back().find("\"call\":84") != std::string::npos && rows.back().size() > (size_t{10} << 20), "the last row is the small one's");
-    unlink(path.c_str());
-    rmdir(folder);
 }
 
 } // namespace
