@@ -27,6 +27,8 @@ SIZES = {
 }  # fmt: skip
 NODES = (1, 100, 1000)
 THREADS = (1, 2, 4)
+TURNS_MS = 100
+"""Threads that call are watched for as long at least: each of them is to have had several turns."""
 DIRECTIONS = {"set": "to", "get": "from"}
 BURST = 21
 """Submissions one at the heels of the other: fewer than the device's queue has room for."""
@@ -46,8 +48,8 @@ that were left.
 """
 CONTRACT_SIZES = ("1MiB", "16MiB", "64MiB", "256MiB")
 """By which transfers are judged. The host's own copying is measured at these."""
-LARGEST = 256 * MIB
-"""Transfers from this size on are a phase of their own."""
+LARGE, LARGEST = 16 * MIB, 256 * MIB
+"""Transfers from these sizes on are phases of their own."""
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
 ALL = "all"
 """The configuration with every extension."""
@@ -88,7 +90,7 @@ class Effort:
 
 
 FULL = Effort()
-QUICK = Effort(share=0.25, repeats=0.35, starts=1, idle_s=3.0, largest=64 * MIB)
+QUICK = Effort(share=0.25, repeats=0.15, starts=1, idle_s=3.0, largest=64 * MIB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
         measures.insert(0, Measure("word", f"word rounds={10 * rounds}", (FLOORS,)))
         measures.insert(1, Measure("submission", f"submission rounds={rounds}", (FLOORS,)))
         measures.insert(2, Measure("burst", f"burst rounds={BURST}", (FLOORS,)))
-    return Phase("calls", tuple(subjects), tuple(measures), effort.repetitions(10))
+    return Phase("calls", tuple(subjects), tuple(measures), effort.repetitions(24))
 
 
 def floors(programs: Programs) -> Subject:
@@ -195,9 +197,9 @@ def rates_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
         Measure(f"graph_{nodes}", f"graph nodes={nodes} warm=2 rounds={effort.rounds(max(8, 200 // nodes))}") for nodes in NODES[1:]
     )
     rates = tuple(
-        Measure(f"threads_{threads}", f"threads threads={threads} ms={effort.rounds(400)}") for threads in THREADS
-    )  # fmt: skip
-    return Phase("rates", subjects, (*graphs, *rates), effort.repetitions(6))
+        Measure(f"threads_{threads}", f"threads threads={threads} ms={max(TURNS_MS, effort.rounds(200))}") for threads in THREADS
+    )
+    return Phase("rates", subjects, (*graphs, *rates), effort.repetitions(15))
 
 
 def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:
@@ -213,17 +215,21 @@ def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
 def transfer_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
     """Tensors in and out, beside the best copy loop.
 
-    A repetition's rate hangs on where its memory happens to lie, for ours and for the loops, by a factor of two and more: so
-    there are many. Of the largest size, which takes an emulator seconds each time to prepare, there are fewer.
+    A repetition's rate hangs on where its memory happens to lie and on what else the machine does in that second, for ours and for
+    the loops, by a factor of two and more: from one to the next the logarithm of it spreads by 0.2 to 0.4 (two processors of an
+    EPYC, 60 repetitions of each). So there are many. Of the larger ones, which take an emulator up to seconds each time to prepare,
+    there are fewer.
     """
     subjects = [subject(programs, way, path) for way in ways for path in PATHS]
     users = tuple(one.name for one in subjects)
     if programs.floors:
         subjects.insert(0, floors(programs))
-    for name, repetitions, chosen in (
-        ("transfers", 10, {key: size for key, size in effort.sizes.items() if size < LARGEST}),
-        ("transfers largest", 5, {key: size for key, size in effort.sizes.items() if size >= LARGEST}),
+    for name, repetitions, sizes in (
+        ("transfers", 30, range(LARGE)),
+        ("transfers large", 18, range(LARGE, LARGEST)),
+        ("transfers largest", 6, range(LARGEST, LARGEST + 1)),
     ):
+        chosen = {key: size for key, size in effort.sizes.items() if size in sizes}
         measures = tuple(one for key, size in chosen.items() for one in transfers_of(key, size, programs, users, effort))
         if measures:
             yield Phase(name, tuple(subjects), measures, effort.repetitions(repetitions))

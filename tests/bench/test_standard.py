@@ -10,6 +10,7 @@ from lab.bench.plan import Phase
 from lab.bench.standard import (
     CONTRACT_SIZES,
     FULL,
+    LARGE,
     LARGEST,
     PATHS,
     QUICK,
@@ -26,22 +27,24 @@ from lab.bench.standard import (
 GUEST = Programs(library=("apir-bench",), floors=("apir-floors",), calls="calls")
 
 
-def test_largest_transfers_are_a_phase_of_their_own() -> None:
-    ordinary, largest = transfer_phases(GUEST, ("vm",), FULL)
-    sizes = {f"{verb}_{name}": size for name, size in SIZES.items() for verb in ("set", "get")}
-    assert {one.name for one in ordinary.measures} >= {name for name, size in sizes.items() if size < LARGEST}
-    assert {one.name for one in largest.measures} == {
-        f"{kind}{name}" for name, size in sizes.items() if size >= LARGEST for kind in ("", "copy_", "host_copy_")
-    }
-    assert ordinary.repetitions > largest.repetitions
-    names = [one.name for one in (*ordinary.measures, *largest.measures)]
+def test_larger_transfers_are_phases_of_their_own() -> None:
+    phases = tuple(transfer_phases(GUEST, ("vm",), FULL))
+    timed = {f"{verb}_{name}": size for name, size in SIZES.items() for verb in ("set", "get")}
+    assert [one.name for one in phases] == ["transfers", "transfers large", "transfers largest"]
+    for phase, least, beyond in zip(phases, (0, LARGE, LARGEST), (LARGE, LARGEST, 2 * LARGEST), strict=True):
+        own = {name for name, size in timed.items() if least <= size < beyond}
+        assert {one.name.removeprefix("host_").removeprefix("copy_") for one in phase.measures} == own
+        assert {one.name for one in phase.measures} >= own
+    assert [one.repetitions for one in phases] == sorted({one.repetitions for one in phases}, reverse=True)
+    names = [one.name for phase in phases for one in phase.measures]
     assert len(names) == len(set(names))
 
 
 def test_quick_look_has_no_phase_without_measures() -> None:
-    (only,) = transfer_phases(GUEST, ("vm",), QUICK)
-    assert only.name == "transfers"
-    assert all(one.subjects is not None for one in only.measures)
+    phases = tuple(transfer_phases(GUEST, ("vm",), QUICK))
+    assert [one.name for one in phases] == ["transfers", "transfers large"]
+    assert all(one.measures for one in phases)
+    assert all(one.subjects is not None for phase in phases for one in phase.measures)
 
 
 def asked(phase: Phase, way: str) -> list[tuple[str, str, str]]:
@@ -57,7 +60,7 @@ def asked(phase: Phase, way: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_is_asked_the_same(way: str) -> None:
     phases = {one.name: one for one in vm_phases(GUEST, FULL) if not one.name.startswith("idle")}
-    shared = ("census", "calls", "pause", "rates 1", "transfers 2", "transfers largest 3")
+    shared = ("census", "calls", "pause", "rates 1", "transfers 2", "transfers large 1", "transfers largest 3")
     assert [asked(phases[name], way) for name in shared] == [asked(phases[name], "vm") for name in shared]
     assert all(asked(phases[name], way) for name in shared)
 
@@ -65,9 +68,10 @@ def test_every_way_is_asked_the_same(way: str) -> None:
 def test_programs_of_rates_and_transfers_are_started_anew() -> None:
     phases = {one.name: one for one in vm_phases(GUEST, FULL)}
     names = [name for name in phases if name.startswith(("rates", "transfers"))]
-    assert names == [f"{part} {start}" for start in (1, 2, 3) for part in ("rates", "transfers", "transfers largest")]
-    for part, before in zip(("transfers", "transfers largest"), transfer_phases(GUEST, tuple(WAYS), FULL), strict=True):
-        each = [phases[f"{part} {start}"] for start in (1, 2, 3)]
+    transfers = tuple(transfer_phases(GUEST, tuple(WAYS), FULL))
+    assert names == [f"{part} {start}" for start in (1, 2, 3) for part in ("rates", *(one.name for one in transfers))]
+    for before in transfers:
+        each = [phases[f"{before.name} {start}"] for start in (1, 2, 3)]
         assert all((one.subjects, one.measures) == (before.subjects, before.measures) for one in each)
         assert before.repetitions <= sum(one.repetitions for one in each) < before.repetitions + 3
     assert {one.name for one in vm_phases(GUEST, QUICK)} >= {"rates", "transfers"}
@@ -131,11 +135,11 @@ def test_transfers_are_as_warm_as_the_copy_loops() -> None:
 
 
 def test_writes_are_timed_with_those_that_take_them_along() -> None:
-    (phase,) = [one for one in transfer_phases(GUEST, ("vm",), FULL) if one.name == "transfers"]
-    lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in phase.measures}
+    measures = [one for phase in transfer_phases(GUEST, ("vm",), FULL) for one in phase.measures]
+    lines = {one.name: dict(word.split("=") for word in one.line.split()[1:]) for one in measures}
     together = {name: int(line["together"]) for name, line in lines.items() if name.startswith("set_")}
     fewer = {name: count for name, count in together.items() if count != 8}
-    assert fewer == {"set_1MiB": 2, "set_4MiB": 1, "set_16MiB": 1, "set_64MiB": 1}
+    assert fewer == {"set_1MiB": 2, "set_4MiB": 1, "set_16MiB": 1, "set_64MiB": 1, "set_256MiB": 1}
     calls = {name: int(lines[name]["rounds"]) * count for name, count in together.items()}
     assert all(calls[name] <= int(lines[name.replace("set", "get")]["rounds"]) for name in calls)
     assert {int(line["together"]) for name, line in lines.items() if name.startswith("get_")} == {1}
