@@ -86,6 +86,13 @@ struct Written {
     ggml_tensor *tensor;
 };
 
+// Whether it becomes so: nobody awaits what the host is at.
+template <typename Is> bool soon(Is is) {
+    const auto until = Clock::now() + 5s;
+    while (!is() && Clock::now() < until) std::this_thread::sleep_for(1ms);
+    return is();
+}
+
 constexpr uint64_t ways[] = {0, static_cast<uint64_t>(Extension::asynchronous)};
 
 void one_is_left_and_the_next_one_awaits_it() {
@@ -193,7 +200,7 @@ void the_last_slot_is_not_kept() {
             LateOpening opening(host);
             written.set(2);
         }
-        expect(Clock::now() - start < 5s && host.carried_out == 2, "the next write finds a slot: " + log.text());
+        expect(Clock::now() - start < 5s && soon([&] { return host.carried_out == 2; }), "the next write finds a slot: " + log.text());
     }
 }
 
@@ -216,6 +223,7 @@ void silence() {
     written.set(2);
     expect(Clock::now() - start > 900ms && log.has("no reply from the host in time"), "then its deadline passes: " + log.text());
     written.set(3);
+    soon([&] { return host.sent(Call::buffer_set_tensor).size() == 3; });
     const auto sent = host.sent(Call::buffer_set_tensor);
     expect(sent.size() == 3 && data_slot_of(sent[0]) != data_slot_of(sent[1]) && data_slot_of(sent[1]) != data_slot_of(sent[2]) &&
                data_slot_of(sent[0]) != data_slot_of(sent[2]),
@@ -287,13 +295,14 @@ void a_slot_that_went_along_is_not_kept() {
     expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
     written.set(1);
     expect(ggml_backend_graph_compute_async(doubling.backend.get(), doubling.graph) == GGML_STATUS_SUCCESS, "one that goes ahead");
-    expect(host.sent(Call::batch).size() == 1 && host.sent(Call::buffer_set_tensor).empty(), "takes the write along");
+    expect(soon([&] { return host.sent(Call::batch).size() == 1; }) && host.sent(Call::buffer_set_tensor).empty(), "takes the write along");
     host.silence(Call::buffer_get_tensor);
     CapturedLog log;
     written.holds(1); // the other slot is lost
     const auto start = Clock::now();
     written.set(2);
-    expect(Clock::now() - start < 4s && host.sent(Call::buffer_set_tensor).size() == 1, "the next write finds a slot: " + log.text());
+    const auto took = Clock::now() - start;
+    expect(took < 4s && soon([&] { return host.sent(Call::buffer_set_tensor).size() == 1; }), "the next write finds a slot: " + log.text());
 }
 
 // All of it is in the pipe: the host may take it out by and by.
@@ -441,7 +450,7 @@ void a_graph_that_goes_ahead_is_told() {
     host.refuse(Call::buffer_set_tensor, failed);
     CapturedLog log;
     written.set(1);
-    while (host.sent(Call::buffer_set_tensor).empty()) std::this_thread::sleep_for(1ms);
+    expect(soon([&] { return !host.sent(Call::buffer_set_tensor).empty(); }), "is sent");
     std::this_thread::sleep_for(500ms); // for its reply
     expect(ggml_backend_graph_compute_async(doubling.backend.get(), doubling.graph) == GGML_STATUS_FAILED, "the graph behind it");
     expect(log.has("set_tensor: the host refused it with code 5"), "and the log: " + log.text());
