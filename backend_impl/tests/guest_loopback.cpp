@@ -89,6 +89,16 @@ std::map<uint32_t, int> LibraryHost::calls() {
     return calls_;
 }
 
+// Calls of a batch, too: one thread's write goes along with whatever call another one makes.
+void LibraryHost::count(uint32_t call, Reader request) {
+    std::lock_guard lock(mutex_);
+    ++calls_[call];
+    BatchRequest batch;
+    if (call != static_cast<uint32_t>(Call::batch) || !read(request, batch)) return;
+    BatchedCall item;
+    for (uint32_t i = 0; i < batch.count && read(request, item) && request.bytes(item.size) != nullptr; ++i) ++calls_[item.call];
+}
+
 void LibraryHost::on_command(const std::vector<uint8_t> &command) {
     Reader reader(command.data(), command.size());
     CommandHeader header;
@@ -135,12 +145,9 @@ void LibraryHost::serve(const CommandHeader &header, const std::vector<uint8_t> 
         }
         code = loaded_ ? 0 : 6 + result;
     } else {
-        {
-            std::lock_guard lock(mutex_);
-            ++calls_[header.flags];
-        }
         // The library gets bytes of its own, on a 4-byte boundary, with nothing readable behind them.
         std::vector<char> request(command.begin() + 12, command.end());
+        count(header.flags, Reader(request.data(), request.size()));
         char *after = nullptr;
         auto dispatch = symbol<HostDispatcher>(library_, "apir_backend_dispatcher");
         code = 4 + dispatch(context, &callbacks, header.flags, request.data(), request.data() + request.size(), payload, end, &after);

@@ -27,7 +27,7 @@ class LibraryHost : public FakeHost {
 
     // Of all resources that the guest has now.
     size_t shared_bytes();
-    // How often each Forward call came.
+    // How often each Forward call came, by itself or in a batch.
     std::map<uint32_t, int> calls();
 
     const char *config(const char *key);
@@ -35,6 +35,7 @@ class LibraryHost : public FakeHost {
 
   private:
     static void add_own_extensions(const std::vector<char> &request, char *payload);
+    void count(uint32_t call, Reader request);
     void serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply);
 
     void *library_ = nullptr;
