@@ -227,7 +227,7 @@ def transfer_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> 
     for name, repetitions, sizes in (
         ("transfers", 30, range(LARGE)),
         ("transfers large", 18, range(LARGE, LARGEST)),
-        ("transfers largest", 6, range(LARGEST, LARGEST + 1)),
+        ("transfers largest", 6, range(LARGEST, effort.largest + 1)),
     ):
         chosen = {key: size for key, size in effort.sizes.items() if size in sizes}
         measures = tuple(one for key, size in chosen.items() for one in transfers_of(key, size, programs, users, effort))
