@@ -31,7 +31,7 @@ constexpr Clock::duration waking_spin = 60us;
 constexpr Clock::duration longest_carried_yield = 400us;
 // A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Some ten
 // milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together.
-constexpr int turn = 4096;
+constexpr int turn = 8192;
 constexpr int spun_reply = 32;
 // Where replies take longer than this, who leaves the row's front calls the next one by itself.
 constexpr Clock::duration quick_pace = 20us;
@@ -168,11 +168,10 @@ void ReplyWait::stand_in_row() {
         called = place_->sleep(look);
         if (called) break;
         const uint32_t beaten = row.beats() - beats;
-        const Clock::time_point now = Clock::now();
-        const bool awake = beaten >= least_beats;
-        row.expect_turn(awake ? (now - seen_) * turn / beaten : Clock::duration(0));
-        seen_ = now;
-        if (!awake) break;
+        if (beaten < least_beats) {
+            row.forget_turn();
+            break;
+        }
         beats += beaten;
         look = std::min(look * 2, longest_row_look);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace apir::guest {
@@ -49,7 +50,8 @@ WaitingRow::Place::~Place() {
 
 bool WaitingRow::Place::sleep(Clock::duration at_most) {
     std::unique_lock lock(row_.mutex_);
-    return bell_->wait_for(lock, std::max(at_most, row_.due(*this)), [this] { return called_; });
+    if (!std::exchange(waited_for_turn_, true)) at_most = std::max(at_most, row_.due(*this));
+    return bell_->wait_for(lock, at_most, [this] { return called_; });
 }
 
 void WaitingRow::remove(Place &place) {
@@ -79,10 +81,10 @@ void WaitingRow::count_turn() {
     gave_way_ = now;
 }
 
-void WaitingRow::expect_turn(Clock::duration turn) {
+void WaitingRow::forget_turn() {
     std::lock_guard lock(mutex_);
-    turn_ = turn <= longest_turn ? turn : Clock::duration(0);
-    if (turn == Clock::duration(0)) gave_way_ = {};
+    turn_ = {};
+    gave_way_ = {};
 }
 
 void WaitingRow::call_first() {

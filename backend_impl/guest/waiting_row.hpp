@@ -37,8 +37,8 @@ class WaitingRow {
         Place(const Place &) = delete;
         Place &operator=(const Place &) = delete;
 
-        // Sleeps until the thread is called, for so long at most, or longer where it cannot be its turn yet. Whether it was called: then it
-        // is in the row no more.
+        // Sleeps until the thread is called, for so long at most; the first time longer, where it cannot be its turn yet. Whether it was
+        // called: then it is in the row no more.
         bool sleep(Clock::duration at_most);
 
       private:
@@ -49,6 +49,7 @@ class WaitingRow {
         const std::shared_ptr<std::condition_variable> bell_; // the caller rings it when the place may be gone
         Place *next_ = nullptr;
         bool called_ = false;
+        bool waited_for_turn_ = false;
         std::optional<cpu_set_t> processors_; // that the thread may use, while it may use its caller's only
     };
 
@@ -65,8 +66,8 @@ class WaitingRow {
     // call them.
     void beat(int share) { beats_.fetch_add(static_cast<uint32_t>(share), std::memory_order_relaxed); }
     uint32_t beats() const { return beats_.load(std::memory_order_relaxed); }
-    // How long a turn will most likely take, by somebody who watched one; 0 when nobody seems to have one.
-    void expect_turn(Clock::duration turn);
+    // Nobody seems to have a turn: how long the last ones took says nothing of the next one.
+    void forget_turn();
 
   private:
     using Bell = std::shared_ptr<std::condition_variable>;
@@ -80,7 +81,7 @@ class WaitingRow {
     std::mutex mutex_;
     Place *first_ = nullptr;
     Clock::time_point gave_way_{};
-    Clock::duration turn_{0}; // its length, by the last one or by who watched one; 0 when they do not follow each other
+    Clock::duration turn_{0}; // the last one's length; 0 when they do not follow each other
     std::atomic<uint32_t> size_{0};
     std::atomic<uint32_t> beats_{0};
 };
