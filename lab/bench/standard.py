@@ -30,8 +30,8 @@ THREADS = (1, 2, 4)
 TURNS_MS = 400
 """Threads that call are watched for as long at least: each of them is to have had several turns, of some 15 ms by the ring.
 
-The first ones take longer to come by than later ones: in 200 ms four threads made some three per cent fewer calls per second than in
-800 (60 repetitions of each).
+The first ones take longer to come by than later ones: in 200 ms four threads made some three per cent fewer calls per second than
+in 800 (60 repetitions of each).
 """
 DIRECTIONS = {"set": "to", "get": "from"}
 BURST = 21
