@@ -31,7 +31,7 @@ constexpr Clock::duration waking_spin = 60us;
 constexpr Clock::duration longest_carried_yield = 400us;
 // A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Some ten
 // milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together.
-constexpr int turn = 8192;
+constexpr int turn = 4096;
 constexpr int spun_reply = 32;
 // Where replies take longer than this, who leaves the row's front calls the next one by itself.
 constexpr Clock::duration quick_pace = 20us;

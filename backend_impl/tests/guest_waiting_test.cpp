@@ -126,16 +126,19 @@ template <typename Slept> Clock::duration least_slept(Slept slept) {
     return least;
 }
 
-// Two threads give way, one so long after the other.
-void take_turns(WaitingRow &row, Clock::duration turn) {
+// Two threads give way, one so long after the other. How long it was at most: a busy machine may take longer.
+Clock::duration take_turns(WaitingRow &row, Clock::duration turn) {
     std::vector<int> called;
     Waiter first(row, called, 1);
     Waiter second(row, called, 2);
+    const auto start = Clock::now();
     row.give_way();
     first.join();
     std::this_thread::sleep_for(turn);
     row.give_way();
+    const auto took = Clock::now() - start;
     second.join();
+    return took;
 }
 
 // The first time nobody looks before it can be its turn, if turns follow each other. Then it is late, and there may be nobody who would call.
@@ -146,7 +149,7 @@ void turns_are_waited_for() {
         WaitingRow::Place place(row, word);
         return slept(place);
     };
-    take_turns(row, 40ms);
+    for (int again = 0; again < 20 && take_turns(row, 40ms) > 100ms; ++again) {}
     {
         WaitingRow::Place first(row, word);
         WaitingRow::Place second(row, word);

@@ -27,11 +27,11 @@ SIZES = {
 }  # fmt: skip
 NODES = (1, 100, 1000)
 THREADS = (1, 2, 4)
-TURNS_MS = 400
-"""Threads that call are watched for as long at least: each of them is to have had several turns, of some 15 ms by the ring.
+TURNS_MS = 200
+"""Threads that call are watched for as long at least: each of them is to have had several turns, of some 7 ms by the ring.
 
-The first ones take longer to come by than later ones: in 200 ms four threads made some three per cent fewer calls per second than
-in 800 (60 repetitions of each).
+A full run watches them for longer, so that their beginning weighs less: in 200 ms four threads made some three per cent fewer calls
+per second than in 800 (60 repetitions of each).
 """
 DIRECTIONS = {"set": "to", "get": "from"}
 BURST = 21

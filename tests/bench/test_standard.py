@@ -16,10 +16,14 @@ from lab.bench.standard import (
     PATHS,
     QUICK,
     SIZES,
+    THREADS,
     TOKEN,
+    TURNS_MS,
     WAYS,
+    Effort,
     Programs,
     is_counted,
+    rates_phase,
     token_census,
     transfer_phases,
     vm_phases,
@@ -65,6 +69,14 @@ def test_every_way_is_asked_the_same(way: str) -> None:
     shared = ("census", "calls", "pause", "rates 1", "transfers 2", "transfers large 1", "transfers largest 3")
     assert [asked(phases[name], way) for name in shared] == [asked(phases[name], "vm") for name in shared]
     assert all(asked(phases[name], way) for name in shared)
+
+
+@pytest.mark.parametrize("effort", [FULL, QUICK])
+def test_threads_have_several_turns(effort: Effort) -> None:
+    lines = [one.line for one in rates_phase(GUEST, ("vm",), effort).measures if one.name.startswith("threads_")]
+    watched = [int(line.split("ms=")[1]) for line in lines]
+    assert len(watched) == len(THREADS)
+    assert min(watched) >= TURNS_MS
 
 
 def test_programs_of_rates_and_transfers_are_started_anew() -> None:
