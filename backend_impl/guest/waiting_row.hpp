@@ -62,9 +62,8 @@ class WaitingRow {
     // All whose reply is there.
     void call_answered();
 
-    // Somebody awake got a reply while others stood here, which is so much of its turn: how those know that there is somebody who will
-    // call them.
-    void beat(int share) { beats_.fetch_add(static_cast<uint32_t>(share), std::memory_order_relaxed); }
+    // Somebody awake got so many replies while others stood here: how those know that there is somebody who will call them, and soon.
+    void beat(int replies) { beats_.fetch_add(static_cast<uint32_t>(replies), std::memory_order_relaxed); }
     uint32_t beats() const { return beats_.load(std::memory_order_relaxed); }
     // Nobody seems to have a turn: how long the last ones took says nothing of the next one.
     void forget_turn();

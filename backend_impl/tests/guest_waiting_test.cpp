@@ -1,5 +1,6 @@
 // The row of threads that wait asleep: who is called, in which order, and what happens when nobody is there to call.
 #include <algorithm>
+#include <memory>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
@@ -163,6 +164,72 @@ void turns_are_waited_for() {
     expect(least_slept(slept_alone) < 60ms, "such as those of threads that did something else in between");
 }
 
+// Of a thread that gets its reply while it stands in the row and the one in front gets eight, again and again, so long after each other: how long
+// it stands there.
+Clock::duration stood(Clock::duration between) {
+    WaitingRow &row = WaitingRow::instance();
+    Word never{0};
+    Word word{0};
+    Pace pace;
+    std::vector<std::unique_ptr<ReplyWait>> in_front;
+    for (unsigned awake = 0; awake < std::max(2u, std::thread::hardware_concurrency()) - 1; ++awake)
+        in_front.push_back(std::make_unique<ReplyWait>(never, pace));
+    Clock::duration took{};
+    std::atomic<bool> over{false};
+    std::thread waiting([&] {
+        const auto start = Clock::now();
+        expect(await_word(word, Deadline(patience), pace, [] { return false; }) == 7, "its reply");
+        took = Clock::now() - start;
+        over = true;
+    });
+    while (row.empty() && !over) std::this_thread::yield();
+    word = 7;
+    for (auto next = Clock::now(); !over; next += between) {
+        row.beat(8);
+        while (!over && Clock::now() < next) relax();
+    }
+    waiting.join();
+    for (auto &wait : in_front) wait->give_up();
+    return took;
+}
+
+// Who works between its calls is no reason to wait, who does little else is.
+void others_work_between_calls() {
+    Clock::duration beside_working = stood(800us);
+    Clock::duration beside_calling = stood(40us);
+    for (int again = 0; again < 20 && (beside_working >= 20ms || beside_calling < 40ms); ++again) {
+        beside_working = std::min(beside_working, stood(800us));
+        beside_calling = std::max(beside_calling, stood(40us));
+    }
+    expect(beside_working < 20ms, "a reply every 100 us: it is soon looked for");
+    expect(beside_calling >= 40ms, "every 5 us: a turn is waited for");
+}
+
+// Replies that are there at once, of a thread that works so long between its calls, while another one stands in the row: how many are its turn.
+int replies_of_a_turn(Clock::duration work) {
+    Word never{0};
+    WaitingRow::Place other(WaitingRow::instance(), never);
+    Word word{1};
+    Pace pace;
+    int replies = 0;
+    std::thread([&] {
+        for (; !turn_is_over() && replies < 10'000; ++replies) {
+            expect(look_for_quick_reply(word, pace) == 1, "the reply");
+            const auto until = Clock::now() + work;
+            while (work.count() > 0 && Clock::now() < until) relax();
+        }
+    }).join();
+    return replies;
+}
+
+void turns_end() {
+    int at_once = replies_of_a_turn(0us);
+    for (int again = 0; again < 20 && at_once != 4096; ++again) at_once = replies_of_a_turn(0us);
+    expect(at_once == 4096, "a turn of quick replies, not of " + std::to_string(at_once));
+    const int worked = replies_of_a_turn(50us);
+    expect(worked <= 512, "who works in between has one of some ten milliseconds, not of " + std::to_string(worked) + " replies");
+}
+
 void nobody_calls() {
     WaitingRow row;
     Word word{0};
@@ -241,6 +308,8 @@ int main() {
     answered_ones_are_called();
     way_is_given();
     turns_are_waited_for();
+    others_work_between_calls();
+    turns_end();
     nobody_calls();
     replies_to_many(OtherSide::awake, OtherSide::asleep);
     replies_to_many(OtherSide::carried, OtherSide::carried_asleep);

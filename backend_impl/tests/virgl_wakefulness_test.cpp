@@ -128,6 +128,38 @@ void wanted_processor() {
     expect(wakefulness.yielded(3 * ms, late, false) == Yielded::doze, "each time");
 }
 
+// Where all processors have work, a look by a yield costs a turn of somebody's.
+void crowded_processors() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 100 * us, false);
+    expect(wakefulness.among_others(1 * ms) == Step::yield, "nobody is known to want the processor");
+    wakefulness.yielded(2 * ms, 100 * us, true);
+    expect(wakefulness.among_others(2 * ms) == Step::yield, "somebody had it for a moment");
+    wakefulness.yielded(3 * ms, late, true);
+    expect(wakefulness.among_others(4 * ms) == Step::short_nap, "somebody had it for long: naps");
+    expect(wakefulness.among_others(40 * ms) == Step::short_nap, "for a while");
+    expect(wakefulness.among_others(60 * ms) == Step::yield, "then it is tried again");
+    wakefulness.yielded(61 * ms, late, true);
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.learn(20 * us, false);
+    expect(wakefulness.among_others(62 * ms) == Step::yield, "commands that come sooner than a nap ends are no reason to take one");
+}
+
+// What a command waited for the end of a nap is no pace of the guest's.
+void naps_are_no_gap() {
+    Wakefulness wakefulness;
+    wakefulness.yielded(1 * ms, late, false);
+    for (int i = 0; i < enough_to_learn; ++i) {
+        wakefulness.napped(50 * us, true);
+        wakefulness.learn(55 * us, false);
+    }
+    expect(wakefulness.among_others(2 * ms) == Step::yield, "the guest takes 30 us from one to the next");
+    for (int i = 0; i < enough_to_learn; ++i) {
+        wakefulness.napped(50 * us, false);
+        wakefulness.learn(55 * us, false);
+    }
+    expect(wakefulness.among_others(2 * ms) == Step::short_nap, "a nap in which nothing came says nothing");
+}
+
 // A command that came meanwhile waited for the worker: that is no pace of the guest's, and nobody made the next one with that processor.
 void missed_commands() {
     Wakefulness wakefulness;
@@ -178,6 +210,8 @@ int main() {
     late_yields();
     pieces_are_awaited_in_long_naps();
     wanted_processor();
+    crowded_processors();
+    naps_are_no_gap();
     missed_commands();
     short_turns();
     return apir::test::failures == 0 ? 0 : 1;

@@ -99,6 +99,7 @@ void Service::rest() {
         step = wakefulness_.between_pieces(now - idle_since_ns_);
     } else if (ring_.is_open()) {
         if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
+        if (step == Wakefulness::Step::yield && few_processors_) step = wakefulness_.among_others(now);
     } else {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
         // to be woken the worker's naps save nothing.
@@ -121,6 +122,10 @@ void Service::rest() {
         }
         return;
     }
+    case Wakefulness::Step::short_nap:
+        take_nap(Wakefulness::short_nap_ns);
+        wakefulness_.napped(monotonic_ns() - now, queue_.available() || ring_.available());
+        return;
     case Wakefulness::Step::nap: nap(); return;
     case Wakefulness::Step::long_nap: take_nap(Wakefulness::long_nap_ns); return;
     case Wakefulness::Step::sleep: sleep(QueueConsumer::forever); return;

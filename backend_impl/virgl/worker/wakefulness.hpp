@@ -14,7 +14,7 @@ namespace apir::virgl {
 // millisecond: there the worker takes naps for a while before it sleeps, and the guest, which thinks it awake, rings no bell.
 class Wakefulness {
   public:
-    enum class Step { spin, yield, nap, long_nap, sleep };
+    enum class Step { spin, yield, short_nap, nap, long_nap, sleep };
 
     static constexpr uint64_t least_spin_ns = 20'000;
     static constexpr uint64_t longest_spin_ns = 50'000;
@@ -28,6 +28,7 @@ class Wakefulness {
     static constexpr uint64_t naps_earned_ns = 5'000'000;
     static constexpr uint64_t nap_ns = 100'000;
     static constexpr uint64_t doze_ns = most_awake_ns;
+    static constexpr uint64_t short_nap_ns = 50'000;
     // A large transfer's next piece comes within about a millisecond.
     static constexpr uint64_t long_nap_ns = 400'000;
     static constexpr uint64_t piece_due_ns = 2'500'000;
@@ -45,6 +46,16 @@ class Wakefulness {
     // The same behind a piece of a large transfer where the guest's processors are all that there are, and copy. Whoever looks for the next
     // piece takes their time, and so does a doorbell for each one: the guest's call, QEMU's main thread and the waking are several naps' worth.
     Step between_pieces(uint64_t idle_ns) const { return idle_ns < piece_due_ns ? Step::long_nap : Step::sleep; }
+
+    // The same in place of a yield where the guest's processors are all that there are and a yield was late: all of them work, between calls. Then
+    // each look by a yield costs a turn of theirs, milliseconds, of which a guest that waits for the reply loses the most; who wakes up from a nap
+    // is let in at once. Not where commands come so soon that naps would delay them by as much as they take.
+    Step among_others(uint64_t now_ns) const { return now_ns < crowded_until_ns_ && gap_ns_ >= naps_worth_ns ? Step::short_nap : Step::yield; }
+
+    // A short nap is over; `waiting`: there is a command by now, which on average waited for half of it.
+    void napped(uint64_t took_ns, bool waiting) {
+        if (waiting) missed_ns_ += took_ns / 2;
+    }
 
     // A command came, after naps that have taken so much processor time.
     void end_naps(uint64_t cost_ns) {
@@ -77,6 +88,7 @@ class Wakefulness {
     enum class Yielded { in_time, step_aside, doze };
     Yielded yielded(uint64_t now_ns, uint64_t took_ns, bool waiting) {
         if (took_ns <= wanted_ns) return Yielded::in_time;
+        if (took_ns > crowded_yield_ns) crowded_until_ns_ = now_ns + crowded_ns;
         if (waiting) missed_ns_ += took_ns;
         else if (gap_ns_ >= unhurried_ns) return Yielded::doze;
         if (took_ns <= late_yield_ns || now_ns < aside_from_ns_) return Yielded::in_time;
@@ -97,12 +109,16 @@ class Wakefulness {
     static constexpr uint64_t doorbell_ns = 200'000;
     static constexpr uint64_t wanted_ns = 50'000;
     static constexpr uint64_t late_yield_ns = 200'000;
+    static constexpr uint64_t crowded_yield_ns = 500'000; // QEMU's main thread alone takes less
+    static constexpr uint64_t crowded_ns = 50'000'000;
+    static constexpr uint64_t naps_worth_ns = 40'000;
     static constexpr uint64_t unhurried_ns = 200'000;
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     uint64_t gap_ns_ = 500'000;
     uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
     uint64_t naps_left_ns_ = naps_budget_ns;
     uint64_t aside_from_ns_ = 0;
+    uint64_t crowded_until_ns_ = 0;
     uint64_t missed_ns_ = 0; // since the last command
 };
 
