@@ -34,6 +34,8 @@ RATES = {
     "get_shared_gib_s": "get, blob-backed, GiB/s",
     "graphs_per_s": "graphs per second, nodes",
     "calls_per_s": "calls per second, threads",
+    "working_calls_per_s": "calls per second, threads that work between calls",
+    "working_longest_ms": "longest call of such threads, ms",
 }
 LATENCY_FLOORS = {
     "floor_us": "the floor: a word polled in a blob",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <sys/resource.h>
 #include <thread>
@@ -57,7 +58,9 @@ void after_pause(Subject &subject, const Request &request, Row &row) {
 void threads(Subject &subject, const Request &request, Row &row) {
     const size_t count = request.number("threads", 1);
     const auto time = std::chrono::milliseconds(request.number("ms", 200));
+    const uint64_t work_ns = request.number("work_us", 0, 0) * 1000;
     std::vector<uint64_t> calls(count);
+    std::vector<uint64_t> longest(count);
     std::atomic<size_t> ready{0};
     std::atomic<bool> begun{false};
     std::atomic<bool> over{false};
@@ -68,8 +71,20 @@ void threads(Subject &subject, const Request &request, Row &row) {
             ready.fetch_add(1);
             while (!begun.load()) std::this_thread::yield();
             uint64_t made = 0;
-            for (; !over.load(std::memory_order_relaxed); ++made) subject.ask_memory();
+            uint64_t longest_ns = 0;
+            for (; !over.load(std::memory_order_relaxed); ++made) {
+                if (work_ns == 0) {
+                    subject.ask_memory();
+                    continue;
+                }
+                const uint64_t called = now_ns();
+                subject.ask_memory();
+                const uint64_t answered = now_ns();
+                longest_ns = std::max(longest_ns, answered - called);
+                while (now_ns() - answered < work_ns) {}
+            }
             calls[i] = made;
+            longest[i] = longest_ns;
         });
     }
     while (ready.load() < count) std::this_thread::yield();
@@ -80,6 +95,7 @@ void threads(Subject &subject, const Request &request, Row &row) {
     uint64_t taken = now_ns() - start;
     for (std::thread &worker : workers) worker.join();
     row.numbers("calls", calls).number("ns", taken);
+    if (work_ns > 0) row.numbers("longest_ns", longest);
 }
 
 void idle(Subject &subject, const Request &request, Row &row) {

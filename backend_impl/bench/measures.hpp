@@ -18,7 +18,8 @@ void alloc_free(Subject &subject, const Request &request, Row &row);  // a buffe
 void graph(Subject &subject, const Request &request, Row &row);       // the same graph of `nodes` small sums
 void after_pause(Subject &subject, const Request &request, Row &row); // an empty call after `pause_ms` without any
 
-// `threads` that make empty calls for `ms`: `calls` of each and the `ns` that all took.
+// `threads` that make empty calls for `ms`: `calls` of each and the `ns` that all took. With `work_us` each works, without a system call, for so
+// long between two of them: `longest_ns` is the longest call of each.
 void threads(Subject &subject, const Request &request, Row &row);
 // Processor time of this process in `ms` without a call: `cpu_ns`.
 void idle(Subject &subject, const Request &request, Row &row);

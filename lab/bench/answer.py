@@ -6,11 +6,22 @@ measured are not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.bench import standard
-from lab.bench.figures import Latency, Rate, Rows, best_copy, both_ends, call_rates, gib_per_s, interrupts_per_round, rate_of
+from lab.bench.figures import (
+    Latency,
+    Rate,
+    Rows,
+    best_copy,
+    both_ends,
+    call_rates,
+    gib_per_s,
+    interrupts_per_round,
+    longest_ms,
+    rate_of,
+)
 from lab.bench.standard import (
     ALL,
     DIRECTIONS,
@@ -23,6 +34,7 @@ from lab.bench.standard import (
     SIZES,
     THREADS,
     WAYS,
+    WORKING_THREADS,
     token_census,
     token_subject,
 )
@@ -51,7 +63,9 @@ FLOOR_LATENCIES = (
 
 The ioctl costs least while the device is busy, for then nobody has to be woken by it; as a part of a call it finds the device idle.
 """
-MADE_OF_EMPTY = ("set_4b_sent_us", "after_pause_us", "calls_per_s", "slowest_thread_share")
+MADE_OF_EMPTY = (
+    "set_4b_sent_us", "after_pause_us", "calls_per_s", "slowest_thread_share", "working_calls_per_s", "working_longest_ms",
+)  # fmt: skip
 """Figures with the call that is measured as ``empty``, whichever the quicker one is."""
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
@@ -176,13 +190,23 @@ def told_rates(key: str, rates: Mapping[str, Rate | None], figures: int = 3) -> 
 def rate_answer(rows: Rows, way: str) -> Answer:
     """Graphs and calls per second."""
     graphs = {nodes: rows.latency(f"{way}/copied", f"graph_{nodes}") for nodes in NODES}
-    found = {threads: call_rates(rows.of(f"{way}/copied", f"threads_{threads}")) for threads in THREADS}
-    calls = {str(threads): one for threads, one in found.items() if one is not None}
+    calls = thread_rates(rows, way, "threads", THREADS)
     answer = told_rates("graphs_per_s", {str(nodes): rate_of(one) for nodes, one in graphs.items() if one is not None}, PER_S)
     answer |= told_rates("calls_per_s", {threads: rate for threads, (rate, _) in calls.items()}, PER_S)
     if calls:
         answer["slowest_thread_share"] = {threads: round(share, 3) for threads, (_, share) in calls.items()}
+    working = thread_rates(rows, way, "working_threads", WORKING_THREADS)
+    answer |= told_rates("working_calls_per_s", {threads: rate for threads, (rate, _) in working.items()}, PER_S)
+    longest = {threads: longest_ms(rows.of(f"{way}/copied", f"working_threads_{threads}")) for threads in working}
+    if longest:
+        answer["working_longest_ms"] = {threads: significant(ms) for threads, ms in longest.items() if ms is not None}
     return answer
+
+
+def thread_rates(rows: Rows, way: str, measure: str, numbers: Sequence[int]) -> dict[str, tuple[Rate, float]]:
+    """Calls per second of so many threads, and the slowest one's share, by the number of threads."""
+    found = {threads: call_rates(rows.of(f"{way}/copied", f"{measure}_{threads}")) for threads in numbers}
+    return {str(threads): one for threads, one in found.items() if one is not None}
 
 
 def sent_answer(rows: Rows, way: str) -> Answer:

@@ -173,3 +173,9 @@ def call_rates(rows: Sequence[Row]) -> tuple[Rate, float] | None:
     rates = [sum(row["calls"]) / (row["ns"] / 1e9) for row in rows]
     shares = [min(row["calls"]) / max(*row["calls"], 1) for row in rows]
     return (Rate(float(np.median(rates)), min(rates), max(rates)), float(np.median(shares))) if rates else None
+
+
+def longest_ms(rows: Sequence[Row]) -> float | None:
+    """Milliseconds of the longest call of any thread, the median of the repetitions; None when none was timed."""
+    longest = [max(row["longest_ns"]) / 1e6 for row in rows if row.get("longest_ns")]
+    return float(np.median(longest)) if longest else None

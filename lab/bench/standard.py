@@ -33,6 +33,9 @@ TURNS_MS = 200
 A full run watches them for longer, so that their beginning weighs less: in 200 ms four threads made some three per cent fewer calls
 per second than in 800 (60 repetitions of each).
 """
+WORKING_THREADS = (1, 2)
+"""Threads that work between their calls, for so many microseconds: two do so side by side, or one is kept from it by the other."""
+WORK_US = 200
 DIRECTIONS = {"set": "to", "get": "from"}
 BURST = 21
 """Submissions one at the heels of the other: fewer than the device's queue has room for."""
@@ -203,7 +206,11 @@ def rates_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
     rates = tuple(
         Measure(f"threads_{threads}", f"threads threads={threads} ms={max(TURNS_MS, effort.rounds(600))}") for threads in THREADS
     )
-    return Phase("rates", subjects, (*graphs, *rates), effort.repetitions(15))
+    working = tuple(
+        Measure(f"working_threads_{threads}", f"threads threads={threads} ms={max(TURNS_MS, effort.rounds(300))} work_us={WORK_US}")
+        for threads in WORKING_THREADS
+    )
+    return Phase("rates", subjects, (*graphs, *rates, *working), effort.repetitions(15))
 
 
 def pause_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phase:

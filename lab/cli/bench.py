@@ -228,6 +228,14 @@ def _ratio(figures: Mapping[str, Any] | None, floor: Mapping[str, Any]) -> str:
     return f"{figures['p50'] / floor['p50']:.1f}" if figures and floor["p50"] else DASH
 
 
+PER_S = (
+    ("graphs_per_s", "graphs/s of", "nodes"),
+    ("calls_per_s", "calls/s of", "threads"),
+    ("working_calls_per_s", "calls/s of", "working threads"),
+)
+"""Keys of an answer, and how a row of theirs is called."""
+
+
 def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
     floors: Mapping[str, Any] = answer.get("copy_floor_gib_s", {})
     table = _table(
@@ -240,9 +248,12 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
             loop = answer.get(f"copy_floor_{verb}_gib_s", floors).get(size, DASH)
             both = answer.get(f"both_ends_{verb}_gib_s", {}).get(size, DASH)
             table.add_row(f"{verb} {size}", *cells, f"{loop}, {both}")
-    for key, name, unit in (("graphs_per_s", "graphs/s of", "nodes"), ("calls_per_s", "calls/s of", "threads")):
+    for key, name, unit in PER_S:
         for number in dict.fromkeys(number for way in ways for number in answer[way].get(key, {})):
             table.add_row(f"{name} {number} {unit}", *(_count(answer[way].get(key, {}).get(number)) for way in ways), "")
+    for number in dict.fromkeys(number for way in ways for number in answer[way].get("working_longest_ms", {})):
+        longest = (_counted(answer[way].get("working_longest_ms", {}).get(number)) for way in ways)
+        table.add_row(f"longest call of {number} such, ms", *longest, "")
     table.add_row("interrupts per empty call", *(str(answer[way].get("interrupts_per_call", DASH)) for way in ways), "")
     for side in ("guest", "worker"):
         table.add_row(

@@ -120,11 +120,13 @@ def test_empty_call_must_travel() -> None:
 
 @pytest.mark.parametrize(("commands", "told"), [(4, True), (0, False), (8, False)])
 def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: int, told: bool) -> None:
-    threads = [{"phase": "rates", "subject": "vm/copied", "name": f"threads_{n}", "calls": [9] * n, "ns": 10} for n in (1, 4)]
+    called = {"phase": "rates", "subject": "vm/copied", "ns": 10}
+    threads = [called | {"name": f"threads_{n}", "calls": [9] * n} for n in (1, 4)]
+    threads += [called | {"name": f"working_threads_{n}", "calls": [9] * n, "longest_ns": [4] * n} for n in (1, 2)]
     sent = row("vm/copied", "set_4b_sent", [1000])
     timed = [row("vm/copied", "clear", [900]), sent, row("vm/copied", "after_pause", [9000], "pause"), *threads]
     answer = answered(Rows([*timed, *census("empty", commands), *census("clear", 4)]), 2)
-    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * 4
+    assert [key in answer["vm"] for key in MADE_OF_EMPTY] == [told] * len(MADE_OF_EMPTY)
     assert answer["vm"].get("left_out", []) == ([] if told else list(MADE_OF_EMPTY))
     assert "empty_call_us" in answer["vm"]
     verdicts = {one.target.figure: one.met for one in judged(answer)}
@@ -158,6 +160,17 @@ def test_answer_has_the_keys_of_the_contract() -> None:
         row("vm/copied", "get_1MiB", [2_000_000], "transfers", size=1 << 20),
         row("vm/copied", "graph_100", [100_000], "rates"),
         {"phase": "rates", "subject": "vm/copied", "name": "threads_2", "calls": [10, 20], "ns": 1_000_000_000},
+        *(
+            {
+                "phase": "rates",
+                "subject": "vm/copied",
+                "name": "working_threads_2",
+                "calls": [3, 4],
+                "ns": 1_000_000_000,
+                "longest_ns": [1_000_000, longest],
+            }
+            for longest in (2_000_000, 9_000_000, 3_000_000)
+        ),
         row("floors", "word", [500]),
         row("floors", "submission", [30_000], answered_ns=[60_000]),
         row("floors", "burst", [6_000]),
@@ -181,6 +194,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488}
     assert answer["vm"]["graphs_per_s"] == {"1": 50_000.0, "100": 10_000.0}
     assert answer["vm"]["calls_per_s"] == {"2": 30.0}
+    assert (answer["vm"]["working_calls_per_s"], answer["vm"]["working_longest_ms"]) == ({"2": 7.0}, {"2": 3.0})
     assert answer["vm"]["idle_percent"] == {"guest": 0.1, "worker": 0.0, "seconds": 1.0}
     assert (answer["floor_us"]["p50"], answer["ioctl_us"]["p50"]) == (0.5, 30.0)
     assert (answer["ioctl_answered_us"]["p50"], answer["ioctl_in_a_row_us"]["p50"]) == (60.0, 6.0)

@@ -20,6 +20,7 @@ from lab.bench.standard import (
     TOKEN,
     TURNS_MS,
     WAYS,
+    WORK_US,
     Effort,
     Programs,
     is_counted,
@@ -77,6 +78,12 @@ def test_threads_have_several_turns(effort: Effort) -> None:
     watched = [int(line.split("ms=")[1]) for line in lines]
     assert len(watched) == len(THREADS)
     assert min(watched) >= TURNS_MS
+
+
+def test_threads_that_work_in_between_are_watched() -> None:
+    working = [one.line for one in rates_phase(GUEST, ("vm",), QUICK).measures if one.name.startswith("working_")]
+    assert [line.split()[1] for line in working] == ["threads=1", "threads=2"]
+    assert all(line.endswith(f"work_us={WORK_US}") for line in working)
 
 
 def test_programs_of_rates_and_transfers_are_started_anew() -> None:

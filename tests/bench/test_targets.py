@@ -62,6 +62,7 @@ def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any
             row |= dict.fromkeys(("memcpy", "registers"), row.pop("ns"))
         case "threads":
             row |= {"calls": [100] * int(asked["threads"]), "ns": 1_000_000}
+            row |= {"longest_ns": [1000]} if "work_us" in asked else {}
         case "idle":
             row |= {"ns": int(asked["ms"]) * 1_000_000, "cpu_ns": 0, "worker_cpu_ns": 0, "qemu_cpu_ns": 0}
         case "token":
