@@ -34,7 +34,7 @@ constexpr Clock::duration longest_carried_yield = 400us;
 // between its calls would take longer: now and then it looks at the clock.
 constexpr int turn = 4096;
 constexpr int spun_reply = 32;
-constexpr Clock::duration longest_turn = 10ms;
+constexpr Clock::duration turn_time = 10ms;
 constexpr int replies_by_the_clock = 128;
 // Where replies take longer than this, who leaves the row's front calls the next one by itself.
 constexpr Clock::duration quick_pace = 20us;
@@ -46,12 +46,11 @@ constexpr Clock::duration unexpected = 2ms;
 constexpr Clock::duration first_row_look = 1ms;
 constexpr Clock::duration longest_row_look = 8ms;
 constexpr int most_row_looks = 20;
-// Whoever in front gets its replies more rarely than so works between its calls, and others do not wait for the end of its turn: they would be
-// kept from their own work for as long as that. On two processors, two threads that work for 20 us between their calls make 39 calls a millisecond
+// Whoever in front gets its replies more rarely than so, or a little more, works between its calls, and who is late for its turn, or has no turn to
+// wait for, does not wait for the end of that one: it would be kept from its own work for as long as that. On two processors, two threads that work for 20 us between their calls make 39 calls a millisecond
 // one after the other, as one does alone, and 36 side by side; those that work for 200 us 4 and 7.
 constexpr Clock::duration sparse_pace = 2 * quick_pace;
-// The row's count of replies is every thread's, and adding to it an atomic operation, dear where it is emulated: eight replies at a time, or one
-// that had to be spun for.
+// The row's count of replies is every thread's, and adding to it an atomic operation, dear where it is emulated: eight replies at a time.
 constexpr int beats_at_once = 8;
 constexpr int yields_at_once = 8;
 
@@ -64,6 +63,7 @@ std::atomic<int> carried_waits{0};
 // Found without a call, which every quick reply would make several times: some bytes of what the system keeps for libraries that come late.
 #define FOUND_AT_ONCE [[gnu::tls_model("initial-exec")]] thread_local
 FOUND_AT_ONCE int awake_for = 0;
+FOUND_AT_ONCE int uncounted = 0; // replies
 FOUND_AT_ONCE bool turn_over = false;
 FOUND_AT_ONCE Clock::time_point turn_began;
 #undef FOUND_AT_ONCE
@@ -81,7 +81,7 @@ bool takes_too_long(int before) {
     if (before != 0 && awake_for / replies_by_the_clock == before / replies_by_the_clock) return false;
     const Clock::time_point now = Clock::now();
     if (before == 0) turn_began = now;
-    return now - turn_began > longest_turn;
+    return now - turn_began > turn_time;
 }
 
 // A reply came to a thread that did not sleep for it.
@@ -91,8 +91,11 @@ void stay_awake(int share) {
         awake_for = 0;
         return;
     }
+    if (++uncounted == beats_at_once) {
+        uncounted = 0;
+        row.beat(beats_at_once);
+    }
     const int before = std::exchange(awake_for, awake_for + share);
-    if (awake_for / beats_at_once != before / beats_at_once) row.beat(beats_at_once);
     if (awake_for < turn && !takes_too_long(before)) return;
     awake_for = 0;
     turn_over = true;
@@ -188,7 +191,8 @@ void ReplyWait::stand_in_row() {
         if (called) break;
         const Clock::time_point looked = std::exchange(seen_, Clock::now());
         const uint32_t beaten = std::exchange(beats, row.beats());
-        if ((beats - beaten) * sparse_pace < seen_ - looked) {
+        // Those that are not counted yet might be there.
+        if ((beats - beaten + beats_at_once) * sparse_pace < seen_ - looked) {
             row.forget_turn();
             break;
         }

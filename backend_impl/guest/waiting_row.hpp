@@ -1,9 +1,9 @@
 // Threads that wait asleep because others wait awake: where the guest's processors are the host's, somebody has to leave one to the
 // worker. They stand in a row, first come, first called.
 //
-// Nobody in the row looks at its reply by itself: each look would be a timer, an interrupt and a processor that wakes up, and that is
-// what the thread in front would lose. Who waits awake calls those whose reply is there, or, when its own turn is over, gives its place
-// to the first one.
+// Nobody in the row looks at its reply by itself while somebody in front does little but call: each look would be a timer, an interrupt and a
+// processor that wakes up, and that is what the thread in front would lose. Who waits awake calls those whose reply is there, or, when its own
+// turn is over, gives its place to the first one.
 #pragma once
 
 #include <atomic>
@@ -65,7 +65,7 @@ class WaitingRow {
     // Somebody awake got so many replies while others stood here: how those know that there is somebody who will call them, and soon.
     void beat(int replies) { beats_.fetch_add(static_cast<uint32_t>(replies), std::memory_order_relaxed); }
     uint32_t beats() const { return beats_.load(std::memory_order_relaxed); }
-    // Nobody seems to have a turn: how long the last ones took says nothing of the next one.
+    // Nobody seems to have a turn, or somebody who works in between: how long the last ones took says nothing of the next one.
     void forget_turn();
 
   private:

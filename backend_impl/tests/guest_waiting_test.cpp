@@ -212,6 +212,7 @@ int replies_of_a_turn(Clock::duration work) {
     Word word{1};
     Pace pace;
     int replies = 0;
+    const uint32_t beats = WaitingRow::instance().beats();
     std::thread([&] {
         for (; !turn_is_over() && replies < 10'000; ++replies) {
             expect(look_for_quick_reply(word, pace) == 1, "the reply");
@@ -219,6 +220,8 @@ int replies_of_a_turn(Clock::duration work) {
             while (work.count() > 0 && Clock::now() < until) relax();
         }
     }).join();
+    const auto counted = static_cast<int>(WaitingRow::instance().beats() - beats);
+    expect(counted == replies / 8 * 8, "of " + std::to_string(replies) + " replies " + std::to_string(counted) + " are counted");
     return replies;
 }
 
@@ -228,6 +231,31 @@ void turns_end() {
     expect(at_once == 4096, "a turn of quick replies, not of " + std::to_string(at_once));
     const int worked = replies_of_a_turn(50us);
     expect(worked <= 512, "who works in between has one of some ten milliseconds, not of " + std::to_string(worked) + " replies");
+}
+
+// How many of so many replies that are spun for the others in the row hear of.
+uint32_t counted_of_spun(int replies) {
+    WaitingRow &row = WaitingRow::instance();
+    Word never{0};
+    WaitingRow::Place other(row, never);
+    Word there{1};
+    const uint32_t beats = row.beats();
+    std::thread([&] {
+        Pace pace;
+        for (; replies > 0; --replies) {
+            // Else the one in the row would be called.
+            while (pace.expected() > 1us) pace.learn(Clock::duration::zero());
+            ReplyWait(there, pace).pause();
+        }
+    }).join();
+    return row.beats() - beats;
+}
+
+// Such a reply is a longer part of the turn, but one reply.
+void spun_replies_are_counted_once() {
+    uint32_t counted = counted_of_spun(24);
+    for (int again = 0; again < 20 && counted != 24; ++again) counted = counted_of_spun(24);
+    expect(counted == 24, "24 replies, not " + std::to_string(counted));
 }
 
 void nobody_calls() {
@@ -310,6 +338,7 @@ int main() {
     turns_are_waited_for();
     others_work_between_calls();
     turns_end();
+    spun_replies_are_counted_once();
     nobody_calls();
     replies_to_many(OtherSide::awake, OtherSide::asleep);
     replies_to_many(OtherSide::carried, OtherSide::carried_asleep);

@@ -154,6 +154,11 @@ void naps_are_no_gap() {
     }
     expect(wakefulness.among_others(2 * ms) == Step::yield, "the guest takes 30 us from one to the next");
     for (int i = 0; i < enough_to_learn; ++i) {
+        wakefulness.napped(200 * us, true);
+        wakefulness.learn(205 * us, false);
+    }
+    expect(wakefulness.among_others(2 * ms) == Step::yield, "a nap that took too long says nothing of it");
+    for (int i = 0; i < enough_to_learn; ++i) {
         wakefulness.napped(50 * us, false);
         wakefulness.learn(55 * us, false);
     }

@@ -313,7 +313,7 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
         if "p50" in value and "p50" in other:
             low, high = value["spread"]["min"] / other["spread"]["max"], value["spread"]["max"] / other["spread"]["min"]
             found[key] = {"p50": significant(value["p50"] / other["p50"]), "least": significant(low), "most": significant(high)}
-        elif key.endswith(("_gib_s", "_per_s")):
+        elif key.endswith(("_gib_s", "_per_s", "_longest_ms")):
             found[key] = {size: significant(rate / other[size]) for size, rate in value.items() if other.get(size)}
         elif key.endswith(RATE_SPREAD):
             found[key] = {

@@ -238,16 +238,19 @@ def test_ratios_have_a_spread() -> None:
     ours = {
         "empty_call_us": {"p50": 5.0, "spread": {"min": 4.0, "max": 6.0}},
         "set_gib_s": {"1MiB": 2.0, "4B": 1.0},
+        "working_longest_ms": {"1": 1.0, "2": 3.0},
         "set_gib_s_spread": {"1MiB": {"min": 1.0, "max": 3.0}, "4B": {"min": 1.0, "max": 1.0}},
     }
     theirs = {
         "empty_call_us": {"p50": 200.0, "spread": {"min": 160.0, "max": 240.0}},
         "set_gib_s": {"1MiB": 0.5},
+        "working_longest_ms": {"2": 150.0},
         "set_gib_s_spread": {"1MiB": {"min": 0.25, "max": 0.5}},
     }
     found = ratios(ours, theirs)
     assert found["empty_call_us"] == {"p50": 0.025, "least": 0.0167, "most": 0.0375}
     assert found["set_gib_s"] == {"1MiB": 4.0}
+    assert found["working_longest_ms"] == {"2": 0.02}
     assert found["set_gib_s_spread"] == {"1MiB": {"least": 2.0, "most": 12.0}}
 
 

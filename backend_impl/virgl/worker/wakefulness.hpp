@@ -49,12 +49,13 @@ class Wakefulness {
 
     // The same in place of a yield where the guest's processors are all that there are and a yield was late: all of them work, between calls. Then
     // each look by a yield costs a turn of theirs, milliseconds, of which a guest that waits for the reply loses the most; who wakes up from a nap
-    // is let in at once. Not where commands come so soon that naps would delay them by as much as they take.
+    // is let in at once, if its turns are short. Not where commands come so soon that naps would delay them by as much as they take.
     Step among_others(uint64_t now_ns) const { return now_ns < crowded_until_ns_ && gap_ns_ >= naps_worth_ns ? Step::short_nap : Step::yield; }
 
-    // A short nap is over; `waiting`: there is a command by now, which on average waited for half of it.
+    // A short nap is over; `waiting`: there is a command by now. On average it waited for half of the nap, and for all that the nap took longer.
+    // To count some of that as the guest's pace would make naps seem worth while because of the naps.
     void napped(uint64_t took_ns, bool waiting) {
-        if (waiting) missed_ns_ += took_ns / 2;
+        if (waiting) missed_ns_ += took_ns - std::min(took_ns, short_nap_ns / 2);
     }
 
     // A command came, after naps that have taken so much processor time.
