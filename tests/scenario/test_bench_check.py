@@ -158,9 +158,10 @@ def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:
 
 def test_processor_time_is_of_the_whole_process() -> None:
     before = processor_ns(os.getpid())
-    while processor_ns(os.getpid()) <= before:
+    assert before is not None
+    while (processor_ns(os.getpid()) or 0) <= before:
         sum(range(10_000))
-    assert processor_ns(2**22 - 1) == 0
+    assert processor_ns(2**22 - 1) is None
 
 
 class Shell:
@@ -197,6 +198,13 @@ def staged(tmp_path: Path, shell: Shell, workers: tuple[int, ...] = (), host: di
         switches=Switches(tmp_path / "switches", {"host": "/ours.so"}),
         ingredients=SimpleNamespace(tools=tools, shipment=shipped),
     )
+
+
+def test_a_worker_that_ended_meanwhile_did_not_give_processor_time_back(tmp_path: Path) -> None:
+    ended = 2**22 - 1
+    bench = Bench(staged(tmp_path, Shell(), (ended,)), BenchCheck(kind="bench"))
+    bench._usage = bench.usage() | {ended: 30_000_000}
+    assert bench.used().keys() == {"qemu_cpu_ns"}
 
 
 def test_contexts_get_the_host_library_that_the_driver_asks_for(tmp_path: Path) -> None:

@@ -185,8 +185,9 @@ class Bench:
             yield
 
     def usage(self) -> dict[int, int]:
-        """Processor time so far of every worker, and of QEMU."""
-        return {pid: processor_ns(pid) for pid in (*self.stage.guest.worker_pids(), self.stage.guest.qemu_pid)}
+        """Processor time so far of every worker, and of QEMU; of one that ends meanwhile none, which is not 0."""
+        pids = (*self.stage.guest.worker_pids(), self.stage.guest.qemu_pid)
+        return {pid: ns for pid in pids if (ns := processor_ns(pid)) is not None}
 
     def used(self) -> dict[str, int]:
         """Processor time since the measurement began, of QEMU and, where there were any, of workers that still are there."""
@@ -337,10 +338,10 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def processor_ns(pid: int) -> int:
-    """Processor time of a process so far, its ended threads included; 0 of one that has ended."""
+def processor_ns(pid: int) -> int | None:
+    """Processor time of a process so far, its ended threads included; None of one that has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
-        return 0
+        return None
     return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
