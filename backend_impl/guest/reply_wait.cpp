@@ -46,9 +46,10 @@ constexpr Clock::duration unexpected = 2ms;
 constexpr Clock::duration first_row_look = 1ms;
 constexpr Clock::duration longest_row_look = 8ms;
 constexpr int most_row_looks = 20;
-// Whoever in front gets its replies more rarely than so, or a little more, works between its calls, and who is late for its turn, or has no turn to
-// wait for, does not wait for the end of that one: it would be kept from its own work for as long as that. On two processors, two threads that work for 20 us between their calls make 39 calls a millisecond
-// one after the other, as one does alone, and 36 side by side; those that work for 200 us 4 and 7.
+// Whoever in front gets its replies more rarely than so, or a little more, works between its calls. Who is late for its turn, or has no turn to
+// wait for, does not wait for the end of that one: it would be kept from its own work for as long. On two processors, two threads that work for
+// 20 us between their calls make 39 calls a millisecond one after the other, as one does alone, and 36 side by side; those that work for 200 us
+// 4 and 7.
 constexpr Clock::duration sparse_pace = 2 * quick_pace;
 // The row's count of replies is every thread's, and adding to it an atomic operation, dear where it is emulated: eight replies at a time.
 constexpr int beats_at_once = 8;

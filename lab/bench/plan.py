@@ -33,7 +33,7 @@ class Subject:
 class Measure:
     """One measurement: the line that asks for it, and the subjects that are asked (all if None).
 
-    ``watched``: somebody else looks on, and is told before it begins.
+    ``watched``: somebody else looks on, and is told before it begins, and when it has ended, before its program may end.
     """
 
     name: str

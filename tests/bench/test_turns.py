@@ -117,7 +117,7 @@ def test_gate_holds_until_it_is_opened(tmp_path: Path) -> None:
     opened = []
 
     def partner() -> None:
-        for name in ("gate", "begins"):
+        for name in ("gate", "begins", "ends"):
             gate.write_text("\n")
             opened.append(name)
 
@@ -125,9 +125,9 @@ def test_gate_holds_until_it_is_opened(tmp_path: Path) -> None:
     thread.start()
     rows = told(tmp_path, Phase("p", (subject("a", host="echo"),), (Measure("i", "idle", watched=True),)), gate=str(gate))
     thread.join()
-    assert [row.get("event") for row in rows] == ["gate", "started", "begins", None, "end"]
+    assert [row.get("event") for row in rows] == ["gate", "started", "begins", "ends", None, "end"]
     assert rows[0]["host"] == "echo"
-    assert opened == ["gate", "begins"]
+    assert opened == ["gate", "begins", "ends"]
 
 
 @pytest.mark.parametrize(("version", "size"), [(1, RECORD_1.itemsize), (2, RECORD.itemsize)])

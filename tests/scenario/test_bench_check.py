@@ -232,6 +232,7 @@ def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: 
         bench.on_line(json.dumps({"event": "begins", "name": "idle", "pid": 1}), libraries)
         for line in noise:
             bench.on_line(line, libraries)
+        bench.on_line(json.dumps({"event": "ends", "name": "idle", "pid": 1}), libraries)
         bench.on_line(json.dumps({"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2}), libraries)
     (row,) = read_rows(tmp_path / "bench.jsonl")
     assert row["qemu_cpu_ns"] >= 0

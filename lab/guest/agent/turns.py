@@ -230,6 +230,9 @@ def measured(out: TextIO, gate: int | None, phase: dict[str, Any], programs: lis
                 before = gpu_interrupts()
                 row = program.ask(measure["line"], measure["limit_s"])
                 after = gpu_interrupts()
+                if measure.get("watched"):
+                    # before the program may end, and its worker with it
+                    passed(out, gate, {"event": "ends", **place, "pid": program.pid})
                 if before is not None and after is not None:
                     row["interrupts"] = after - before
                 tell(out, {**place, "load": os.getloadavg()[0], **row})

@@ -63,6 +63,7 @@ class Bench:
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
     libraries: tuple[PayloadRecord, ...] = ()
     _usage: dict[int, int] = field(default_factory=dict)
+    _used: dict[str, int] = field(default_factory=dict)
     _phase: str = ""
 
     @property
@@ -165,8 +166,11 @@ class Bench:
             case "begins":
                 self._usage = self.usage()
                 self.open_gate()
+            case "ends":
+                self._used = self.used()
+                self.open_gate()
             case None if row.get("name") == "idle":
-                self.take({**row, **self.used()})
+                self.take({**row, **self._used})
             case _:
                 self.take(row)
 
