@@ -26,12 +26,14 @@ bool collide(ptrdiff_t pages, ptrdiff_t bytes) {
 
 void pages_of_the_same_place_in_the_emulators_table_collide() {
     for (ptrdiff_t pages : {0, 256, 512, 1024, -256, -1024, 65536})
-        for (ptrdiff_t bytes : {-4095, -16, 0, 16, 4095}) {
+        for (ptrdiff_t bytes : {-3967, -16, 0, 16, 3967}) {
             const std::string what = std::to_string(pages) + " pages and " + std::to_string(bytes) + " bytes apart";
             expect(collide(pages, bytes), what + " do not collide");
             expect(!collide(pages + 2, bytes) && !collide(pages - 2, bytes) && !collide(pages + 128, bytes), what + ", and others");
         }
     expect(!collide(1, 0) && !collide(-1, 0) && !collide(255, 0), "the next page is another one");
+    for (ptrdiff_t bytes : {-4095, -4080, -3968, 3968, 4080, 4095})
+        for (ptrdiff_t mebibytes : {-16, 0, 1, 16}) expect(!collide(mebibytes * 256, bytes), std::to_string(bytes) + " bytes apart, next to nothing collides");
 }
 
 constexpr size_t trials = 48;
