@@ -26,9 +26,9 @@ constexpr int trials = 5;
 constexpr uintptr_t page = 4096;
 // Of QEMU's table of pages, which grows and shrinks with use: fewer are seldom.
 constexpr uintptr_t emulated_entries = 256;
-// Bytes of a page that meet another one of the same place, and do not matter: with twice as many the loop for others takes twice as long, as that for
-// pages that collide does anyhow. C libraries lay large memory this side of what was mapped before it, with 16 bytes of their own before the
-// program's: a data slot begins 4080 bytes behind where it would collide with memory of whole mebibytes.
+// Of a page's bytes so few may meet a page of the same place: with twice as many the loop for others is as slow as the one for pages that collide. C
+// libraries put large memory right before what was mapped last, and 16 bytes of their own before the program's. So memory of whole mebibytes often lies
+// such that a data slot begins 16 bytes less than a page behind where all of it would collide.
 constexpr uintptr_t negligible = page / 32;
 
 // Large ones in one go would have the C library store past the caches, which costs an emulated machine four times as much.
