@@ -41,7 +41,7 @@ struct Blob {
     size_t size = 0; // in bytes, a multiple of blob_granularity
 };
 
-// Functions may be called from several threads at once, except open, init_context, bunch_fences and keep_off_interrupts, which come first.
+// Functions may be called from several threads at once, except open, init_context and bunch_fences, which come first.
 class Device {
   public:
     virtual ~Device() = default;
@@ -56,8 +56,6 @@ class Device {
     virtual Status init_context(uint32_t capset) = 0;
     // The host has the extension bunched_fences: from here on submissions are fenced on unawaited_ring where that saves interrupts.
     virtual void bunch_fences() {}
-    // It has not, and each submission brings an interrupt: from here on threads that submit keep off the processor that takes those, where that saves time.
-    virtual void keep_off_interrupts() {}
 
     // A mapped blob of at least `size` bytes. Fails when the host-visible window is full.
     virtual Status create_blob(size_t size, Blob &blob) = 0;

@@ -49,7 +49,6 @@ void DrmDevice::close() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
     anchor_ = Blob{};
-    interrupted_.reset();
 }
 
 int DrmDevice::control(unsigned long request, void *argument) {
@@ -79,7 +78,6 @@ Status DrmDevice::open(const std::string &node) {
     close();
     fd_ = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
     if (fd_ < 0) return Status::failure("cannot open " + node + ": " + reason(errno));
-    node_ = node;
     Status status = check_driver(node);
     if (status.ok()) status = check_features(node);
     if (!status.ok()) close();
@@ -146,11 +144,6 @@ void DrmDevice::bunch_fences() {
     if (!status.ok()) log(LogLevel::info, "each submission gets an interrupt of its own: %s", status.text().c_str());
 }
 
-// Only under an emulator, as above.
-void DrmDevice::keep_off_interrupts() {
-    if (is_emulated()) interrupted_ = std::make_unique<InterruptedProcessor>(node_);
-}
-
 Status DrmDevice::create_object(size_t size, uint32_t flags, Blob &blob) {
     if (size > SIZE_MAX - blob_granularity) return Status::failure("a blob of " + std::to_string(size) + " bytes");
     size_t rounded = (size + blob_granularity - 1) / blob_granularity * blob_granularity;
@@ -199,7 +192,6 @@ void DrmDevice::close_blob(Blob &blob) {
 }
 
 Status DrmDevice::submit(const void *command, size_t size) {
-    if (interrupted_ != nullptr) interrupted_->keep_off();
     drm_virtgpu_execbuffer submission = {};
     submission.flags = VIRTGPU_EXECBUF_RING_IDX;
     submission.size = static_cast<uint32_t>(size);

@@ -1,10 +1,7 @@
 // A virtio-gpu render node, by way of the kernel's DRM driver. The only file that does ioctls.
 #pragma once
 
-#include <memory>
-
 #include "device.hpp"
-#include "interrupted_processor.hpp"
 
 namespace apir::guest {
 
@@ -20,7 +17,6 @@ class DrmDevice : public Device {
     Status get_caps(uint32_t capset, void *data, size_t size) override;
     Status init_context(uint32_t capset) override;
     void bunch_fences() override;
-    void keep_off_interrupts() override;
     Status create_blob(size_t size, Blob &blob) override;
     void close_blob(Blob &blob) override;
     Status submit(const void *command, size_t size) override;
@@ -35,10 +31,8 @@ class DrmDevice : public Device {
     void close();
 
     int fd_ = -1;
-    std::string node_;
     // An object that submissions name: the kernel fences (from Linux 6.6 on) only those that name one. Handle 0: they name none.
     Blob anchor_;
-    std::unique_ptr<InterruptedProcessor> interrupted_; // nullptr: nobody keeps off it
 };
 
 } // namespace apir::guest

@@ -199,7 +199,6 @@ void Session::negotiate() {
     if (has(Extension::liveness) && !config_.graph_deadline) channel_.trust_graphs();
     if (has(Extension::timing)) channel_.expect_times();
     if (has(Extension::bunched_fences)) device_->bunch_fences();
-    else device_->keep_off_interrupts();
     std::string names;
     for (const NamedExtension &each : all_extensions)
         if (has(each.extension)) names += std::string(" ") + each.name;

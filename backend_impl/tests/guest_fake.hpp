@@ -57,7 +57,6 @@ class FakeHost {
     virtual void on_blob(uint32_t, const Blob &) {}
     virtual void on_blob_closed(uint32_t) {}
     virtual void on_bunch_fences() {}
-    virtual void on_keep_off_interrupts() {}
 };
 
 // How a fake device behaves.
@@ -79,7 +78,6 @@ class FakeDevice : public Device {
     Status get_caps(uint32_t capset, void *data, size_t size) override;
     Status init_context(uint32_t capset) override;
     void bunch_fences() override { host_.on_bunch_fences(); }
-    void keep_off_interrupts() override { host_.on_keep_off_interrupts(); }
     Status create_blob(size_t size, Blob &blob) override;
     void close_blob(Blob &blob) override;
     Status submit(const void *command, size_t size) override;
