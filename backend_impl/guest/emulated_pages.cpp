@@ -26,6 +26,9 @@ constexpr std::chrono::nanoseconds looked_up = 3us;
 constexpr int looked_at = 16;
 // Linux takes more than 33 pages out of a processor's tables by emptying them.
 constexpr size_t emptying = 40 * page;
+// QEMU doubles a table of which more than 70 % was in use.
+constexpr size_t filled(size_t pages) { return pages - pages / 4; }
+constexpr size_t most_filled = filled(size_t{1} << 15);
 
 PageGrowth &growth() {
     // Never destroyed: programs read tensors from their own static destructors.
@@ -62,15 +65,15 @@ uint32_t PageGrowth::begin(const void *memory, Clock::time_point now) {
     return std::max<uint32_t>(transfer, 1);
 }
 
-bool PageGrowth::copied(uint32_t transfer, unsigned processor, size_t bytes) {
+uint32_t PageGrowth::copied(uint32_t transfer, unsigned processor, size_t bytes) {
     Processor &here = processors_[processor % most_processors];
     if (here.transfer.exchange(transfer, std::memory_order_relaxed) != transfer) here.bytes.store(0, std::memory_order_relaxed);
     const size_t now = here.bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     const uint32_t pages = here.pages.load(std::memory_order_relaxed);
-    if (pages >= most_pages || now < pages * page) return false;
+    if (pages >= most_pages || now < pages * page) return 0;
     here.pages.store(pages * 2, std::memory_order_relaxed);
     here.bytes.store(0, std::memory_order_relaxed);
-    return true;
+    return pages;
 }
 
 bool PageGrowth::should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const {
@@ -102,7 +105,10 @@ EmulatedPages::EmulatedPages(const void *memory, size_t size, size_t each)
 
 void EmulatedPages::look(size_t bytes) const {
     const int processor = sched_getcpu();
-    if (processor >= 0 && growth().copied(transfer_, static_cast<unsigned>(processor), bytes)) empty_page_table();
+    const uint32_t pages = processor < 0 ? 0 : growth().copied(transfer_, static_cast<unsigned>(processor), bytes);
+    if (pages == 0) return;
+    if (each_ > 1) fill_page_table(pages);
+    empty_page_table();
 }
 
 void EmulatedPages::end() const {
@@ -119,6 +125,19 @@ bool pages_at_hand(const uint8_t *memory) {
     const std::chrono::nanoseconds first = took_to_read(first_page, page);
     const std::chrono::nanoseconds again = took_to_read(first_page + page / 2, page);
     return first < 3 * again || first < again + looked_up; // the former on a busy machine, which takes its time with either
+}
+
+// The pages are all the system's one of zeros, where it can as huge ones: it makes few entries of its own for them, and they take no memory.
+void fill_page_table(size_t pages) {
+    static const uint8_t *const zeros = [] {
+        void *area = mmap(nullptr, most_filled * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (area == MAP_FAILED) return static_cast<const uint8_t *>(nullptr);
+        madvise(area, most_filled * page, MADV_HUGEPAGE);
+        return static_cast<const uint8_t *>(area);
+    }();
+    if (zeros == nullptr) return;
+    const size_t count = std::min(filled(pages), most_filled);
+    for (size_t i = 0; i < count; ++i) static_cast<void>(*static_cast<const volatile uint8_t *>(zeros + i * page));
 }
 
 void empty_page_table() {

@@ -24,8 +24,9 @@ class PageGrowth {
     // A transfer to or from the program's memory begins. A number for copied(); 0 when that need not be told, for this memory was not seen
     // lately, and the pages of what is seen once are no use to anybody.
     uint32_t begin(const void *memory, Clock::time_point now);
-    // So many bytes more of the transfer were copied, by this processor. Whether its table should be emptied now: all of it was in use.
-    bool copied(uint32_t transfer, unsigned processor, size_t bytes);
+    // So many bytes more of the transfer were copied, by this processor. How many pages its table is taken to hold, if it should be emptied now: the
+    // transfer went through as many. Else 0.
+    uint32_t copied(uint32_t transfer, unsigned processor, size_t bytes);
     // A transfer of so many bytes ends. Whether this processor alone has copied them, with its table as it was.
     bool should_be_at_hand(uint32_t transfer, unsigned processor, size_t bytes) const;
     // Whether the first pages of such a transfer were at hand. Where they were once, and then several times not, the table has become small, and its
@@ -64,7 +65,8 @@ class PageGrowth {
 // One transfer, in whatever pieces and by whichever threads. Nothing happens where no emulator is, or with what is too little for it to matter.
 class EmulatedPages {
   public:
-    // `each`: pages of the table that go with one of the memory.
+    // `each`: pages of the table that go with one of the memory. With more than one, as where all of a blob is copied, some may have the same place: then the
+    // table is less full than has it grow, and is filled first.
     EmulatedPages(const void *memory, size_t size, size_t each = 1);
     // Reads of the memory: it is still the transfer's.
     ~EmulatedPages() {
@@ -93,5 +95,8 @@ bool pages_at_hand(const uint8_t *memory);
 
 // Has the calling thread's processor empty its table.
 void empty_page_table();
+
+// Has most of the table in use, if it holds so many pages, so that it grows when it is emptied next. Of more than 32768 not all that it takes.
+void fill_page_table(size_t pages);
 
 } // namespace apir::guest

@@ -184,6 +184,24 @@ void emptying_leaves_nothing_behind() {
     expect(before != 0 && after < before + 10 * times, std::to_string(after) + " pages after " + std::to_string(before));
 }
 
+// Whatever a table is taken to hold: each time the same addresses.
+void filling_takes_addresses_once() {
+    fill_page_table(1);
+    const size_t before = pages_of_memory();
+    for (size_t pages : {1U, 256U, 32768U, 131072U, 0U}) fill_page_table(pages);
+    const size_t after = pages_of_memory();
+    expect(before != 0 && after < before + 10, std::to_string(after) + " pages after " + std::to_string(before));
+}
+
+// What the transfer went through when a table should be emptied is what that one was taken to hold.
+void a_table_is_filled_as_large_as_it_is() {
+    PageGrowth growth;
+    growth.begin(&growth, start);
+    const uint32_t transfer = growth.begin(&growth, start);
+    expect(growth.copied(transfer, 0, mib - 1) == 0, "not yet");
+    expect(growth.copied(transfer, 0, 1) == 256 && growth.copied(transfer, 0, 2 * mib) == 512, "by its size");
+}
+
 } // namespace
 
 int main() {
@@ -198,5 +216,7 @@ int main() {
     pages_are_not_looked_for_where_others_copied_or_it_was_emptied();
     pages_are_seen_to_be_at_hand();
     emptying_leaves_nothing_behind();
+    filling_takes_addresses_once();
+    a_table_is_filled_as_large_as_it_is();
     return failures == 0 ? 0 : 1;
 }
