@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -184,10 +185,20 @@ void emptying_leaves_nothing_behind() {
     expect(before != 0 && after < before + 10 * times, std::to_string(after) + " pages after " + std::to_string(before));
 }
 
-// Whatever a table is taken to hold: each time the same addresses.
-void filling_takes_addresses_once() {
+long faults() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+// Each page is read: the system makes them with the first look, one by one, or as huge ones of 512. Whatever a table is taken to hold they have the same
+// addresses.
+void filling_reads_pages_of_one_place() {
     fill_page_table(1);
     const size_t before = pages_of_memory();
+    const long made = faults();
+    fill_page_table(size_t{1} << 15);
+    expect(faults() - made >= 3 * (1 << 13) / 512 - 1, std::to_string(faults() - made) + " pages were made for three quarters of 32768");
     for (size_t pages : {1U, 256U, 32768U, 131072U, 0U}) fill_page_table(pages);
     const size_t after = pages_of_memory();
     expect(before != 0 && after < before + 10, std::to_string(after) + " pages after " + std::to_string(before));
@@ -216,7 +227,7 @@ int main() {
     pages_are_not_looked_for_where_others_copied_or_it_was_emptied();
     pages_are_seen_to_be_at_hand();
     emptying_leaves_nothing_behind();
-    filling_takes_addresses_once();
+    filling_reads_pages_of_one_place();
     a_table_is_filled_as_large_as_it_is();
     return failures == 0 ? 0 : 1;
 }

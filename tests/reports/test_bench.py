@@ -59,7 +59,8 @@ def test_page_has_the_ratios_to_a_second_implementation_where_there_are_any(tmp_
     assert view.ratios == ratios
     assert ("set, copied path, GiB/s: 1MiB", "1.5 (1.2\N{EN DASH}1.8)") in {(name, cells[0]) for name, cells, _ in view.rates}
     text = rendered_report(folder).read_text(encoding="utf-8")
-    for words in ("Beside the second implementation", "second guest library", "/their/lib.so", ">1d<", ">5ha<"):
+    spread = '<td class="number">1.5 <small>(1.2\N{EN DASH}1.8)</small></td>'
+    for words in ("Beside the second implementation", "second guest library", "/their/lib.so", ">1d<", ">5ha<", spread):
         assert words in text
     write_bench(folder / variant.logs, {key: value for key, value in ANSWER.items() if key != "ratios"})
     assert "Beside the second implementation" not in rendered_report(folder).read_text(encoding="utf-8")
