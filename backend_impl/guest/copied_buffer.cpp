@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <thread>
 
 #include "bulk_copy.hpp"
 #include "data_pipe.hpp"
@@ -11,6 +10,7 @@
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 #include "transfer_choice.hpp"
+#include "two_threads.hpp"
 
 namespace apir::guest {
 
@@ -63,16 +63,6 @@ struct Unread {
 
     void *data;
     size_t size;
-};
-
-// A thread that is awaited on every way out.
-struct Joined {
-    ~Joined() { join(); }
-    void join() {
-        if (thread.joinable()) thread.join();
-    }
-
-    std::thread thread;
 };
 
 } // namespace
@@ -276,16 +266,7 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
     TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
     cut.two_lanes = cut.two_lanes || by_two;
     Work work{way, *record, offset, size, cut};
-    auto lane = [&] { run_lane(work, before, after); };
-    Joined second;
-    if (cut.two_lanes && std::thread::hardware_concurrency() > 1) {
-        try {
-            second.thread = std::thread(lane);
-        } catch (const std::exception &) { // the program may have no more threads, or no memory: one lane does, too
-        }
-    }
-    lane();
-    second.join();
+    by_two_threads(cut.two_lanes, [&](bool) { run_lane(work, before, after); });
     return !work.failed.load();
 }
 

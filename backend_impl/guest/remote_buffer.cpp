@@ -1,6 +1,7 @@
 #include "remote_buffer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "bulk_copy.hpp"
@@ -9,6 +10,8 @@
 #include "guarded.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
+#include "transfer_choice.hpp"
+#include "two_threads.hpp"
 
 namespace apir::guest {
 
@@ -21,16 +24,31 @@ bool report(const char *what, const CallResult &result) {
     return result.ok();
 }
 
-// All of a transfer, `memory` being the program's side of it. Both sides' pages go through the emulator's table.
-void copy_whole(void *to, const void *from, size_t size, const void *memory) {
+// All of a transfer, `memory` being the program's side of it, by the calling thread and maybe a second one. Both sides' pages go through the emulator's table.
+void copy_by(bool two, void *to, const void *from, size_t size, const void *memory) {
     constexpr size_t piece = size_t{1} << 20;
     const Far far = size >= beyond_caches ? Far::both : Far::none;
     const EmulatedPages pages(memory, size, 2);
-    for (size_t done = 0; done < size; done += piece) {
-        const size_t n = std::min(piece, size - done);
-        bulk_copy(static_cast<uint8_t *>(to) + done, static_cast<const uint8_t *>(from) + done, n, far);
-        pages.copied(n);
-    }
+    TwoEnds pieces((size + piece - 1) / piece);
+    by_two_threads(two, [&](bool second) {
+        size_t number = 0;
+        for (size_t mine = 0; pieces.take(second, mine, number); ++mine) {
+            const size_t done = number * piece;
+            const size_t n = std::min(piece, size - done);
+            bulk_copy(static_cast<uint8_t *>(to) + done, static_cast<const uint8_t *>(from) + done, n, far);
+            pages.copied(n);
+        }
+    });
+}
+
+void copy_whole(bool in, void *to, const void *from, size_t size) {
+    const void *memory = in ? to : from;
+    if (size < least_by_two_in_blobs) return copy_by(false, to, from, size, memory);
+    TransferChoice &choice = TransferChoice::in_blobs(in);
+    const bool two = choice.by_two();
+    const auto start = std::chrono::steady_clock::now();
+    copy_by(two, to, from, size, memory);
+    choice.took(two, size, std::chrono::steady_clock::now() - start);
 }
 
 class SharedBuffer : public RemoteBuffer {
@@ -49,13 +67,13 @@ class SharedBuffer : public RemoteBuffer {
 
     bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) override {
         uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) copy_whole(at, data, size, data);
+        if (at != nullptr) copy_whole(false, at, data, size);
         return at != nullptr;
     }
 
     bool get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) override {
         const uint8_t *at = place(tensor, offset, size);
-        if (at != nullptr) copy_whole(data, at, size, data);
+        if (at != nullptr) copy_whole(true, data, at, size);
         return at != nullptr;
     }
 

@@ -9,11 +9,24 @@ bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out) {
     return size > surely_out_by_one && size <= most_piped_out;
 }
 
+namespace {
+
+struct Choices {
+    TransferChoice out;
+    TransferChoice in;
+};
+
+} // namespace
+
+// Neither is ever destroyed: programs read tensors from their own static destructors.
 TransferChoice &TransferChoice::of(bool in) {
-    // Never destroyed: programs read tensors from their own static destructors.
-    static TransferChoice &into_guest = *new TransferChoice;
-    static TransferChoice &out_of_guest = *new TransferChoice;
-    return in ? into_guest : out_of_guest;
+    static Choices &transfers = *new Choices;
+    return in ? transfers.in : transfers.out;
+}
+
+TransferChoice &TransferChoice::in_blobs(bool in) {
+    static Choices &copies = *new Choices;
+    return in ? copies.in : copies.out;
 }
 
 bool TransferChoice::by_two() {

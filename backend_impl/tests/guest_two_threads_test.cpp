@@ -1,0 +1,150 @@
+// Work by two threads: each piece once, whichever of them gets on, and all of it where there is no second thread to be had. And what is copied so.
+#include <algorithm>
+#include <cerrno>
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "guest/transfer_choice.hpp"
+#include "guest/two_threads.hpp"
+#include "guest_bench.hpp"
+
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+std::atomic<int> begun{0}; // threads since
+std::atomic<bool> refused{false};
+
+} // namespace
+
+// Sanitizers' own, which has to know of every thread.
+extern "C" __attribute__((weak)) int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+// In place of the C library's, for all of this program.
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *plan, void *(*body)(void *), void *about) {
+    static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    if (refused) return EAGAIN;
+    ++begun;
+    return (__interceptor_pthread_create != nullptr ? __interceptor_pthread_create : real)(thread, plan, body, about);
+}
+
+namespace {
+
+const bool has_two = std::thread::hardware_concurrency() > 1;
+
+void each_piece_is_taken_once() {
+    for (size_t count : {0, 1, 2, 3, 8})
+        for (size_t by_second = 0; by_second <= count; ++by_second) {
+            TwoEnds pieces(count);
+            std::vector<int> taken(count);
+            size_t piece = 0;
+            for (size_t mine = 0; mine < by_second; ++mine) {
+                expect(pieces.take(true, mine, piece) && piece == count - 1 - mine, "the second one begins at the end");
+                if (piece < count) ++taken[piece];
+            }
+            size_t mine = 0;
+            while (pieces.take(false, mine, piece)) {
+                expect(piece == mine++, "the first one begins at the beginning");
+                if (piece < count) ++taken[piece];
+            }
+            expect(mine == count - by_second && taken == std::vector<int>(count, 1), "each piece once");
+            expect(!pieces.take(true, by_second, piece) && !pieces.take(false, mine, piece), "there is no more");
+        }
+}
+
+// Which of both did what, in turns as they come.
+void a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had() {
+    for (bool wanted : {false, true})
+        for (bool none_left : {false, true}) {
+            std::atomic<int> firsts{0}, seconds{0};
+            begun = 0, refused = none_left;
+            const std::thread::id here = std::this_thread::get_id();
+            by_two_threads(wanted, [&](bool second) {
+                expect((std::this_thread::get_id() == here) != second, "the calling thread is the first one");
+                ++(second ? seconds : firsts);
+            });
+            refused = false;
+            const bool both = wanted && !none_left && has_two;
+            expect(firsts == 1 && seconds == (both ? 1 : 0) && begun == (both ? 1 : 0), "a second thread where there should be none, or none");
+        }
+}
+
+void what_the_first_throws_arrives_when_the_second_has_ended() {
+    std::atomic<bool> ended{false};
+    bool caught = false;
+    try {
+        by_two_threads(true, [&](bool second) {
+            if (!second) throw std::bad_alloc();
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            ended = true;
+        });
+    } catch (const std::bad_alloc &) {
+        caught = true;
+    }
+    expect(caught && ended == has_two, "thrown too early, or not at all");
+}
+
+std::vector<uint8_t> counted(size_t size) {
+    std::vector<uint8_t> bytes(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 251 + i / 65536);
+    return bytes;
+}
+
+// What a copy that asks for two threads, when it is their turn, begins.
+void expect_begun(bool in, bool large, bool had_turn, const std::string &what) {
+    const int expected = large && had_turn && !refused && has_two ? 1 : 0;
+    expect(begun == expected, what + (in ? ", in: " : ", out: ") + std::to_string(begun) + " threads begun");
+}
+
+void copy_there_and_back(Bench &bench, size_t size, bool none_left) {
+    // Before and behind what is written.
+    constexpr size_t edge = 32;
+    constexpr uint8_t untouched = 0xee;
+    const bool large = size >= least_by_two_in_blobs;
+    const std::string what = std::to_string(size) + " bytes";
+    Context memory = context();
+    Buffer buffer = bench.buffer(size + 2 * edge);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, static_cast<int64_t>(size + 2 * edge)), 0);
+    const std::vector<uint8_t> sent = counted(size);
+    std::vector<uint8_t> back(size + 2 * edge);
+    ggml_backend_buffer_clear(buffer.get(), untouched);
+    begun = 0, refused = none_left;
+    bool had_turn = TransferChoice::in_blobs(false).by_two();
+    ggml_backend_tensor_set(tensor, sent.data(), edge, size);
+    expect_begun(false, large, had_turn, what);
+    begun = 0, had_turn = TransferChoice::in_blobs(true).by_two();
+    ggml_backend_tensor_get(tensor, back.data() + edge, edge, size);
+    expect_begun(true, large, had_turn, what);
+    expect(std::equal(sent.begin(), sent.end(), back.begin() + edge), what + ": other bytes");
+    expect(std::count(back.begin(), back.begin() + edge, 0) == edge && std::count(back.end() - edge, back.end(), 0) == edge, what + ": read beside them");
+    refused = false;
+    ggml_backend_tensor_get(tensor, back.data(), 0, edge);
+    ggml_backend_tensor_get(tensor, back.data() + edge + size, edge + size, edge);
+    expect(std::count(back.begin(), back.begin() + edge, untouched) == edge && std::count(back.end() - edge, back.end(), untouched) == edge,
+           what + ": written beside them");
+}
+
+void large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns() {
+    ScriptedHost host;
+    host.takes_pointers = true;
+    Bench bench(host);
+    copy_there_and_back(bench, least_by_two_in_blobs - 1, false);
+    expect(!TransferChoice::in_blobs(false).by_two(), "by one first");
+    for (size_t use = 0; use < 2 * TransferChoice::Ways::in_a_row; ++use) {
+        const bool two = use / TransferChoice::Ways::in_a_row % 2 != 0;
+        for (bool in : {false, true}) expect(TransferChoice::in_blobs(in).by_two() == two, "in turns");
+        copy_there_and_back(bench, least_by_two_in_blobs + use % 2 * 12345, use % 4 == 3);
+    }
+    expect(host.sent(apir::Call::buffer_set_tensor).empty() && host.sent(apir::Call::buffer_get_tensor).empty(), "the data went the other way");
+}
+
+} // namespace
+
+int main() {
+    each_piece_is_taken_once();
+    a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had();
+    what_the_first_throws_arrives_when_the_second_has_ended();
+    large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
+    return failures();
+}
