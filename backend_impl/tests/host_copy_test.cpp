@@ -167,8 +167,8 @@ void looked_at_again_when_it_is_worth_it() {
         return caches;
     };
     read_by_other_ns = 8'200;
-    expect(go(7) == Caches::near && measured == 0, "little: not measured");
-    expect(go(1) == Caches::apart && measured == 1, "enough: measured, and apart");
+    expect(watch.caches(CacheWatch::first_worth - 1, now) == Caches::near && measured == 0, "little: not measured");
+    expect(watch.caches(1, now) == Caches::apart && measured == 1, "enough for the first time: measured, and apart");
     read_by_other_ns = 2'100;
     expect(go(100) == Caches::apart && measured == 1, "just measured: as it was");
     now += CacheWatch::period - std::chrono::nanoseconds(1);
