@@ -24,13 +24,14 @@ bool report(const char *what, const CallResult &result) {
     return result.ok();
 }
 
-// All of a transfer, `memory` being the program's side of it, by the calling thread and maybe a second one. Both sides' pages go through the emulator's table.
-void copy_by(bool two, void *to, const void *from, size_t size, const void *memory) {
+// All of a transfer, `memory` being the program's side of it, by the calling thread and maybe a second one: whether there was one. Both sides' pages go
+// through the emulator's table.
+bool copy_by(bool two, void *to, const void *from, size_t size, const void *memory) {
     constexpr size_t piece = size_t{1} << 20;
     const Far far = size >= beyond_caches ? Far::both : Far::none;
     const EmulatedPages pages(memory, size, 2);
     TwoEnds pieces((size + piece - 1) / piece);
-    by_two_threads(two, [&](bool second) {
+    return by_two_threads(two, [&](bool second) {
         size_t number = 0;
         for (size_t mine = 0; pieces.take(second, mine, number); ++mine) {
             const size_t done = number * piece;
@@ -43,12 +44,15 @@ void copy_by(bool two, void *to, const void *from, size_t size, const void *memo
 
 void copy_whole(bool in, void *to, const void *from, size_t size) {
     const void *memory = in ? to : from;
-    if (size < least_by_two_in_blobs) return copy_by(false, to, from, size, memory);
+    if (size < least_by_two_in_blobs) {
+        copy_by(false, to, from, size, memory);
+        return;
+    }
     TransferChoice &choice = TransferChoice::in_blobs(in);
     const bool two = choice.by_two();
     const auto start = std::chrono::steady_clock::now();
-    copy_by(two, to, from, size, memory);
-    choice.took(two, size, std::chrono::steady_clock::now() - start);
+    const bool by_two = copy_by(two, to, from, size, memory);
+    choice.took(by_two, size, std::chrono::steady_clock::now() - start);
 }
 
 class SharedBuffer : public RemoteBuffer {

@@ -4,11 +4,6 @@
 
 namespace apir::guest {
 
-bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out) {
-    if (in) return size > (pipes ? surely_in_by_one : surely_in_by_one_without_pipe);
-    return size > surely_out_by_one && size <= most_piped_out;
-}
-
 namespace {
 
 struct Choices {
@@ -17,6 +12,11 @@ struct Choices {
 };
 
 } // namespace
+
+bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out) {
+    if (in) return size > (pipes ? surely_in_by_one : surely_in_by_one_without_pipe);
+    return size > surely_out_by_one && size <= most_piped_out;
+}
 
 // Neither is ever destroyed: programs read tensors from their own static destructors.
 TransferChoice &TransferChoice::of(bool in) {

@@ -3,13 +3,13 @@
 
 #include <atomic>
 #include <cstddef>
-#include <exception>
+#include <functional>
 #include <thread>
 
 namespace apir::guest {
 
-// Pieces 0 to `count` - 1, each of which is taken once: by one thread from the first one on, by the other from the last one back. Neither waits for the
-// other, however much slower it is, and mostly each has the same ones every time: their pages are in its processor's tables.
+// Pieces 0 to `count` - 1, each of which is taken once: by one thread from the first one on, by the other from the last one back. However much slower one
+// of them is, the other waits for no more than one piece of it.
 class TwoEnds {
   public:
     explicit TwoEnds(size_t count) : count_(count) {}
@@ -26,22 +26,29 @@ class TwoEnds {
     std::atomic<size_t> taken_{0};
 };
 
-// Calls `work(false)` and, where two are wanted, there is a processor for each, and a thread to be had, `work(true)` in another thread at the same
-// time. It returns, or throws what the former threw, when both have ended; the latter must not throw.
-template <typename Work> void by_two_threads(bool wanted, Work work) {
-    struct Joined {
-        ~Joined() {
-            if (thread.joinable()) thread.join();
-        }
-        std::thread thread;
-    } second;
-    if (wanted && std::thread::hardware_concurrency() > 1) {
-        try {
-            second.thread = std::thread([&work] { work(true); });
-        } catch (const std::exception &) { // the program may have no more threads, or no memory: one does, too
-        }
+// A thread beside the calling one, awaited when this ends: where it is wanted, the caller may use more than one processor, and a thread is to be had.
+// No signals of the program's are handled in it, but for those of its own faults. The work must not throw.
+class SecondThread {
+  public:
+    SecondThread(bool wanted, const std::function<void()> &work);
+    ~SecondThread() {
+        if (thread_.joinable()) thread_.join();
     }
+    SecondThread(const SecondThread &) = delete;
+    SecondThread &operator=(const SecondThread &) = delete;
+
+    bool is_there() const { return thread_.joinable(); }
+
+  private:
+    std::thread thread_;
+};
+
+// Calls `work(false)` and, where there is a second thread, `work(true)` in it at the same time. It returns, whether there was one, or throws what the
+// former threw, when both have ended.
+template <typename Work> bool by_two_threads(bool wanted, Work work) {
+    const SecondThread second(wanted, [&work] { work(true); });
     work(false);
+    return second.is_there();
 }
 
 } // namespace apir::guest

@@ -141,11 +141,14 @@ Caches CacheWatch::caches(size_t bytes, Clock::time_point now) {
     const size_t since = bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     Clock::rep due = due_.load(std::memory_order_relaxed);
     const Clock::rep at = now.time_since_epoch().count();
-    const size_t enough = due == never_measured ? first_worth : worth;
+    const size_t enough = known_.load(std::memory_order_relaxed) ? worth : first_worth;
     if (since >= enough && at >= due && due_.compare_exchange_strong(due, at + period.count(), std::memory_order_relaxed)) {
         bytes_.store(0, std::memory_order_relaxed);
         // What cannot be measured now is as it was.
-        if (const std::optional<CacheDistance> distance = measure_()) caches_.store(distance->caches(), std::memory_order_relaxed);
+        if (const std::optional<CacheDistance> distance = measure_()) {
+            caches_.store(distance->caches(), std::memory_order_relaxed);
+            known_.store(true, std::memory_order_relaxed);
+        }
     }
     return caches_.load(std::memory_order_relaxed);
 }

@@ -58,8 +58,8 @@ class CacheWatch {
     using Clock = std::chrono::steady_clock;
     using Measure = std::optional<CacheDistance> (*)();
 
-    // It is measured where so much went between them, and not more often than that. For the first time after less: until then all goes as if they were near,
-    // and where they are apart the first 70 MiB that a program wrote by the ring, 1 MiB at a time, took 1.4 times as long.
+    // It is measured where so much went between them, and not more often than that. Until it was for the first time, after less: all goes as if they were
+    // near, and where they are apart the first 72 MiB that a program wrote by the ring, 1 MiB at a time, took 1.4 times as long.
     static constexpr size_t worth = size_t{64} << 20;
     static constexpr size_t first_worth = size_t{4} << 20;
     static constexpr Clock::duration period = std::chrono::milliseconds(500);
@@ -69,11 +69,10 @@ class CacheWatch {
     Caches caches(size_t bytes, Clock::time_point now);
 
   private:
-    static constexpr Clock::rep never_measured = Clock::time_point::min().time_since_epoch().count();
-
     const Measure measure_;
     std::atomic<size_t> bytes_{0}; // since it was measured
-    std::atomic<Clock::rep> due_{never_measured};
+    std::atomic<Clock::rep> due_{Clock::time_point::min().time_since_epoch().count()};
+    std::atomic<bool> known_{false};
     std::atomic<Caches> caches_{Caches::near};
 };
 

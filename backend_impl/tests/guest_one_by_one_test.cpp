@@ -3,6 +3,7 @@
 //
 // Usage: test-guest-one-by-one HOST_LIBRARY GGML_BACKEND_LIBRARY
 #include "extension_run.hpp"
+#include "wire/processors.hpp"
 
 using namespace apir;
 using namespace apir::guest;
@@ -58,7 +59,8 @@ class CountingDevice : public FakeDevice {
 };
 
 // With one processor, one.
-const int lanes = std::thread::hardware_concurrency() > 1 ? 2 : 1;
+const cpu_set_t processors = apir::allowed_processors();
+const int lanes = CPU_COUNT(&processors) > 1 ? 2 : 1;
 
 // Is at a transfer's command for as long as the guest takes to copy beside it, and looks whether its sender sends anything meanwhile.
 class PatientLibrary : public LibraryHost {

@@ -1,12 +1,21 @@
 // Work by two threads: each piece once, whichever of them gets on, and all of it where there is no second thread to be had. And what is copied so.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <dlfcn.h>
+#include <new>
 #include <pthread.h>
+#include <sched.h>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "guest/transfer_choice.hpp"
 #include "guest/two_threads.hpp"
 #include "guest_bench.hpp"
+#include "wire/processors.hpp"
 
 using namespace apir::guest;
 using namespace apir::guest::test;
@@ -31,7 +40,8 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t *
 
 namespace {
 
-const bool has_two = std::thread::hardware_concurrency() > 1;
+const cpu_set_t processors = apir::allowed_processors();
+const bool has_two = CPU_COUNT(&processors) > 1;
 
 void each_piece_is_taken_once() {
     for (size_t count : {0, 1, 2, 3, 8})
@@ -53,21 +63,57 @@ void each_piece_is_taken_once() {
         }
 }
 
-// Which of both did what, in turns as they come.
+void each_piece_is_taken_once_whoever_is_quicker() {
+    constexpr size_t count = 100000;
+    for (int round = 0; round < 20; ++round) {
+        TwoEnds pieces(count);
+        std::vector<std::atomic<int>> taken(count);
+        by_two_threads(true, [&](bool second) {
+            size_t piece = 0;
+            for (size_t mine = 0; pieces.take(second, mine, piece); ++mine) ++taken.at(piece);
+        });
+        expect(std::all_of(taken.begin(), taken.end(), [](const auto &times) { return times == 1; }), "each piece once, by two threads");
+    }
+}
+
 void a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had() {
     for (bool wanted : {false, true})
         for (bool none_left : {false, true}) {
             std::atomic<int> firsts{0}, seconds{0};
             begun = 0, refused = none_left;
             const std::thread::id here = std::this_thread::get_id();
-            by_two_threads(wanted, [&](bool second) {
+            const bool were_two = by_two_threads(wanted, [&](bool second) {
                 expect((std::this_thread::get_id() == here) != second, "the calling thread is the first one");
                 ++(second ? seconds : firsts);
             });
             refused = false;
             const bool both = wanted && !none_left && has_two;
             expect(firsts == 1 && seconds == (both ? 1 : 0) && begun == (both ? 1 : 0), "a second thread where there should be none, or none");
+            expect(were_two == both, "told otherwise");
         }
+}
+
+void there_is_none_where_the_thread_may_use_one_processor() {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+    expect(sched_setaffinity(0, sizeof one, &one) == 0, "one processor");
+    expect(!by_two_threads(true, [](bool) {}), "two threads on one processor");
+    sched_setaffinity(0, sizeof processors, &processors);
+}
+
+bool is_blocked(int signal) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    return sigismember(&blocked, signal) == 1;
+}
+
+void the_programs_signals_are_for_its_own_threads() {
+    by_two_threads(true, [](bool second) {
+        for (int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGPROF}) expect(is_blocked(signal) == second, "handled by the second thread");
+        for (int fault : {SIGSEGV, SIGBUS, SIGFPE}) expect(!is_blocked(fault), "a fault that ends the program whatever it does about it");
+    });
+    expect(!is_blocked(SIGINT) && !is_blocked(SIGPROF), "blocked for good");
 }
 
 void what_the_first_throws_arrives_when_the_second_has_ended() {
@@ -131,11 +177,15 @@ void large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns() {
     Bench bench(host);
     copy_there_and_back(bench, least_by_two_in_blobs - 1, false);
     expect(!TransferChoice::in_blobs(false).by_two(), "by one first");
-    for (size_t use = 0; use < 2 * TransferChoice::Ways::in_a_row; ++use) {
-        const bool two = use / TransferChoice::Ways::in_a_row % 2 != 0;
-        for (bool in : {false, true}) expect(TransferChoice::in_blobs(in).by_two() == two, "in turns");
-        copy_there_and_back(bench, least_by_two_in_blobs + use % 2 * 12345, use % 4 == 3);
-    }
+    for (bool two : {false, true})
+        for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) {
+            for (bool in : {false, true}) expect(TransferChoice::in_blobs(in).by_two() == two, "in turns");
+            copy_there_and_back(bench, least_by_two_in_blobs + use % 2 * 12345, false);
+            // Which says nothing of two.
+            if (two && use == 1) copy_there_and_back(bench, least_by_two_in_blobs, true);
+        }
+    if (!has_two) return;
+    for (bool in : {false, true}) expect(!TransferChoice::in_blobs(in).by_two(), "by one again, when as many went by two");
     expect(host.sent(apir::Call::buffer_set_tensor).empty() && host.sent(apir::Call::buffer_get_tensor).empty(), "the data went the other way");
 }
 
@@ -143,7 +193,10 @@ void large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns() {
 
 int main() {
     each_piece_is_taken_once();
+    each_piece_is_taken_once_whoever_is_quicker();
     a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had();
+    there_is_none_where_the_thread_may_use_one_processor();
+    the_programs_signals_are_for_its_own_threads();
     what_the_first_throws_arrives_when_the_second_has_ended();
     large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
     return failures();

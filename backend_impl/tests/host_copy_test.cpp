@@ -167,8 +167,14 @@ void looked_at_again_when_it_is_worth_it() {
         return caches;
     };
     read_by_other_ns = 8'200;
+    measurable = false;
     expect(watch.caches(CacheWatch::first_worth - 1, now) == Caches::near && measured == 0, "little: not measured");
-    expect(watch.caches(1, now) == Caches::apart && measured == 1, "enough for the first time: measured, and apart");
+    expect(watch.caches(1, now) == Caches::near && measured == 1, "enough for the first time, but not to be had");
+    measurable = true;
+    expect(watch.caches(CacheWatch::first_worth, now) == Caches::near && measured == 1, "not again at once");
+    now += CacheWatch::period;
+    measured = 0;
+    expect(watch.caches(1, now) == Caches::apart && measured == 1, "that little is enough until it is known: measured, and apart");
     read_by_other_ns = 2'100;
     expect(go(100) == Caches::apart && measured == 1, "just measured: as it was");
     now += CacheWatch::period - std::chrono::nanoseconds(1);
