@@ -1,7 +1,7 @@
 // A ggml buffer that lives on the host, and the two ways to its bytes.
 //
-// Shared: the buffer is a blob; guest and host see the same memory, and of large transfers a second thread may copy a part. Copied: the host has it where it likes, bytes travel
-// through a data slot in pieces. Either frees the host's buffer first, waits for that, and only then closes the blob.
+// Shared: the buffer is a blob; guest and host see the same memory, and of large transfers a second thread may copy a part. Copied: the host has it where
+// it likes, bytes travel through a data slot in pieces. Either frees the host's buffer first, waits for that, and only then closes the blob.
 #pragma once
 
 #include <memory>
