@@ -1,31 +1,14 @@
 #include "two_threads.hpp"
 
-#include <csignal>
 #include <exception>
 #include <sched.h>
 
+#include "wire/blocked_signals.hpp"
 #include "wire/processors.hpp"
 
 namespace apir::guest {
 
 namespace {
-
-// For the calling thread, and so for those that it makes.
-class BlockedSignals {
-  public:
-    BlockedSignals() {
-        sigset_t blocked;
-        sigfillset(&blocked);
-        for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&blocked, fault);
-        pthread_sigmask(SIG_BLOCK, &blocked, &before_);
-    }
-    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    BlockedSignals(const BlockedSignals &) = delete;
-    BlockedSignals &operator=(const BlockedSignals &) = delete;
-
-  private:
-    sigset_t before_{};
-};
 
 bool has_two_processors() {
     const cpu_set_t allowed = allowed_processors();

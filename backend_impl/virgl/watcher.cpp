@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <blocked_signals.hpp>
 #include <call_log.hpp>
 
 #include "component.hpp"
@@ -26,27 +27,12 @@ int ms_until(uint64_t moment_ns, uint64_t now_ns) {
     return static_cast<int>(std::min<uint64_t>((moment_ns - now_ns) / 1'000'000 + 1, INT_MAX));
 }
 
-class BlockedSignals {
-  public:
-    BlockedSignals() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    BlockedSignals(const BlockedSignals &) = delete;
-    BlockedSignals &operator=(const BlockedSignals &) = delete;
-
-  private:
-    sigset_t before_{};
-};
-
 } // namespace
 
 void Component::start_watching() {
     if (watcher_.joinable()) return;
     // QEMU's signals are for its main thread: the new one inherits them blocked.
-    BlockedSignals blocked;
+    const BlockedSignals blocked;
     watcher_ = std::thread([this] { watch(); });
     pthread_setname_np(watcher_.native_handle(), "apir-watcher");
 }
