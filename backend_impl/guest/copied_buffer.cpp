@@ -77,7 +77,7 @@ bool CopiedBuffer::set(const ggml_tensor *tensor, const void *data, size_t offse
         bulk_copy(slot, from + done, n, far_out(size, n));
         pages.copied(n);
     };
-    return by_one_or_two(Way::out, size, [&](bool by_two) { return move_out(tensor, data, offset, size, by_two, fill_slot); });
+    return by_one_or_two(Way::out, size, [&](bool &by_two) { return move_out(tensor, data, offset, size, by_two, fill_slot); });
 }
 
 bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
@@ -92,7 +92,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         bulk_copy(to + done, slot, n, far);
         pages.copied(n);
     };
-    const bool well = by_one_or_two(Way::in, size, [&](bool by_two) {
+    const bool well = by_one_or_two(Way::in, size, [&](bool &by_two) {
         const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::in, tensor, data, offset, size, empty_slot);
         if (!done || *done == size) return done.has_value();
         auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
@@ -107,13 +107,11 @@ template <typename Move> bool CopiedBuffer::by_one_or_two(Way way, size_t size, 
     const bool in = way == Way::in;
     const bool pipes = session().has(Extension::pipes);
     const bool by_two_anyhow = !pipes && cut_transfer(carriage_of(session()), in, size).two_lanes;
-    if (by_two_anyhow || !is_found_out(in, size, pipes, most_piped_out_of(session()))) return move(false);
-    TransferChoice &choice = TransferChoice::of(in);
-    const bool by_two = choice.by_two();
-    const Clock::time_point start = Clock::now();
-    const bool well = move(by_two);
-    if (well) choice.took(by_two, size, Clock::now() - start);
-    return well;
+    if (by_two_anyhow || !is_found_out(in, size, pipes, most_piped_out_of(session()))) {
+        bool by_two = false;
+        return move(by_two);
+    }
+    return TransferChoice::of(in).carry(size, move);
 }
 
 bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
@@ -123,11 +121,12 @@ bool CopiedBuffer::fill(const ggml_tensor *tensor, uint8_t value, size_t offset,
         std::memset(bytes, value, size);
         if (defer_set(tensor, bytes, offset, size)) return true;
     }
-    return move_out(tensor, nullptr, offset, size, false, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
+    bool by_two = false;
+    return move_out(tensor, nullptr, offset, size, by_two, [&](uint8_t *slot, size_t, size_t n) { std::memset(slot, value, n); });
 }
 
 template <typename Fill>
-bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool by_two, Fill fill_slot) {
+bool CopiedBuffer::move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool &by_two, Fill fill_slot) {
     const std::optional<size_t> done = by_two ? 0 : through_pipe(Way::out, tensor, data, offset, size, fill_slot);
     if (!done || *done == size) return done.has_value();
     auto fill_rest = [&](uint8_t *slot, size_t after, size_t n) { fill_slot(slot, *done + after, n); };
@@ -260,13 +259,13 @@ class CopiedBuffer::LeftPiece : public SentWrite {
 };
 
 template <typename Before, typename After>
-bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool by_two, Before before, After after) {
+bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool &by_two, Before before, After after) {
     std::optional<Record> record = record_within(tensor, offset, size);
     if (!record) return false;
     TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
     cut.two_lanes = cut.two_lanes || by_two;
     Work work{way, *record, offset, size, cut};
-    by_two_threads(cut.two_lanes, [&](bool) { run_lane(work, before, after); });
+    by_two = by_two_threads(cut.two_lanes, [&](bool) { run_lane(work, before, after); });
     return !work.failed.load();
 }
 

@@ -82,17 +82,18 @@ class CopiedBuffer : public RemoteBuffer {
         std::atomic<bool> failed{false};
     };
 
-    // All of a transfer, by `move`, which is told whether two threads are to do without a pipe (transfer_choice.hpp).
+    // All of a transfer, by `move`, which is told whether two threads are to do without a pipe, and tells whether they did (transfer_choice.hpp).
     template <typename Move> bool by_one_or_two(Way way, size_t size, Move move);
     // Unless `by_two`, through a pipe where that can be, and what is left in pieces.
     template <typename Fill>
-    bool move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool by_two, Fill fill_slot);
+    bool move_out(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, bool &by_two, Fill fill_slot);
     // How many bytes went through a pipe: none where that cannot be or is not worth it. Nothing when it failed.
     template <typename Carry>
     std::optional<size_t> through_pipe(Way way, const ggml_tensor *tensor, const void *data, size_t offset, size_t size, Carry carry);
-    // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once if `by_two` or where that is surely worth it.
+    // Runs `before` on each slot that is sent and `after` on each that came, from two threads at once if `by_two` or where that is surely worth it. In the
+    // end `by_two` is whether there were two.
     template <typename Before, typename After>
-    bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool by_two, Before before, After after);
+    bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool &by_two, Before before, After after);
     template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
     // Takes the next piece, and `before` has its slot. False when nothing is left.
     template <typename Before> bool take_next(Work &work, Before &before, Piece &piece);

@@ -1,7 +1,6 @@
 #include "remote_buffer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "bulk_copy.hpp"
@@ -48,11 +47,10 @@ void copy_whole(bool in, void *to, const void *from, size_t size) {
         copy_by(false, to, from, size, memory);
         return;
     }
-    TransferChoice &choice = TransferChoice::in_blobs(in);
-    const bool two = choice.by_two();
-    const auto start = std::chrono::steady_clock::now();
-    const bool by_two = copy_by(two, to, from, size, memory);
-    choice.took(by_two, size, std::chrono::steady_clock::now() - start);
+    TransferChoice::in_blobs(in).carry(size, [&](bool &by_two) {
+        by_two = copy_by(by_two, to, from, size, memory);
+        return true;
+    });
 }
 
 class SharedBuffer : public RemoteBuffer {

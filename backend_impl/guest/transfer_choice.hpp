@@ -40,6 +40,16 @@ class TransferChoice {
     static TransferChoice &of(bool in);
     static TransferChoice &in_blobs(bool in);
 
+    // Has `move(by_two)` carry so many bytes, and notes how long that took: of whichever way they went in the end, which `move` writes to `by_two`. Nothing
+    // where it returns false, for they did not get there. What it returned.
+    template <typename Move> bool carry(size_t size, Move move) {
+        bool by_two = this->by_two();
+        const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+        const bool well = move(by_two);
+        if (well) took(by_two, size, std::chrono::steady_clock::now() - start);
+        return well;
+    }
+
     bool by_two();
     void took(bool by_two, size_t size, std::chrono::steady_clock::duration time);
 

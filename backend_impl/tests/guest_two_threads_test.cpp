@@ -22,7 +22,7 @@ using namespace apir::guest::test;
 
 namespace {
 
-std::atomic<int> begun{0}; // threads since
+std::atomic<size_t> begun{0}; // threads since
 std::atomic<bool> refused{false};
 
 } // namespace
@@ -88,7 +88,7 @@ void a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had() {
             });
             refused = false;
             const bool both = wanted && !none_left && has_two;
-            expect(firsts == 1 && seconds == (both ? 1 : 0) && begun == (both ? 1 : 0), "a second thread where there should be none, or none");
+            expect(firsts == 1 && seconds == (both ? 1 : 0) && begun == (both ? 1U : 0U), "a second thread where there should be none, or none");
             expect(were_two == both, "told otherwise");
         }
 }
@@ -139,7 +139,7 @@ std::vector<uint8_t> counted(size_t size) {
 
 // What a copy that asks for two threads, when it is their turn, begins.
 void expect_begun(bool in, bool large, bool had_turn, const std::string &what) {
-    const int expected = large && had_turn && !refused && has_two ? 1 : 0;
+    const size_t expected = large && had_turn && !refused && has_two ? 1 : 0;
     expect(begun == expected, what + (in ? ", in: " : ", out: ") + std::to_string(begun) + " threads begun");
 }
 
@@ -188,6 +188,31 @@ void large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns() {
     expect(host.sent(apir::Call::buffer_set_tensor).empty() && host.sent(apir::Call::buffer_get_tensor).empty(), "the data went the other way");
 }
 
+// By a host of protocol 0.2 alone, where reading so much may go by either.
+void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
+    constexpr size_t size = size_t{32} << 20;
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(size);
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, static_cast<int64_t>(size)), 0);
+    std::vector<uint8_t> back(size);
+    TransferChoice &choice = TransferChoice::of(true);
+    auto read_in_a_row = [&] {
+        for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) ggml_backend_tensor_get(tensor, back.data(), 0, size);
+    };
+    begun = 0;
+    read_in_a_row();
+    expect(choice.by_two() && begun == 0, "by one, and then it is two threads' turn");
+    refused = true;
+    read_in_a_row();
+    refused = false;
+    expect(choice.by_two() && begun == 0, "none of them was by two");
+    read_in_a_row();
+    expect(choice.by_two() != has_two && begun == (has_two ? TransferChoice::Ways::in_a_row : 0U), "by two, and then it is one's turn");
+    expect(!host.sent(apir::Call::buffer_get_tensor).empty(), "the data went the other way");
+}
+
 } // namespace
 
 int main() {
@@ -198,5 +223,6 @@ int main() {
     the_programs_signals_are_for_its_own_threads();
     what_the_first_throws_arrives_when_the_second_has_ended();
     large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
+    copied_transfers_that_got_no_second_thread_say_nothing_of_two();
     return failures();
 }
