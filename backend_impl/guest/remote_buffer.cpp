@@ -47,7 +47,7 @@ void copy_whole(bool in, void *to, const void *from, size_t size) {
         copy_by(false, to, from, size, memory);
         return;
     }
-    TransferChoice::in_blobs(in).carry(size, [&](bool &by_two) {
+    TransferChoice::in_blobs(in, size).carry(size, [&](bool &by_two) {
         by_two = copy_by(by_two, to, from, size, memory);
         return true;
     });

@@ -1,6 +1,7 @@
 #include "transfer_choice.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace apir::guest {
 
@@ -24,9 +25,12 @@ TransferChoice &TransferChoice::of(bool in) {
     return in ? transfers.in : transfers.out;
 }
 
-TransferChoice &TransferChoice::in_blobs(bool in) {
-    static Choices &copies = *new Choices;
-    return in ? copies.in : copies.out;
+TransferChoice &TransferChoice::in_blobs(bool in, size_t size) {
+    using Sizes = std::array<Choices, 4>;
+    static Sizes &copies = *new Sizes;
+    size_t doubled = 0;
+    while (doubled + 1 < copies.size() && size >= least_by_two_in_blobs << (doubled + 1)) ++doubled;
+    return in ? copies[doubled].in : copies[doubled].out;
 }
 
 bool TransferChoice::by_two() {

@@ -4,8 +4,9 @@
 // at one time (the host's scheduler, the distance of its caches) need not at another.
 //
 // The same is found out of what is copied to and from blobs that the host computes in. It has nothing to do meanwhile, and where nobody else has either,
-// two threads were 1.1 to 1.6 times as quick (32 to 256 MiB). But with another program on one of a guest's two processors they took 1.1 to 1.2 times as long.
-// While they copy, nobody notices that QEMU's table of pages has become small (emulated_pages.hpp): one thread's turns do.
+// two threads were 1.25 to 1.7 times as quick (8 to 64 MiB; an Intel host, Granite Rapids). But with another program on one of a guest's two processors,
+// and a thread that had to be begun each time, they took 1.1 to 1.2 times as long (AMD). Of each size by itself: what caches hold goes otherwise than what
+// they do not. While they copy, nobody notices that QEMU's table of pages has become small (emulated_pages.hpp): one thread's turns do.
 #pragma once
 
 #include <chrono>
@@ -20,8 +21,8 @@ namespace apir::guest {
 inline constexpr size_t surely_in_by_one = size_t{64} << 20;
 inline constexpr size_t surely_in_by_one_without_pipe = (size_t{32} << 20) - 1;
 inline constexpr size_t surely_out_by_one = size_t{48} << 20;
-// Of less than this, to or from such a blob, a second thread takes 0.4 ms longer to begin than it saves (4 MiB), or saves a tenth or two at the best (16 MiB).
-inline constexpr size_t least_by_two_in_blobs = size_t{32} << 20;
+// Of less than this, to or from such a blob, it takes a second thread as long to wake up as it saves (4 MiB), or longer (2 MiB: 1.6 times in all).
+inline constexpr size_t least_by_two_in_blobs = size_t{8} << 20;
 
 // Whether which of them carries so much is found out, where it may go either way (transfer_cut.hpp). `most_piped_out`: what goes out through a pipe
 // at the most; of what is large, two threads carry more than that anyhow.
@@ -30,15 +31,17 @@ bool is_found_out(bool in, size_t size, bool pipes, size_t most_piped_out);
 // For any number of threads.
 class TransferChoice {
   public:
-    // Turns in a row, of which the first do not count: two threads are a fifth quicker after two or three transfers, when they have their processors.
-    using Ways = TwoWays<4, 4, 2>; // the second way: by two threads
+    // Turns in a row, of which the first do not count: two threads are a fifth quicker after two or three transfers, when they have their processors, and
+    // half as quick again after three or four, when an emulator's table of pages of the second one's processor has become as large as the first one's.
+    using Ways = TwoWays<4, 6, 4>; // the second way: by two threads
     // Transfers by the quicker way before both take turns again: twice as many each time, up to the most.
     static constexpr size_t first_pause = 2 * Ways::uses;
     static constexpr size_t longest_pause = 16 * Ways::uses;
 
-    // The process's own, of transfers in and of transfers out, and of copies from and to blobs that the host computes in.
+    // The process's own, of transfers in and of transfers out, and of copies from and to blobs that the host computes in: of those that are less than
+    // twice as large, too, and from 64 MiB on of all. `size`: what two threads may copy there.
     static TransferChoice &of(bool in);
-    static TransferChoice &in_blobs(bool in);
+    static TransferChoice &in_blobs(bool in, size_t size);
 
     // Has `move(by_two)` carry so many bytes, and notes how long that took: of whichever way they went in the end, which `move` writes to `by_two`. Nothing
     // where it returns false, for they did not get there. What it returned.

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <thread>
 
 namespace apir::guest {
 
@@ -26,25 +27,39 @@ class TwoEnds {
     std::atomic<size_t> taken_{0};
 };
 
-// A thread beside the calling one, awaited when this ends: where it is wanted, the caller may use more than one processor, and a thread is to be had.
-// No signals of the program's are handled in it, but for those of its own faults. The work must not throw.
+// A thread beside the calling one, for one piece of work: where it is wanted, the caller may use more than one processor, and a thread is to be had. When
+// this ends, the work has been done, or is not begun any more. It must not throw.
+//
+// To begin a thread takes an emulated guest some tenths of a millisecond, in which it copies a mebibyte or two. So one of them stays for a while after its
+// work, asleep, for whoever wants one next; of several, one. It handles none of the program's signals but those of its own faults, and may use the
+// processors that the caller may use. Its priority is that of the thread that first wanted it.
 class SecondThread {
   public:
-    SecondThread(bool wanted, const std::function<void()> &work);
-    ~SecondThread() {
-        if (thread_.joinable()) thread_.join();
-    }
+    // For how long; 0: not at all. Tests change it.
+    static inline std::atomic<std::chrono::milliseconds> stays{std::chrono::milliseconds(1000)};
+
+    SecondThread(bool wanted, std::function<void()> work);
+    ~SecondThread();
     SecondThread(const SecondThread &) = delete;
     SecondThread &operator=(const SecondThread &) = delete;
 
-    bool is_there() const { return thread_.joinable(); }
+    // Whether one was to be had. Where the caller was very quick, it was not even begun to work.
+    bool is_there() const { return helper_ != nullptr; }
 
   private:
-    std::thread thread_;
+    friend class Helpers;
+    struct Helper;
+
+    // With the helpers' mutex held, but for the work itself.
+    const std::function<void()> work_;
+    Helper *helper_ = nullptr; // of somebody else from when the work has ended
+    bool begun_ = false;
+    bool ended_ = false;
+    std::condition_variable end_;
 };
 
-// Calls `work(false)` and, where there is a second thread, `work(true)` in it at the same time. It returns, whether there was one, or throws what the
-// former threw, when both have ended.
+// Calls `work(false)` and, where there is a second thread, `work(true)` in it at the same time, unless the former has returned before that one comes to it.
+// It returns, whether there was one, or throws what the former threw, when both have ended.
 template <typename Work> bool by_two_threads(bool wanted, Work work) {
     const SecondThread second(wanted, [&work] { work(true); });
     work(false);

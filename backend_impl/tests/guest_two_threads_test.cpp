@@ -6,12 +6,18 @@
 #include <csignal>
 #include <dlfcn.h>
 #include <new>
+#include <filesystem>
+#include <iterator>
+#include <memory>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
+#include "guest/forked.hpp"
 #include "guest/transfer_choice.hpp"
 #include "guest/two_threads.hpp"
 #include "guest_bench.hpp"
@@ -24,6 +30,7 @@ namespace {
 
 std::atomic<size_t> begun{0}; // threads since
 std::atomic<bool> refused{false};
+std::atomic<bool> one_more{false}; // processor, which is none
 
 } // namespace
 
@@ -38,7 +45,16 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t *
     return (__interceptor_pthread_create != nullptr ? __interceptor_pthread_create : real)(thread, plan, body, about);
 }
 
+extern "C" __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_t size, cpu_set_t *set) {
+    static const auto real = reinterpret_cast<decltype(&sched_getaffinity)>(dlsym(RTLD_NEXT, "sched_getaffinity"));
+    const int error = real(thread, size, set);
+    if (error == 0 && one_more) CPU_SET_S(8 * size - 1, size, set);
+    return error;
+}
+
 namespace {
+
+using namespace std::chrono_literals;
 
 const cpu_set_t processors = apir::allowed_processors();
 const bool has_two = CPU_COUNT(&processors) > 1;
@@ -63,12 +79,34 @@ void each_piece_is_taken_once() {
         }
 }
 
+size_t threads() {
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+    return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// Whether there are no more, after a moment: a thread that nobody awaits may have to end yet, or even to begin.
+bool are_soon(size_t count) {
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    while (threads() > count && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return threads() <= count;
+}
+
+// By two threads at the same time, where there may be two: the first one begins when the second one has. Whether there was one.
+template <typename Work> bool at_once(Work work) {
+    std::atomic<bool> is_there{!has_two || refused};
+    return by_two_threads(true, [&](bool second) {
+        if (second) is_there = true;
+        while (!is_there) std::this_thread::yield();
+        work(second);
+    });
+}
+
 void each_piece_is_taken_once_whoever_is_quicker() {
     constexpr size_t count = 100000;
     for (int round = 0; round < 20; ++round) {
         TwoEnds pieces(count);
         std::vector<std::atomic<int>> taken(count);
-        by_two_threads(true, [&](bool second) {
+        at_once([&](bool second) {
             size_t piece = 0;
             for (size_t mine = 0; pieces.take(second, mine, piece); ++mine) ++taken.at(piece);
         });
@@ -77,17 +115,20 @@ void each_piece_is_taken_once_whoever_is_quicker() {
 }
 
 void a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had() {
+    const size_t others = threads();
     for (bool wanted : {false, true})
         for (bool none_left : {false, true}) {
             std::atomic<int> firsts{0}, seconds{0};
+            expect(are_soon(others), "one is left");
             begun = 0, refused = none_left;
+            const bool both = wanted && !none_left && has_two;
             const std::thread::id here = std::this_thread::get_id();
             const bool were_two = by_two_threads(wanted, [&](bool second) {
                 expect((std::this_thread::get_id() == here) != second, "the calling thread is the first one");
                 ++(second ? seconds : firsts);
+                while (both && seconds == 0) std::this_thread::yield();
             });
             refused = false;
-            const bool both = wanted && !none_left && has_two;
             expect(firsts == 1 && seconds == (both ? 1 : 0) && begun == (both ? 1U : 0U), "a second thread where there should be none, or none");
             expect(were_two == both, "told otherwise");
         }
@@ -109,7 +150,7 @@ bool is_blocked(int signal) {
 }
 
 void the_programs_signals_are_for_its_own_threads() {
-    by_two_threads(true, [](bool second) {
+    at_once([](bool second) {
         for (int signal : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGPROF}) expect(is_blocked(signal) == second, "handled by the second thread");
         for (int fault : {SIGSEGV, SIGBUS, SIGFPE}) expect(!is_blocked(fault), "a fault that ends the program whatever it does about it");
     });
@@ -120,15 +161,108 @@ void what_the_first_throws_arrives_when_the_second_has_ended() {
     std::atomic<bool> ended{false};
     bool caught = false;
     try {
-        by_two_threads(true, [&](bool second) {
+        at_once([&](bool second) {
             if (!second) throw std::bad_alloc();
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            std::this_thread::sleep_for(20ms);
             ended = true;
         });
     } catch (const std::bad_alloc &) {
         caught = true;
     }
     expect(caught && ended == has_two, "thrown too early, or not at all");
+}
+
+// The second threads that stay, for as long as it lives.
+class Staying {
+  public:
+    explicit Staying(std::chrono::milliseconds stays) : before_(SecondThread::stays.exchange(stays)), threads_(threads()) { begun = 0; }
+    ~Staying() {
+        // Who begins to wait now does not.
+        SecondThread::stays = before_;
+        at_once([](bool) {});
+        expect_stay(0, "a thread is left that nobody wants");
+    }
+    Staying(const Staying &) = delete;
+    Staying &operator=(const Staying &) = delete;
+
+    void expect_stay(size_t count, const char *what) const { expect(are_soon(threads_ + count), what); }
+
+  private:
+    const std::chrono::milliseconds before_;
+    const size_t threads_; // others, a sanitizer's among them
+};
+
+void one_thread_stays_for_the_next_ones() {
+    const Staying staying(60s);
+    for (int round = 0; round < 50; ++round) at_once([](bool) {});
+    expect(begun == (has_two ? 1U : 0U), "begun again, with one that does nothing");
+}
+
+void of_several_one_stays() {
+    if (!has_two) return;
+    constexpr size_t several = 3;
+    const Staying staying(60s);
+    for (int round = 0; round < 3; ++round) {
+        std::atomic<size_t> there{0};
+        begun = 0;
+        std::vector<std::thread> users;
+        for (size_t user = 0; user < several; ++user)
+            users.emplace_back([&] {
+                const bool two = at_once([&](bool) {
+                    ++there;
+                    while (there < 2 * several) std::this_thread::yield();
+                });
+                expect(two, "not for all");
+            });
+        for (std::thread &user : users) user.join();
+        expect(begun == 2 * several - (round == 0 ? 0 : 1), "more begun than needed, or one for two at a time");
+        staying.expect_stay(1, "more than one stays");
+    }
+}
+
+void it_ends_when_nobody_wants_it() {
+    const Staying staying(50ms);
+    at_once([](bool) {});
+    staying.expect_stay(0, "it stays for longer");
+    at_once([](bool) {});
+    expect(begun == (has_two ? 2U : 0U), "none is begun in its place");
+}
+
+void whoever_may_use_other_processors_gets_another_one() {
+    if (!has_two) return;
+    const Staying staying(60s);
+    at_once([](bool) {});
+    one_more = true;
+    expect(at_once([](bool) {}), "none");
+    one_more = false;
+    expect(begun == 2, "one that may not use what the caller may, or the other way round");
+    staying.expect_stay(1, "both stay");
+}
+
+// Who is quick does not wait for a thread that has not begun, and finds it again.
+void what_was_not_begun_never_is() {
+    const Staying staying(60s);
+    auto is_over = std::make_shared<std::atomic<int>>(0);
+    for (int round = 0; round < 5000; ++round) {
+        by_two_threads(true, [is_over, round](bool second) {
+            if (!second && round % 3 == 0) std::this_thread::yield();
+            if (second) expect(*is_over == round, "the work of one that has returned");
+        });
+        ++*is_over;
+    }
+    expect(begun == (has_two ? 1U : 0U), "begun again");
+}
+
+void a_forked_process_has_none() {
+    const Staying staying(60s);
+    watch_for_forks();
+    at_once([](bool) {});
+    const pid_t child = fork();
+    if (child == 0) _exit(by_two_threads(true, [](bool) {}) ? 1 : 0);
+    int status = -1;
+    waitpid(child, &status, 0);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "waits for a thread that is the parent's");
+    expect(at_once([](bool) {}) || !has_two, "and the parent has none");
 }
 
 std::vector<uint8_t> counted(size_t size) {
@@ -144,6 +278,7 @@ void expect_begun(bool in, bool large, bool had_turn, const std::string &what) {
 }
 
 void copy_there_and_back(Bench &bench, size_t size, bool none_left) {
+    const size_t others = threads();
     // Before and behind what is written.
     constexpr size_t edge = 32;
     constexpr uint8_t untouched = 0xee;
@@ -156,12 +291,14 @@ void copy_there_and_back(Bench &bench, size_t size, bool none_left) {
     std::vector<uint8_t> back(size + 2 * edge);
     ggml_backend_buffer_clear(buffer.get(), untouched);
     begun = 0, refused = none_left;
-    bool had_turn = TransferChoice::in_blobs(false).by_two();
+    bool had_turn = TransferChoice::in_blobs(false, size).by_two();
     ggml_backend_tensor_set(tensor, sent.data(), edge, size);
     expect_begun(false, large, had_turn, what);
-    begun = 0, had_turn = TransferChoice::in_blobs(true).by_two();
+    expect(are_soon(others), "one stays");
+    begun = 0, had_turn = TransferChoice::in_blobs(true, size).by_two();
     ggml_backend_tensor_get(tensor, back.data() + edge, edge, size);
     expect_begun(true, large, had_turn, what);
+    expect(are_soon(others), "one stays");
     expect(std::equal(sent.begin(), sent.end(), back.begin() + edge), what + ": other bytes");
     expect(std::count(back.begin(), back.begin() + edge, 0) == edge && std::count(back.end() - edge, back.end(), 0) == edge, what + ": read beside them");
     refused = false;
@@ -176,16 +313,30 @@ void large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns() {
     host.takes_pointers = true;
     Bench bench(host);
     copy_there_and_back(bench, least_by_two_in_blobs - 1, false);
-    expect(!TransferChoice::in_blobs(false).by_two(), "by one first");
+    for (bool in : {false, true}) expect(!TransferChoice::in_blobs(in, least_by_two_in_blobs).by_two(), "by one first");
     for (bool two : {false, true})
         for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) {
-            for (bool in : {false, true}) expect(TransferChoice::in_blobs(in).by_two() == two, "in turns");
+            for (bool in : {false, true}) expect(TransferChoice::in_blobs(in, least_by_two_in_blobs).by_two() == two, "in turns");
             copy_there_and_back(bench, least_by_two_in_blobs + use % 2 * 12345, false);
             // Which says nothing of two.
             if (two && use == 1) copy_there_and_back(bench, least_by_two_in_blobs, true);
         }
-    for (bool in : {false, true}) expect(TransferChoice::in_blobs(in).by_two() != has_two, "by one again, when as many went by two");
+    for (bool in : {false, true}) expect(TransferChoice::in_blobs(in, least_by_two_in_blobs).by_two() != has_two, "by one again, when as many went by two");
     expect(host.sent(apir::Call::buffer_set_tensor).empty() && host.sent(apir::Call::buffer_get_tensor).empty(), "the data went the other way");
+}
+
+void each_size_of_those_has_a_choice_of_its_own() {
+    constexpr size_t mib = size_t{1} << 20;
+    constexpr size_t different[] = {8 * mib, 16 * mib, 32 * mib, 64 * mib};
+    for (bool in : {false, true})
+        for (size_t size : different) {
+            TransferChoice *const choice = &TransferChoice::in_blobs(in, size);
+            expect(choice == &TransferChoice::in_blobs(in, size + 4 * mib) && choice != &TransferChoice::in_blobs(!in, size), "one for each direction");
+            for (size_t other : different) expect((choice == &TransferChoice::in_blobs(in, other)) == (size == other), "one for each size");
+            const bool is_largest = size == 64 * mib;
+            expect((choice == &TransferChoice::in_blobs(in, 2 * size)) == is_largest && (choice == &TransferChoice::in_blobs(in, 8 * size)) == is_largest,
+                   "one for all of the largest");
+        }
 }
 
 // By a host of protocol 0.2 alone, where reading so much may go by either.
@@ -198,8 +349,12 @@ void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
     ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, static_cast<int64_t>(size)), 0);
     std::vector<uint8_t> back(size);
     TransferChoice &choice = TransferChoice::of(true);
+    const size_t others = threads();
     auto read_in_a_row = [&] {
-        for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) ggml_backend_tensor_get(tensor, back.data(), 0, size);
+        for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) {
+            ggml_backend_tensor_get(tensor, back.data(), 0, size);
+            expect(are_soon(others), "one stays");
+        }
     };
     begun = 0;
     read_in_a_row();
@@ -216,13 +371,22 @@ void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
 } // namespace
 
 int main() {
+    SecondThread::stays = 0ms;
+    at_once([](bool) {}); // a sanitizer's own thread may come with the first one
     each_piece_is_taken_once();
     each_piece_is_taken_once_whoever_is_quicker();
     a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had();
     there_is_none_where_the_thread_may_use_one_processor();
     the_programs_signals_are_for_its_own_threads();
     what_the_first_throws_arrives_when_the_second_has_ended();
+    one_thread_stays_for_the_next_ones();
+    of_several_one_stays();
+    it_ends_when_nobody_wants_it();
+    whoever_may_use_other_processors_gets_another_one();
+    what_was_not_begun_never_is();
+    a_forked_process_has_none();
     large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
+    each_size_of_those_has_a_choice_of_its_own();
     copied_transfers_that_got_no_second_thread_say_nothing_of_two();
     return failures();
 }
