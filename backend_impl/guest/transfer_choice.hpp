@@ -38,8 +38,8 @@ class TransferChoice {
     static constexpr size_t first_pause = 2 * Ways::uses;
     static constexpr size_t longest_pause = 16 * Ways::uses;
 
-    // The process's own, of transfers in and of transfers out, and of copies from and to blobs that the host computes in: of those that are less than
-    // twice as large, too, and from 64 MiB on of all. `size`: what two threads may copy there.
+    // The process's own, of transfers in and of transfers out, and of copies from and to blobs that the host computes in: one of each for what is as large
+    // as two threads copy there at the least, or less than twice that, one each for twice and four times as much, and one for all that is larger.
     static TransferChoice &of(bool in);
     static TransferChoice &in_blobs(bool in, size_t size);
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
 #include <utility>
 
@@ -13,31 +14,52 @@
 
 namespace apir::guest {
 
-// A thread of ours. It has work from when it is begun, or called, until that is done or taken back.
-struct SecondThread::Helper {
-    explicit Helper(const cpu_set_t &processors) : allowed(processors) {}
+namespace {
 
-    const cpu_set_t allowed;
+// How the system lets a thread run, which those that it begins take over.
+struct Terms {
+    static Terms own() {
+        sched_param parameters{};
+        sched_getparam(0, &parameters);
+        return {allowed_processors(), sched_getscheduler(0), parameters.sched_priority, getpriority(PRIO_PROCESS, 0)};
+    }
+
+    bool equal(const Terms &other) const {
+        return CPU_EQUAL(&processors, &other.processors) != 0 && policy == other.policy && priority == other.priority && nice == other.nice;
+    }
+
+    cpu_set_t processors;
+    int policy;
+    int priority;
+    int nice;
+};
+
+} // namespace
+
+// A thread of ours. It has a user from when it is begun, or called, until it has begun the user's work, or that is taken back.
+struct SecondThread::Thread {
+    explicit Thread(const Terms &its) : terms(its) {}
+
+    const Terms terms;
     SecondThread *user = nullptr;
     bool dismissed = false; // ends without further work
     std::condition_variable bell;
 };
 
 // All of them.
-class Helpers {
+class SecondThreads {
   public:
     // Never destroyed: they may be asleep when the process ends.
-    static Helpers &instance() {
-        static Helpers &helpers = *new Helpers;
-        return helpers;
+    static SecondThreads &instance() {
+        static SecondThreads &all = *new SecondThreads;
+        return all;
     }
 
     void engage(SecondThread &user) {
-        const cpu_set_t allowed = allowed_processors();
-        if (CPU_COUNT(&allowed) < 2) return;
-        if (call_idle(user, allowed)) return;
+        const Terms terms = Terms::own();
+        if (CPU_COUNT(&terms.processors) < 2 || call_idle(user, terms)) return;
         try {
-            begin(user, allowed);
+            begin(user, terms);
         } catch (const std::exception &) { // the program may have no more threads, or no memory: one does, too
         }
     }
@@ -49,40 +71,41 @@ class Helpers {
             user.end_.wait(lock, [&user] { return user.ended_; });
             return;
         }
-        user.helper_->user = nullptr;
-        // Whoever wants one next need not wait until this one has noticed.
-        if (idle_ == nullptr) idle_ = user.helper_;
+        user.thread_->user = nullptr;
+        // Whoever wants one next need not wait until this one has noticed. It wakes up in any case: it was called.
+        if (idle_ == nullptr) idle_ = user.thread_;
+        else user.thread_->dismissed = true;
     }
 
   private:
-    using Helper = SecondThread::Helper;
+    using Thread = SecondThread::Thread;
 
-    bool call_idle(SecondThread &user, const cpu_set_t &allowed) {
+    bool call_idle(SecondThread &user, const Terms &terms) {
         std::lock_guard lock(mutex_);
         if (idle_ == nullptr) return false;
-        Helper &helper = *std::exchange(idle_, nullptr);
-        const bool fits = CPU_EQUAL(&helper.allowed, &allowed) != 0;
+        Thread &thread = *std::exchange(idle_, nullptr);
+        const bool fits = thread.terms.equal(terms);
         if (fits) {
-            helper.user = &user;
-            user.helper_ = &helper;
+            thread.user = &user;
+            user.thread_ = &thread;
         } else {
-            helper.dismissed = true;
+            thread.dismissed = true;
         }
-        helper.bell.notify_one();
+        thread.bell.notify_one();
         return fits;
     }
 
-    void begin(SecondThread &user, const cpu_set_t &allowed) {
-        auto helper = std::make_unique<Helper>(allowed);
-        Helper *const one = helper.get();
+    void begin(SecondThread &user, const Terms &terms) {
+        auto thread = std::make_unique<Thread>(terms);
+        Thread *const one = thread.get();
         one->user = &user;
         const BlockedSignals blocked;
-        std::lock_guard lock(mutex_); // it does not begin before the user knows it
-        std::thread(&Helpers::help, this, std::move(helper)).detach();
-        user.helper_ = one;
+        std::thread(&SecondThreads::live, this, std::move(thread)).detach();
+        // It may have ended by now. Then the work has, too.
+        user.thread_ = one;
     }
 
-    void help(std::unique_ptr<Helper> self) {
+    void live(std::unique_ptr<Thread> self) {
         std::unique_lock lock(mutex_);
         while (self->user != nullptr || stays_idle(*self, lock)) {
             SecondThread &user = *std::exchange(self->user, nullptr);
@@ -96,10 +119,10 @@ class Helpers {
     }
 
     // Until there is work for it; false when none has come, or when it is not needed.
-    bool stays_idle(Helper &self, std::unique_lock<std::mutex> &lock) {
+    bool stays_idle(Thread &self, std::unique_lock<std::mutex> &lock) {
         if (self.dismissed || (idle_ != nullptr && idle_ != &self)) return false;
         idle_ = &self;
-        // Not even for none, in which another thread might take the mutex.
+        // To wait for no time at all gives the mutex away as well, and somebody might call it.
         const std::chrono::milliseconds stays = SecondThread::stays;
         if (stays.count() != 0) self.bell.wait_for(lock, stays, [&self] { return self.user != nullptr || self.dismissed; });
         if (idle_ == &self) idle_ = nullptr;
@@ -107,15 +130,15 @@ class Helpers {
     }
 
     std::mutex mutex_;
-    Helper *idle_ = nullptr; // the one that stays, asleep or about to notice that it has nothing to do
+    Thread *idle_ = nullptr; // the one that stays, asleep or about to notice that it has nothing to do
 };
 
 SecondThread::SecondThread(bool wanted, std::function<void()> work) : work_(std::move(work)) {
-    if (wanted && !in_forked_child()) Helpers::instance().engage(*this);
+    if (wanted && !in_forked_child()) SecondThreads::instance().engage(*this);
 }
 
 SecondThread::~SecondThread() {
-    if (is_there()) Helpers::instance().release(*this);
+    if (is_there() && !in_forked_child()) SecondThreads::instance().release(*this);
 }
 
 } // namespace apir::guest

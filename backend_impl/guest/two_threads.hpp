@@ -27,12 +27,12 @@ class TwoEnds {
     std::atomic<size_t> taken_{0};
 };
 
-// A thread beside the calling one, for one piece of work: where it is wanted, the caller may use more than one processor, and a thread is to be had. When
-// this ends, the work has been done, or is not begun any more. It must not throw.
+// A thread beside the calling one, for one piece of work, which must not throw: where it is wanted, the caller may use more than one processor, and a
+// thread is to be had. When this ends, the work has been done, or is not begun any more.
 //
-// To begin a thread takes an emulated guest some tenths of a millisecond, in which it copies a mebibyte or two. So one of them stays for a while after its
-// work, asleep, for whoever wants one next; of several, one. It handles none of the program's signals but those of its own faults, and may use the
-// processors that the caller may use. Its priority is that of the thread that first wanted it.
+// To begin a thread takes an emulated guest some tenths of a millisecond, in which it copies a mebibyte or two. So one of them stays for a while, asleep,
+// for whoever wants one next; of several, one. For so long the program has a thread more than its own. It handles none of the program's signals but those
+// of its own faults; its processors, its scheduling policy and its nice value are those of the caller, or the caller gets another one.
 class SecondThread {
   public:
     // For how long; 0: not at all. Tests change it.
@@ -44,15 +44,15 @@ class SecondThread {
     SecondThread &operator=(const SecondThread &) = delete;
 
     // Whether one was to be had. Where the caller was very quick, it was not even begun to work.
-    bool is_there() const { return helper_ != nullptr; }
+    bool is_there() const { return thread_ != nullptr; }
 
   private:
-    friend class Helpers;
-    struct Helper;
+    friend class SecondThreads;
+    struct Thread;
 
-    // With the helpers' mutex held, but for the work itself.
     const std::function<void()> work_;
-    Helper *helper_ = nullptr; // of somebody else from when the work has ended
+    Thread *thread_ = nullptr; // there for as long as the work has not ended
+    // Both with the mutex of all second threads held.
     bool begun_ = false;
     bool ended_ = false;
     std::condition_variable end_;

@@ -5,13 +5,12 @@
 #include <chrono>
 #include <csignal>
 #include <dlfcn.h>
-#include <new>
-#include <filesystem>
-#include <iterator>
 #include <memory>
+#include <new>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -29,8 +28,23 @@ using namespace apir::guest::test;
 namespace {
 
 std::atomic<size_t> begun{0}; // threads since
+std::atomic<size_t> alive{0}; // of them, and of those before
 std::atomic<bool> refused{false};
+std::atomic<bool> held{false}; // before they do anything
 std::atomic<bool> one_more{false}; // processor, which is none
+
+struct Body {
+    void *(*body)(void *);
+    void *about;
+};
+
+void *live(void *about) {
+    const std::unique_ptr<Body> one(static_cast<Body *>(about));
+    while (held) std::this_thread::yield();
+    void *const result = one->body(one->about);
+    --alive;
+    return result;
+}
 
 } // namespace
 
@@ -42,7 +56,8 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t *
     static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
     if (refused) return EAGAIN;
     ++begun;
-    return (__interceptor_pthread_create != nullptr ? __interceptor_pthread_create : real)(thread, plan, body, about);
+    ++alive;
+    return (__interceptor_pthread_create != nullptr ? __interceptor_pthread_create : real)(thread, plan, live, new Body{body, about});
 }
 
 extern "C" __attribute__((visibility("default"))) int sched_getaffinity(pid_t thread, size_t size, cpu_set_t *set) {
@@ -79,16 +94,11 @@ void each_piece_is_taken_once() {
         }
 }
 
-size_t threads() {
-    const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
-    return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-}
-
-// Whether there are no more, after a moment: a thread that nobody awaits may have to end yet, or even to begin.
+// Whether there are no more threads, after a moment: one that nobody awaits may have to end yet, or even to begin.
 bool are_soon(size_t count) {
     const auto until = std::chrono::steady_clock::now() + 10s;
-    while (threads() > count && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    return threads() <= count;
+    while (alive > count && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return alive <= count;
 }
 
 // By two threads at the same time, where there may be two: the first one begins when the second one has. Whether there was one.
@@ -115,11 +125,10 @@ void each_piece_is_taken_once_whoever_is_quicker() {
 }
 
 void a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had() {
-    const size_t others = threads();
     for (bool wanted : {false, true})
         for (bool none_left : {false, true}) {
             std::atomic<int> firsts{0}, seconds{0};
-            expect(are_soon(others), "one is left");
+            expect(are_soon(0), "one is left");
             begun = 0, refused = none_left;
             const bool both = wanted && !none_left && has_two;
             const std::thread::id here = std::this_thread::get_id();
@@ -172,24 +181,24 @@ void what_the_first_throws_arrives_when_the_second_has_ended() {
     expect(caught && ended == has_two, "thrown too early, or not at all");
 }
 
-// The second threads that stay, for as long as it lives.
+// Second threads stay for so long while it lives, of which there were none before.
 class Staying {
   public:
-    explicit Staying(std::chrono::milliseconds stays) : before_(SecondThread::stays.exchange(stays)), threads_(threads()) { begun = 0; }
+    explicit Staying(std::chrono::milliseconds stays) : before_(SecondThread::stays.exchange(stays)) {
+        expect(are_soon(0), "a thread is there already");
+        begun = 0;
+    }
     ~Staying() {
         // Who begins to wait now does not.
         SecondThread::stays = before_;
         at_once([](bool) {});
-        expect_stay(0, "a thread is left that nobody wants");
+        expect(are_soon(0), "a thread is left that nobody wants");
     }
     Staying(const Staying &) = delete;
     Staying &operator=(const Staying &) = delete;
 
-    void expect_stay(size_t count, const char *what) const { expect(are_soon(threads_ + count), what); }
-
   private:
     const std::chrono::milliseconds before_;
-    const size_t threads_; // others, a sanitizer's among them
 };
 
 void one_thread_stays_for_the_next_ones() {
@@ -216,30 +225,52 @@ void of_several_one_stays() {
             });
         for (std::thread &user : users) user.join();
         expect(begun == 2 * several - (round == 0 ? 0 : 1), "more begun than needed, or one for two at a time");
-        staying.expect_stay(1, "more than one stays");
+        expect(are_soon(1), "more than one stays");
     }
 }
 
 void it_ends_when_nobody_wants_it() {
     const Staying staying(50ms);
     at_once([](bool) {});
-    staying.expect_stay(0, "it stays for longer");
+    expect(are_soon(0), "it stays for longer");
     at_once([](bool) {});
     expect(begun == (has_two ? 2U : 0U), "none is begun in its place");
 }
 
-void whoever_may_use_other_processors_gets_another_one() {
+void whoever_runs_otherwise_gets_another_one() {
     if (!has_two) return;
-    const Staying staying(60s);
-    at_once([](bool) {});
-    one_more = true;
-    expect(at_once([](bool) {}), "none");
-    one_more = false;
-    expect(begun == 2, "one that may not use what the caller may, or the other way round");
-    staying.expect_stay(1, "both stay");
+    for (bool nicer : {false, true}) {
+        const Staying staying(60s);
+        auto twice = [] {
+            for (int use = 0; use < 2; ++use) expect(at_once([](bool) {}), "none");
+        };
+        twice();
+        one_more = !nicer;
+        if (nicer)
+            std::thread([&] {
+                setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 1);
+                twice();
+            }).join();
+        else twice();
+        one_more = false;
+        expect(begun == (nicer ? 3 : 2), "one that does not run as the caller does, or one too many");
+        expect(are_soon(1), "both stay");
+    }
 }
 
-// Who is quick does not wait for a thread that has not begun, and finds it again.
+// Who has done all by itself does not wait for a thread that has not begun, and finds it again.
+void who_is_quick_waits_for_nobody() {
+    if (!has_two) return;
+    const Staying staying(60s);
+    held = true;
+    std::atomic<int> seconds{0};
+    for (int round = 0; round < 2; ++round) expect(by_two_threads(true, [&](bool second) { seconds += second ? 1 : 0; }), "none");
+    held = false;
+    expect(seconds == 0, "begun, or waited for");
+    at_once([&](bool second) { seconds += second ? 1 : 0; });
+    expect(seconds == 1 && begun == 1, "begun later, or not found again");
+}
+
 void what_was_not_begun_never_is() {
     const Staying staying(60s);
     auto is_over = std::make_shared<std::atomic<int>>(0);
@@ -251,6 +282,22 @@ void what_was_not_begun_never_is() {
         ++*is_over;
     }
     expect(begun == (has_two ? 1U : 0U), "begun again");
+}
+
+// Of two at a time.
+void threads_that_are_not_needed_do_not_pile_up() {
+    if (!has_two) return;
+    for (bool before_they_begin : {true, false}) {
+        const Staying staying(60s);
+        held = before_they_begin;
+        for (int round = 0; round < 200; ++round) {
+            const SecondThread one(true, [] {});
+            const SecondThread other(true, [] {});
+            if (round % 3 == 0) std::this_thread::yield();
+        }
+        held = false;
+        expect(are_soon(1), std::to_string(alive) + " stay");
+    }
 }
 
 void a_forked_process_has_none() {
@@ -278,7 +325,7 @@ void expect_begun(bool in, bool large, bool had_turn, const std::string &what) {
 }
 
 void copy_there_and_back(Bench &bench, size_t size, bool none_left) {
-    const size_t others = threads();
+    const size_t others = alive;
     // Before and behind what is written.
     constexpr size_t edge = 32;
     constexpr uint8_t untouched = 0xee;
@@ -349,7 +396,7 @@ void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
     ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, static_cast<int64_t>(size)), 0);
     std::vector<uint8_t> back(size);
     TransferChoice &choice = TransferChoice::of(true);
-    const size_t others = threads();
+    const size_t others = alive;
     auto read_in_a_row = [&] {
         for (size_t use = 0; use < TransferChoice::Ways::in_a_row; ++use) {
             ggml_backend_tensor_get(tensor, back.data(), 0, size);
@@ -372,7 +419,6 @@ void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
 
 int main() {
     SecondThread::stays = 0ms;
-    at_once([](bool) {}); // a sanitizer's own thread may come with the first one
     each_piece_is_taken_once();
     each_piece_is_taken_once_whoever_is_quicker();
     a_second_thread_does_its_part_where_it_is_wanted_and_to_be_had();
@@ -382,9 +428,12 @@ int main() {
     one_thread_stays_for_the_next_ones();
     of_several_one_stays();
     it_ends_when_nobody_wants_it();
-    whoever_may_use_other_processors_gets_another_one();
+    whoever_runs_otherwise_gets_another_one();
+    who_is_quick_waits_for_nobody();
     what_was_not_begun_never_is();
+    threads_that_are_not_needed_do_not_pile_up();
     a_forked_process_has_none();
+    expect(are_soon(0), "a thread is left");
     large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
     each_size_of_those_has_a_choice_of_its_own();
     copied_transfers_that_got_no_second_thread_say_nothing_of_two();
