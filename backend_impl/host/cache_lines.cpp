@@ -3,6 +3,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <cstdint>
 #include <immintrin.h>
 
@@ -27,6 +28,20 @@ Caches caches_between(size_t bytes) {
     return watch.caches(bytes, CacheWatch::Clock::now());
 }
 
+bool can_demote() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & (1U << 25)) != 0;
+}
+
+__attribute__((target("cldemote"))) void demote_lines(const void *data, size_t size) {
+    const auto first = reinterpret_cast<uintptr_t>(data) / line * line;
+    const auto end = reinterpret_cast<uintptr_t>(data) + size;
+    for (uintptr_t at = first; at < end; at += line) _cldemote(reinterpret_cast<void *>(at));
+}
+
 // Whole lines; `to` is aligned to one.
 void stream(uint8_t *to, const uint8_t *from, size_t size) {
     for (size_t at = 0; at < size; at += sizeof(__m128i))
@@ -49,6 +64,11 @@ bool read_from_memory(size_t size) {
 #endif
 }
 
+void demote(const void *data, size_t size) {
+    static const bool able = can_demote();
+    if (able && size >= least) demote_lines(data, size);
+}
+
 void copy_past_caches(void *to, const void *from, size_t size) {
     auto *target = static_cast<uint8_t *>(to);
     const auto *source = static_cast<const uint8_t *>(from);
@@ -69,6 +89,8 @@ void copy_past_caches(void *to, const void *from, size_t size) {
 void leave_caches(const void *, size_t) {}
 
 bool read_from_memory(size_t) { return false; }
+
+void demote(const void *, size_t) {}
 
 void copy_past_caches(void *to, const void *from, size_t size) {
     if (size != 0) std::memcpy(to, from, size);

@@ -53,12 +53,15 @@ void check_apart(const ggml_tensor &tensor, uint64_t offset, uint64_t size, cons
     if (at < other + data.size && other < at + size) refuse("%" PRIu64 " bytes onto themselves", size);
 }
 
-void read_for_guest(const ggml_tensor &tensor, uint8_t *to, uint64_t offset, size_t size) {
-    if (ggml_backend_buffer_is_host(tensor.buffer) && read_from_memory(size)) {
+// Whether it went through this processor's caches.
+bool read_for_guest(const ggml_tensor &tensor, uint8_t *to, uint64_t offset, size_t size) {
+    const bool by_this_one = ggml_backend_buffer_is_host(tensor.buffer);
+    if (by_this_one && read_from_memory(size)) {
         copy_past_caches(to, static_cast<const uint8_t *>(tensor.data) + offset, size);
-    } else if (size != 0) {
-        ggml_backend_tensor_get(&tensor, to, offset, size);
+        return false;
     }
+    if (size != 0) ggml_backend_tensor_get(&tensor, to, offset, size);
+    return by_this_one;
 }
 
 } // namespace
@@ -116,9 +119,12 @@ PipeSetTensorReply Session::on_pipe_set_tensor(const PipeSetTensorRequest &reque
 
 PipeGetTensorReply Session::on_pipe_get_tensor(const PipeGetTensorRequest &request) {
     ggml_tensor tensor = placed(request.tensor, buffer(request.buffer));
-    pipe_work(request, tensor, PipeEnd::Role::fills).run(pieces_of(tensor, {request.area, request.room}), [&](uint8_t *place, size_t done, size_t size) {
-        read_for_guest(tensor, place, request.offset + done, size);
-    });
+    bool cached = false;
+    auto carry = [&](uint8_t *place, size_t done, size_t size) { cached = read_for_guest(tensor, place, request.offset + done, size); };
+    auto told = [&](const uint8_t *place, size_t size) {
+        if (cached) demote(place, size);
+    };
+    pipe_work(request, tensor, PipeEnd::Role::fills).run(pieces_of(tensor, {request.area, request.room}), carry, told);
     return {};
 }
 

@@ -61,12 +61,14 @@ size_t PipeWork::await(size_t least) {
     return bytes;
 }
 
-void PipeWork::run(const PipePieces &pieces, const Carry &carry) {
+void PipeWork::run(const PipePieces &pieces, const Carry &carry, const Told &told) {
     while (!pipe_.done()) {
         const size_t bytes = std::min(await(pieces.least), pieces.most);
         const Clock::time_point start = Clock::now();
-        carry(pipe_.place(), pipe_.moved(), bytes);
+        uint8_t *const place = pipe_.place();
+        carry(place, pipe_.moved(), bytes);
         pipe_.move(bytes);
+        if (told) told(place, bytes);
         watch_.beats.fetch_add(1, std::memory_order_relaxed);
         if (pieces.most <= quick_piece && Clock::now() - start > late) step_aside();
     }

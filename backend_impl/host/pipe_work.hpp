@@ -26,6 +26,8 @@ class PipeWork {
   public:
     // Carries `size` bytes between the pipe's area and the tensor, with `done` bytes of the transfer before them.
     using Carry = std::function<void(uint8_t *place, size_t done, size_t size)>;
+    // What there is to do about what was carried, when the guest has been told of it: it is at that meanwhile.
+    using Told = std::function<void(uint8_t *place, size_t size)>;
 
     // How long a guest may leave the host with nothing to do: as long as a graph may take, for its virtual machine may be halted.
     static constexpr std::chrono::milliseconds usual_patience{graph_wait_ms};
@@ -34,7 +36,7 @@ class PipeWork {
 
     // To the transfer's end. Throws Refusal when the guest gives it up, writes a word that cannot be, does nothing for too long, or has
     // ended: a set has then been made in part.
-    void run(const PipePieces &pieces, const Carry &carry);
+    void run(const PipePieces &pieces, const Carry &carry, const Told &told = {});
 
   private:
     // Bytes that may be carried now.

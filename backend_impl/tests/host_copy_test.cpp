@@ -193,6 +193,14 @@ void looked_at_again_when_it_is_worth_it() {
 
 } // namespace
 
+void what_is_demoted_is_as_it_was(size_t size, size_t at) {
+    std::vector<uint8_t> bytes(size + at + 64);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 167 + i / 251);
+    const std::vector<uint8_t> before = bytes;
+    demote(bytes.data() + at, size);
+    expect(bytes == before, std::to_string(size) + " bytes are others");
+}
+
 int main() {
     looked_at_again_when_it_is_worth_it();
     apart_by_clearly_more();
@@ -205,7 +213,10 @@ int main() {
         for (size_t to_at : {size_t{0}, size_t{1}, size_t{16}})
             for (size_t from_at : {size_t{0}, size_t{5}})
                 there_and_no_further(size, to_at, from_at);
+    for (size_t size : {size_t{0}, size_t{1}, 16 * kib, 16 * kib + 1, 1024 * kib + 63})
+        for (size_t at : {size_t{0}, size_t{1}, size_t{63}}) what_is_demoted_is_as_it_was(size, at);
     // Nothing may be read or written for no bytes.
+    demote(nullptr, 0);
     copy_past_caches(nullptr, nullptr, 0);
     return failures == 0 ? 0 : 1;
 }
