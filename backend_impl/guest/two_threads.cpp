@@ -120,7 +120,7 @@ class SecondThreads {
 
     // Until there is work for it; false when none has come, or when it is not needed.
     bool stays_idle(Thread &self, std::unique_lock<std::mutex> &lock) {
-        if (self.dismissed || (idle_ != nullptr && idle_ != &self)) return false;
+        if (idle_ != nullptr && idle_ != &self) return false;
         idle_ = &self;
         // To wait for no time at all gives the mutex away as well, and somebody might call it.
         const std::chrono::milliseconds stays = SecondThread::stays;
