@@ -3,7 +3,6 @@
 #if defined(__x86_64__)
 #include <algorithm>
 #include <atomic>
-#include <cpuid.h>
 #include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "processor_features.hpp"
 #include "processors.hpp"
 #endif
 
@@ -30,14 +30,6 @@ constexpr size_t block = size_t{64} << 10;
 // Of both kinds, in turns.
 constexpr uint32_t rounds = 16;
 constexpr auto patience = 20ms;
-
-bool can_flush() {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 23)) != 0;
-}
 
 void bind_to(int processor, pthread_t thread) {
     cpu_set_t only;
@@ -110,7 +102,7 @@ std::optional<CacheDistance> measure_cache_distance() {
     const cpu_set_t allowed = allowed_processors();
     const int here = sched_getcpu();
     const int other = here < 0 ? here : next_processor(allowed, here);
-    if (other == here || !can_flush()) return std::nullopt;
+    if (other == here || !ExtendedFeatures::own().clflushopt()) return std::nullopt;
     Rally rally;
     try {
         std::thread reader([&rally] { rally.read(); });

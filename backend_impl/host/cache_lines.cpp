@@ -3,11 +3,11 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <cstdint>
 #include <immintrin.h>
 
 #include "cache_distance.hpp"
+#include "processor_features.hpp"
 #endif
 
 namespace apir::host {
@@ -26,14 +26,6 @@ constexpr size_t most = size_t{8} << 20;
 Caches caches_between(size_t bytes) {
     static CacheWatch watch(measure_cache_distance);
     return watch.caches(bytes, CacheWatch::Clock::now());
-}
-
-bool can_demote() {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & (1U << 25)) != 0;
 }
 
 __attribute__((target("cldemote"))) void demote_lines(const void *data, size_t size) {
@@ -65,7 +57,7 @@ bool read_from_memory(size_t size) {
 }
 
 void demote(const void *data, size_t size) {
-    static const bool able = can_demote();
+    static const bool able = ExtendedFeatures::own().cldemote();
     if (able && size >= least) demote_lines(data, size);
 }
 
