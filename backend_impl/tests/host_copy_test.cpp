@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <sched.h>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "host/cache_distance.hpp"
 #include "host/cache_lines.hpp"
+#include "host/processor_features.hpp"
 #include "host_expect.hpp"
 #include "processors.hpp"
 
@@ -191,8 +193,6 @@ void looked_at_again_when_it_is_worth_it() {
     expect(go(8) == Caches::remote && measured == 4, "to be had again");
 }
 
-} // namespace
-
 void what_is_demoted_is_as_it_was(size_t size, size_t at) {
     std::vector<uint8_t> bytes(size + at + 64);
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 167 + i / 251);
@@ -201,7 +201,25 @@ void what_is_demoted_is_as_it_was(size_t size, size_t at) {
     expect(bytes == before, std::to_string(size) + " bytes are others");
 }
 
+#if defined(__x86_64__)
+// The kernel may keep one to itself, but makes none up.
+void features_are_those_that_the_kernel_tells() {
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    std::string word;
+    const ExtendedFeatures features = ExtendedFeatures::own();
+    while (cpuinfo >> word) {
+        if (word == "clflushopt") expect(features.clflushopt(), word);
+        if (word == "cldemote") expect(features.cldemote(), word);
+    }
+}
+#endif
+
+} // namespace
+
 int main() {
+#if defined(__x86_64__)
+    features_are_those_that_the_kernel_tells();
+#endif
     looked_at_again_when_it_is_worth_it();
     apart_by_clearly_more();
     through_memory_where_it_helps();

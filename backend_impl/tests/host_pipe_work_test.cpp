@@ -1,5 +1,4 @@
 // The order of what the host does about each piece of a pipe.
-#include <algorithm>
 #include <atomic>
 #include <string>
 #include <vector>
