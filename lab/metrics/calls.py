@@ -166,7 +166,7 @@ def read_call_log(path: Path) -> CallLog:
         realtime_ns=int(header["realtime_ns"]),
         monotonic_ns=int(header["monotonic_ns"]),
         build_id=bytes(header["build_id"]).decode(errors="replace"),
-        last_op=bytes(header["last_op"]).decode(errors="replace"),
+        last_op=bytes(header["last_op"]).partition(b"\0")[0].decode(errors="replace"),
         records=records[records["start_ns"] != 0],
     )
 

@@ -74,7 +74,10 @@ def test_records_of_version_1_are_read(tmp_path: Path) -> None:
 
 
 def test_the_op_of_the_last_graph_is_read(tmp_path: Path) -> None:
-    assert read_call_log(write_log(tmp_path / "host.calls", 1, records_of([3]))).last_op == "SOFT_MAX"
+    path = write_log(tmp_path / "host.calls", 1, records_of([3]))
+    assert read_call_log(path).last_op == "SOFT_MAX"
+    path.write_bytes(path.read_bytes().replace(b"SOFT_MAX", b"NONE\0MAX"))
+    assert read_call_log(path).last_op == "NONE", "a shorter name behind a longer one"
 
 
 def test_a_dropped_guest_record_is_found(tmp_path: Path) -> None:
