@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ggml_slots.hpp"
+#include "tensor_encoding.hpp"
 
 namespace apir::guest {
 
@@ -18,6 +19,15 @@ static_assert(offsetof(ggml_tensor, type) < compared && offsetof(ggml_tensor, bu
               offsetof(ggml_tensor, op_params) < compared && offsetof(ggml_tensor, flags) < compared &&
               offsetof(ggml_tensor, src) < compared && offsetof(ggml_tensor, view_src) < compared &&
               offsetof(ggml_tensor, view_offs) < compared && offsetof(ggml_tensor, data) < compared);
+
+// What is kept of a tensor: those fields and, right behind them, the name.
+constexpr size_t kept_size = compared + sizeof(ggml_tensor::name);
+
+// Where the fields of a tensor are that refer to others, between those that do not.
+constexpr size_t sources_from = offsetof(ggml_tensor, src);
+constexpr size_t told_again_from = offsetof(ggml_tensor, view_offs);
+static_assert(offsetof(ggml_tensor, view_src) == sources_from + sizeof(ggml_tensor::src) &&
+              told_again_from == offsetof(ggml_tensor, view_src) + sizeof(ggml_tensor::view_src));
 
 // Whether `size` bytes are the same, as memcmp has it, by words: the C library compares by vectors, which an emulated machine carries out at a
 // quarter of the speed; of so few bytes as a tensor's fields have others see no difference.
@@ -43,6 +53,55 @@ ggml_backend_buffer_t lies_in(const ggml_tensor *tensor) {
     return tensor->view_src != nullptr ? tensor->view_src->buffer : tensor->buffer;
 }
 
+// How a tensor compares with what was kept of another.
+enum class Alike { yes, but_for_its_looks, no };
+
+template <typename Field> bool same_field(const ggml_tensor *tensor, const uint8_t *kept, Field ggml_tensor::*field) {
+    const auto at = reinterpret_cast<const uint8_t *>(&(tensor->*field)) - reinterpret_cast<const uint8_t *>(tensor);
+    return std::memcmp(&(tensor->*field), kept + at, sizeof(Field)) == 0;
+}
+
+// What it refers to is left aside. A leaf goes by its name, too.
+Alike alike(const ggml_tensor *tensor, const uint8_t *kept) {
+    const auto *fields = reinterpret_cast<const uint8_t *>(tensor);
+    const auto *name = reinterpret_cast<const char *>(kept + compared);
+    const bool looks = same_bytes(fields, kept, sources_from) &&
+                       same_bytes(fields + told_again_from, kept + told_again_from, compared - told_again_from);
+    const bool named = tensor->op != GGML_OP_NONE || std::strncmp(tensor->name, name, sizeof tensor->name) == 0;
+    if (looks && named) return Alike::yes;
+    const bool same_kind = same_field(tensor, kept, &ggml_tensor::type) && same_field(tensor, kept, &ggml_tensor::op) &&
+                           same_field(tensor, kept, &ggml_tensor::flags) && same_field(tensor, kept, &ggml_tensor::buffer);
+    // Whether the host has its memory may depend on its looks where it lies in no buffer of ours.
+    return same_kind && own_buffer(tensor) != nullptr ? Alike::but_for_its_looks : Alike::no;
+}
+
+// Whether what a tensor refers to can be the one with this id: the one that was met under it, or the first that is.
+bool meets(const ggml_tensor *tensor, uint32_t id, std::vector<const ggml_tensor *> &by_id) {
+    if (tensor == nullptr || id == 0) return tensor == nullptr && id == 0;
+    if (by_id[id] == nullptr) by_id[id] = tensor;
+    return by_id[id] == tensor;
+}
+
+// Whether what was two tensors is one now.
+bool stands_twice(std::vector<const ggml_tensor *> tensors) {
+    std::sort(tensors.begin(), tensors.end());
+    return std::adjacent_find(tensors.begin(), tensors.end()) != tensors.end();
+}
+
+template <typename Record> bool write_record(EncodedGraph &graph, size_t i) {
+    const ggml_tensor *tensor = graph.order[i];
+    std::optional<Record> record = record_of<Record>(tensor);
+    if (!record) return false;
+    const EncodedGraph::Links &links = graph.links[i];
+    record->id = links.id;
+    std::copy(links.sources.begin(), links.sources.end(), std::begin(record->src));
+    record->view_src = links.view_source;
+    record->view_offs = tensor->view_offs;
+    Writer writer(graph.bytes.data() + graph.records_at + i * graph.record_size, graph.record_size);
+    write(writer, *record);
+    return true;
+}
+
 uint64_t handle_of(ggml_backend_buffer_t buffer) {
     return buffer != nullptr && is_own_buffer(buffer) ? remote_buffer(buffer).handle() : 0;
 }
@@ -65,6 +124,17 @@ void KeptGraph::become(ggml_cgraph *graph, EncodedGraph &&encoded) {
     remember(graph);
 }
 
+void KeptGraph::move_to(ggml_cgraph *graph, const Elsewhere &now) {
+    encoded_.order = now.order;
+    remember(graph);
+}
+
+size_t KeptGraph::footprint() const {
+    return encoded_.bytes.size() + encoded_.links.size() * sizeof(EncodedGraph::Links) + fields_.size();
+}
+
+const uint8_t *KeptGraph::fields(size_t i) const { return fields_.data() + i * kept_size; }
+
 // One that cannot be remembered, for want of memory, has no nodes: then no graph is it.
 void KeptGraph::remember(ggml_cgraph *graph) {
     nodes_.clear();
@@ -74,12 +144,12 @@ void KeptGraph::remember(ggml_cgraph *graph) {
         const auto *bytes = reinterpret_cast<const uint8_t *>(ggml_graph_node(graph, static_cast<int>(i)));
         samples_.insert(samples_.end(), bytes, bytes + compared);
     }
-    fields_.resize(encoded_.tensors() * compared);
+    fields_.resize(encoded_.tensors() * kept_size);
     buffers_.clear();
     ggml_backend_buffer_t last = nullptr;
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const ggml_tensor *tensor = encoded_.order[i];
-        std::memcpy(fields_.data() + i * compared, tensor, compared);
+        std::memcpy(fields_.data() + i * kept_size, tensor, kept_size);
         ggml_backend_buffer_t buffer = lies_in(tensor);
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
@@ -105,8 +175,41 @@ bool KeptGraph::is(ggml_cgraph *graph) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     if (!same_bytes(ggml_graph_nodes(graph), nodes_.data(), nodes_.size() * sizeof nodes_[0])) return false;
     for (size_t i = 0; i < encoded_.tensors(); ++i)
-        if (!same_bytes(encoded_.order[i], fields_.data() + i * compared, compared)) return false;
+        if (!same_bytes(encoded_.order[i], fields(i), compared)) return false;
     return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
+}
+
+// A record's tensor is a node or has been met in an earlier record, now as then. Sources of what is no node were not followed: such a one
+// must have none. Where nothing differs, a tensor that stands for two was two that had all in
+// common, their memory too: the host computes the same.
+bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const {
+    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
+    now.by_id.assign(encoded_.tensors() + 1, nullptr);
+    now.order.clear();
+    now.differing.clear();
+    for (size_t i = 0; i < nodes_.size(); ++i)
+        if (!meets(ggml_graph_node(graph, static_cast<int>(i)), encoded_.nodes[i], now.by_id)) return false;
+    for (size_t i = 0; i < encoded_.tensors(); ++i) {
+        const EncodedGraph::Links &links = encoded_.links[i];
+        const ggml_tensor *tensor = now.by_id[links.id];
+        const Alike how = tensor == nullptr ? Alike::no : alike(tensor, fields(i));
+        if (how == Alike::but_for_its_looks) now.differing.push_back(static_cast<uint32_t>(i));
+        if (how == Alike::no || now.differing.size() > limit || !meets(tensor->view_src, links.view_source, now.by_id)) return false;
+        for (size_t at = 0; at < max_sources; ++at)
+            if (!meets(tensor->src[at], links.sources[at], now.by_id)) return false;
+        now.order.push_back(tensor);
+    }
+    if (!now.differing.empty() && stands_twice(now.order)) return false;
+    // Each of these lies behind a tensor of now.
+    return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
+}
+
+std::optional<EncodedGraph> KeptGraph::encoded_as(const Elsewhere &now) const {
+    EncodedGraph graph = encoded_;
+    graph.order = now.order;
+    for (uint32_t i : now.differing)
+        if (!(graph.wide ? write_record<WideTensorRecord>(graph, i) : write_record<TensorRecord>(graph, i))) return std::nullopt;
+    return graph;
 }
 
 bool KeptGraph::differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const {
@@ -129,6 +232,29 @@ KeptGraph *GraphCache::same(ggml_cgraph *graph) {
     });
     if (found == graphs_.end()) return nullptr;
     graphs_.splice(graphs_.begin(), graphs_, found);
+    return &graphs_.front();
+}
+
+KeptGraph *GraphCache::elsewhere(ggml_cgraph *graph, EncodedGraph &now, std::vector<uint32_t> &positions) {
+    auto best = graphs_.end();
+    for (auto each = graphs_.begin(); each != graphs_.end(); ++each) {
+        size_t limit = each->encoded().tensors() / 4;
+        if (best != graphs_.end()) limit = std::min(limit, best_.differing.size() - 1);
+        if (!each->leads_through(graph, limit, now_)) continue;
+        best = each;
+        std::swap(best_, now_);
+        if (best_.differing.empty()) break;
+    }
+    if (best == graphs_.end()) return nullptr;
+    positions = best_.differing;
+    if (positions.empty()) {
+        best->move_to(graph, best_);
+    } else {
+        std::optional<EncodedGraph> encoded = best->encoded_as(best_);
+        if (!encoded) return nullptr;
+        now = std::move(*encoded);
+    }
+    graphs_.splice(graphs_.begin(), graphs_, best);
     return &graphs_.front();
 }
 

@@ -1,30 +1,27 @@
 // Graphs of one stream, and how a program's graph is known again: those that the host keeps, which are run by number, or, for a host that keeps
 // none, what they were encoded to. Under an emulator that takes longer than to send it.
 //
-// Known again means the same in all that is told to the host. Two ways lead there. `same` looks at the program's tensors where
+// Known again means the same in all that is told to the host. Three ways lead there. `same` looks at the program's tensors where
 // they were the last time and compares their fields, with no encoding: programs build their graphs in one place over and over,
-// or keep them. It follows no pointer of last time's: each tensor that it looks at is one that the graph of now refers to.
-// `similar` compares encoded records, wherever the tensors lie, and tells which differ.
+// or keep them. `elsewhere` follows a graph that was built in another place from its nodes to their sources, as the kept one was
+// followed, and compares the tensors that it meets: only those that differ are encoded. Neither follows a pointer of last time's: each
+// tensor that is looked at is one that the graph of now refers to. `similar` compares encoded records, whatever led to them, and
+// tells which differ.
 #pragma once
 
 #include <list>
+#include <optional>
 #include <vector>
 
-#include "abi/backend_interface.hpp"
-#include "apir_gen.hpp"
+#include "graph_encoding.hpp"
 
 namespace apir::guest {
 
-// A graph as it goes over the wire, and the tensors that it was made of.
-struct EncodedGraph {
-    bool wide = false;
-    std::vector<uint8_t> bytes;
-    size_t records_at = 0; // in bytes
-    size_t record_size = 0;
-    std::vector<const ggml_tensor *> order; // of the records
-
-    size_t tensors() const { return order.size(); }
-    const uint8_t *record(size_t i) const { return bytes.data() + records_at + i * record_size; }
+// A graph that a kept one leads through: its tensors in the order of the kept one's records, and the places of those that differ.
+struct Elsewhere {
+    std::vector<const ggml_tensor *> order;
+    std::vector<uint32_t> differing;
+    std::vector<const ggml_tensor *> by_id; // while it is followed
 };
 
 class KeptGraph {
@@ -39,15 +36,22 @@ class KeptGraph {
     bool on_host() const { return number_ != not_on_host; }
     const EncodedGraph &encoded() const { return encoded_; }
     // Bytes that it takes, mostly.
-    size_t footprint() const { return encoded_.bytes.size() + fields_.size(); }
+    size_t footprint() const;
     // Whether encoding the graph would give the very same bytes, names left aside.
     bool is(ggml_cgraph *graph) const;
     // False for most that are not it, at little cost.
     bool has_samples_of(ggml_cgraph *graph) const;
     // Places of records that differ; false when the graphs differ in more than records, or in more than `limit` of them.
     bool differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const;
+    // Whether encoding the graph would give these bytes but for at most `limit` records, of which shape, parameters or place differ: then
+    // `now` tells which. False for some of which that holds.
+    bool leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const;
+    // What encoding such a graph would give; nothing when it does not fit the records.
+    std::optional<EncodedGraph> encoded_as(const Elsewhere &now) const;
     // From now on it is this one.
     void become(ggml_cgraph *graph, EncodedGraph &&encoded);
+    // The same for a graph that differs in nothing.
+    void move_to(ggml_cgraph *graph, const Elsewhere &now);
 
   private:
     // Buffers that tensors lie in, by address, with their handles (0: not ours). Handles are never given twice, addresses are.
@@ -57,12 +61,13 @@ class KeptGraph {
     };
 
     void remember(ggml_cgraph *graph);
+    const uint8_t *fields(size_t i) const;
 
     uint64_t number_;
     EncodedGraph encoded_;
     std::vector<const ggml_tensor *> nodes_;
     std::vector<uint8_t> samples_; // of the nodes' fields
-    std::vector<uint8_t> fields_; // of the tensors, in the records' order
+    std::vector<uint8_t> fields_; // of the tensors, and their names, in the records' order
     std::vector<Lying> buffers_;
 };
 
@@ -79,6 +84,10 @@ class GraphCache {
 
     // nullptr when none is it.
     KeptGraph *same(ggml_cgraph *graph);
+    // The one that leads through the graph with the fewest differences, in no more than a quarter of the records. It is this graph from
+    // now on if there are none, else `now` is what encoding it would give, and `positions` are the records that differ. nullptr when
+    // none does.
+    KeptGraph *elsewhere(ggml_cgraph *graph, EncodedGraph &now, std::vector<uint32_t> &positions);
     // The one that differs in the fewest records, and in no more than a quarter of them; nullptr when none is close.
     KeptGraph *similar(const EncodedGraph &graph, std::vector<uint32_t> &positions);
     // `streams` is how many share the host's room. Returns the numbers of graphs on the host that had to make room.
@@ -93,6 +102,8 @@ class GraphCache {
     size_t bytes() const;
 
     std::list<KeptGraph> graphs_; // used last first
+    Elsewhere now_; // its memory is used again
+    Elsewhere best_;
 };
 
 } // namespace apir::guest

@@ -1,5 +1,6 @@
 #include "graph_encoding.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "tensor_encoding.hpp"
@@ -162,10 +163,8 @@ template <typename Message> class Encoder {
     std::vector<const ggml_tensor *> pending_;
 };
 
-} // namespace
-
 template <typename Message>
-bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error) {
+bool make_message(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error) {
     encoded = Message{};
     order.clear();
     const int count = ggml_graph_n_nodes(graph);
@@ -176,9 +175,8 @@ bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_t
     }
     return true;
 }
-template bool encode_graph(ggml_cgraph *, Graph &, std::vector<const ggml_tensor *> &, std::string &);
-template bool encode_graph(ggml_cgraph *, WideGraph &, std::vector<const ggml_tensor *> &, std::string &);
 
+// Whether shapes and strides of all tensors that a graph's records are made of fit those of call 22.
 bool graph_fits_records(ggml_cgraph *graph) {
     int count = ggml_graph_n_nodes(graph);
     for (int i = 0; i < count; ++i) {
@@ -188,6 +186,34 @@ bool graph_fits_records(ggml_cgraph *graph) {
             if (source != nullptr && source->view_src != nullptr && !fits_record(source->view_src)) return false;
     }
     return true;
+}
+
+template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &encoded, std::string &error) {
+    using Record = typename decltype(Message::tensors)::value_type;
+    Message message;
+    if (!make_message(graph, message, encoded.order, error)) return false;
+    encoded.nodes.assign(message.nodes.begin(), message.nodes.end());
+    encoded.links.resize(message.tensors.size());
+    for (size_t i = 0; i < message.tensors.size(); ++i) {
+        const Record &record = message.tensors[i];
+        EncodedGraph::Links &links = encoded.links[i];
+        links.id = static_cast<uint32_t>(record.id);
+        links.view_source = static_cast<uint32_t>(record.view_src);
+        std::copy(std::begin(record.src), std::end(record.src), links.sources.begin());
+    }
+    encoded.record_size = Record::wire_size;
+    encoded.records_at = sizeof(uint32_t) + sizeof(uint64_t) * message.nodes.size() + sizeof(uint32_t);
+    encoded.bytes.resize(encoded.records_at + encoded.record_size * message.tensors.size());
+    Writer writer(encoded.bytes.data(), encoded.bytes.size());
+    write(writer, message);
+    return true;
+}
+
+} // namespace
+
+bool encode_graph(ggml_cgraph *graph, bool may_be_wide, EncodedGraph &encoded, std::string &error) {
+    encoded.wide = may_be_wide && !graph_fits_records(graph);
+    return encoded.wide ? encode_as<WideGraph>(graph, encoded, error) : encode_as<Graph>(graph, encoded, error);
 }
 
 } // namespace apir::guest

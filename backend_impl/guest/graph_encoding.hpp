@@ -3,6 +3,7 @@
 // and what programs cut in parts takes no more bytes than the parts.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,31 @@
 
 namespace apir::guest {
 
-// False, with the cause in `error`, when a tensor does not fit the protocol or a node reads or writes memory that the
-// host does not have. Ids are 1, 2, … in the order in which tensors are met: no guest pointer leaves the guest.
-// `order` gets the tensors as the records have them: each stands behind one that refers to it, or is a node.
-// `Message` is Graph or WideGraph.
-template <typename Message>
-bool encode_graph(ggml_cgraph *graph, Message &encoded, std::vector<const ggml_tensor *> &order, std::string &error);
+// A graph as it goes over the wire, and the tensors that it was made of.
+struct EncodedGraph {
+    // The ids of a record's tensor and of those that it refers to, 0 where there is none.
+    struct Links {
+        uint32_t id = 0;
+        uint32_t view_source = 0;
+        std::array<uint32_t, max_sources> sources{};
+    };
 
-// Whether shapes and strides of all tensors that a graph's records are made of fit those of call 22.
-bool graph_fits_records(ggml_cgraph *graph);
+    bool wide = false;
+    std::vector<uint8_t> bytes;
+    size_t records_at = 0; // in bytes
+    size_t record_size = 0;
+    // As the records have them: each stands behind one that refers to it, or is a node.
+    std::vector<const ggml_tensor *> order;
+    std::vector<Links> links; // of the records
+    std::vector<uint32_t> nodes; // their ids
 
-template <typename Message> size_t encoded_size(const Message &graph) {
-    return 4 + 8 * graph.nodes.size() + 4 + decltype(graph.tensors)::value_type::wire_size * graph.tensors.size();
-}
+    size_t tensors() const { return order.size(); }
+    const uint8_t *record(size_t i) const { return bytes.data() + records_at + i * record_size; }
+};
+
+// By the records of 0.2, which are smaller, wherever they do, else by wide ones if those may be used. False, with the cause in `error`,
+// when a tensor does not fit the protocol or a node reads or writes memory that the host does not have. Ids are 1, 2, … in the
+// order in which tensors are met: no guest pointer leaves the guest.
+bool encode_graph(ggml_cgraph *graph, bool may_be_wide, EncodedGraph &encoded, std::string &error);
 
 } // namespace apir::guest

@@ -2,10 +2,9 @@
 
 #include <cstring>
 #include <new>
-#include <type_traits>
+#include <utility>
 
 #include "ggml_slots.hpp"
-#include "graph_encoding.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
 
@@ -60,13 +59,18 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     device_.session().write_behind().look();
     const bool ahead = device_.asynchronous() && in_flight_->has_room();
     if (told_of_failure()) return GGML_STATUS_FAILED;
+    Likeness likeness;
     KeptGraph *kept = kept_.same(graph);
+    if (kept == nullptr) {
+        likeness.graph = kept_.elsewhere(graph, likeness.now, likeness.differing);
+        if (likeness.differing.empty()) kept = std::exchange(likeness.graph, nullptr);
+    }
     if (kept != nullptr && kept->on_host() && ahead) {
         if (begin_kept(*kept)) return GGML_STATUS_SUCCESS;
         // One that is awaited needs a reply slot, too.
         in_flight_->await_all();
     }
-    const ggml_status status = compute_now(graph, kept);
+    const ggml_status status = compute_now(graph, kept, likeness);
     // Replies to all that was sent before it are there by now.
     in_flight_->await_all();
     device_.session().write_behind().look_behind_a_call();
@@ -91,18 +95,19 @@ void Stream::forget(KeptGraph *kept) {
     kept_.forget(kept);
 }
 
-ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
+ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept, Likeness &likeness) {
     ggml_status status = GGML_STATUS_FAILED;
     if (kept != nullptr && !kept->on_host()) return compute_whole(kept->encoded());
     if (kept != nullptr) {
         if (run_kept(*kept, status) == Run::done) return status;
         forget(kept);
     }
-    EncodedGraph encoded;
-    if (!encode(graph, encoded)) return GGML_STATUS_FAILED;
+    EncodedGraph &encoded = likeness.now;
+    if (likeness.graph == nullptr && !encode(graph, encoded)) return GGML_STATUS_FAILED;
     if (!keeps_graphs()) return compute_new(graph, std::move(encoded));
-    std::vector<uint32_t> positions;
-    if (KeptGraph *similar = kept_.similar(encoded, positions)) {
+    if (likeness.graph == nullptr) likeness.graph = kept_.similar(encoded, likeness.differing);
+    if (KeptGraph *similar = likeness.graph) {
+        const std::vector<uint32_t> &positions = likeness.differing;
         Run run = positions.empty() ? run_kept(*similar, status) : run_changed(*similar, encoded, positions, status);
         // A change that was refused or did not get through leaves the host's graph in doubt.
         if (run == Run::done && status == GGML_STATUS_SUCCESS) similar->become(graph, std::move(encoded));
@@ -112,25 +117,11 @@ ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept) {
     return send_whole(graph, std::move(encoded));
 }
 
-// The records of 0.2 are smaller: they are used wherever they do.
 bool Stream::encode(ggml_cgraph *graph, EncodedGraph &encoded) {
-    encoded.wide = device_.session().has(Extension::wide_shapes) && !graph_fits_records(graph);
-    return encoded.wide ? encode_as<WideGraph>(graph, encoded) : encode_as<Graph>(graph, encoded);
-}
-
-template <typename Message> bool Stream::encode_as(ggml_cgraph *graph, EncodedGraph &encoded) {
-    Message message;
     std::string error;
-    if (!encode_graph(graph, message, encoded.order, error)) {
-        log(LogLevel::error, "graph refused: %s", error.c_str());
-        return false;
-    }
-    encoded.bytes.resize(encoded_size(message));
-    Writer writer(encoded.bytes.data(), encoded.bytes.size());
-    write(writer, message);
-    encoded.record_size = decltype(message.tensors)::value_type::wire_size;
-    encoded.records_at = encoded.bytes.size() - encoded.record_size * message.tensors.size();
-    return true;
+    if (encode_graph(graph, device_.session().has(Extension::wide_shapes), encoded, error)) return true;
+    log(LogLevel::error, "graph refused: %s", error.c_str());
+    return false;
 }
 
 Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {

@@ -40,13 +40,19 @@ class Stream {
   private:
     enum class Run { done, unknown };
 
+    // A kept graph that another one differs from, what encoding that one gives, and the records that differ.
+    struct Likeness {
+        KeptGraph *graph = nullptr;
+        EncodedGraph now;
+        std::vector<uint32_t> differing;
+    };
+
     // Whether something that was sent before has failed, as far as is known. What is kept is in doubt then and forgotten.
     bool told_of_failure();
     void forget(KeptGraph *kept);
-    // Graphs that are awaited; `kept` is nullptr for one that is not known.
-    ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept);
+    // Graphs that are awaited; `kept` is nullptr for one that is not known, which may be like another one.
+    ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept, Likeness &likeness);
     bool keeps_graphs() const;
-    template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &encoded);
     bool encode(ggml_cgraph *graph, EncodedGraph &encoded);
     // A graph that the host has, as it is or with changes; `unknown` when it has it no more.
     Run run_kept(const KeptGraph &kept, ggml_status &status);

@@ -29,7 +29,7 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
 
   # Extensions, over the same path: what is sent with each and without, and that results are the same.
-  foreach(name graph-ids asynchronous fewer-calls memory one-by-one pipe short-window)
+  foreach(name graph-ids graph-cache asynchronous fewer-calls memory one-by-one pipe short-window)
     string(REPLACE "-" "_" source ${name})
     add_executable(test-guest-${name} guest_${source}_test.cpp guest_loopback.cpp)
     target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
