@@ -18,7 +18,7 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
-from lab.host.driver import gpu_driver
+from lab.host.driver import GpuDriver, gpu_driver
 from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
 from lab.image import cached_guest_image
@@ -182,7 +182,15 @@ def vulkan(root: HostRoot) -> Capability:
         return Capability(
             "vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`"
         )
-    return Capability("vulkan", True, "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices))
+    listed = "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices)
+    return Capability("vulkan", True, listed + unused_driver(gpu_driver()))
+
+
+def unused_driver(driver: GpuDriver) -> str:
+    """What to say of a driver of NVIDIA's that Vulkan cannot be had from; nothing of any other."""
+    if not driver.files or driver.manifest:
+        return ""
+    return "; NVIDIA's driver is here without its manifest for Vulkan: install its graphics part (of a container: the capability graphics)"
 
 
 def vulkan_devices(summary: str) -> tuple[VulkanDevice, ...]:

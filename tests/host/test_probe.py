@@ -7,6 +7,7 @@ import pytest
 from lab.errors import HostError
 from lab.host import probe
 from lab.host.capability import Capability
+from lab.host.driver import GpuDriver
 
 VULKANINFO = """\
 Devices:
@@ -28,6 +29,13 @@ def test_vulkan_devices() -> None:
         ("llvmpipe (LLVM 19.1.7, 256 bits)", "CPU", False),
     ]
     assert probe.vulkan_devices("ERROR: no devices") == ()
+
+
+def test_a_gpu_that_vulkan_cannot_be_had_from_is_told() -> None:
+    library = (("libcuda.so.1", Path("/lib/libcuda.so.1")),)
+    assert "without its manifest" in probe.unused_driver(GpuDriver(library))
+    assert probe.unused_driver(GpuDriver(library, "/run/host-driver/nvidia_icd.json")) == ""
+    assert probe.unused_driver(GpuDriver()) == ""
 
 
 def test_memory() -> None:
