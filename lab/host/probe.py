@@ -190,7 +190,8 @@ def unused_driver(driver: GpuDriver) -> str:
     """What to say of a driver of NVIDIA's that Vulkan cannot be had from; nothing of any other."""
     if not driver.files or driver.manifest:
         return ""
-    return "; NVIDIA's driver is here without its manifest for Vulkan: install its graphics part (of a container: the capability graphics)"
+    missing = "install its graphics part (of a container: the capability `graphics`)"
+    return f"; NVIDIA's driver is here without its manifest for Vulkan: {missing}"
 
 
 def vulkan_devices(summary: str) -> tuple[VulkanDevice, ...]:
