@@ -94,6 +94,7 @@ template <typename Record> bool write_record(EncodedGraph &graph, size_t i) {
     if (!record) return false;
     const EncodedGraph::Links &links = graph.links[i];
     record->id = links.id;
+    record->op = links.op;
     std::copy(links.sources.begin(), links.sources.end(), std::begin(record->src));
     record->view_src = links.view_source;
     record->view_offs = tensor->view_offs;
@@ -171,6 +172,15 @@ bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
 
 // A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
 // to be the same. The records' order sees to that.
+bool KeptGraph::has_looks_of(ggml_cgraph *graph) const {
+    if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
+    size_t looked_at = 0;
+    size_t alike = 0;
+    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size()))
+        alike += same_bytes(ggml_graph_node(graph, static_cast<int>(i)), samples_.data() + compared * looked_at++, sources_from) ? 1 : 0;
+    return 2 * alike >= looked_at;
+}
+
 bool KeptGraph::is(ggml_cgraph *graph) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     if (!same_bytes(ggml_graph_nodes(graph), nodes_.data(), nodes_.size() * sizeof nodes_[0])) return false;
@@ -179,9 +189,9 @@ bool KeptGraph::is(ggml_cgraph *graph) const {
     return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
 }
 
-// A record's tensor is a node or has been met in an earlier record, now as then. Sources of what is no node were not followed: such a one
-// must have none. Where nothing differs, a tensor that stands for two was two that had all in
-// common, their memory too: the host computes the same.
+// A record's tensor is a node or has been met in an earlier record, now as then: there always is one. Sources of what is no node were not
+// followed: such a one must have none. Where nothing differs, a tensor that stands for two was two that had all in common, their
+// memory too: the host computes the same.
 bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     now.by_id.assign(encoded_.tensors() + 1, nullptr);
@@ -192,7 +202,7 @@ bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) 
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const EncodedGraph::Links &links = encoded_.links[i];
         const ggml_tensor *tensor = now.by_id[links.id];
-        const Alike how = tensor == nullptr ? Alike::no : alike(tensor, fields(i));
+        const Alike how = alike(tensor, fields(i));
         if (how == Alike::but_for_its_looks) now.differing.push_back(static_cast<uint32_t>(i));
         if (how == Alike::no || now.differing.size() > limit || !meets(tensor->view_src, links.view_source, now.by_id)) return false;
         for (size_t at = 0; at < max_sources; ++at)
@@ -238,6 +248,7 @@ KeptGraph *GraphCache::same(ggml_cgraph *graph) {
 KeptGraph *GraphCache::elsewhere(ggml_cgraph *graph, EncodedGraph &now, std::vector<uint32_t> &positions) {
     auto best = graphs_.end();
     for (auto each = graphs_.begin(); each != graphs_.end(); ++each) {
+        if (!each->has_looks_of(graph)) continue;
         size_t limit = each->encoded().tensors() / 4;
         if (best != graphs_.end()) limit = std::min(limit, best_.differing.size() - 1);
         if (!each->leads_through(graph, limit, now_)) continue;

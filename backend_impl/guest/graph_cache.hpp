@@ -43,10 +43,12 @@ class KeptGraph {
     bool has_samples_of(ggml_cgraph *graph) const;
     // Places of records that differ; false when the graphs differ in more than records, or in more than `limit` of them.
     bool differences(const EncodedGraph &other, size_t limit, std::vector<uint32_t> &positions) const;
-    // Whether encoding the graph would give these bytes but for at most `limit` records, of which shape, parameters or place differ: then
-    // `now` tells which. False for some of which that holds.
+    // False for most that do not look like it, wherever they lie, at little cost; and for a few that do.
+    bool has_looks_of(ggml_cgraph *graph) const;
+    // Whether encoding the graph would give these bytes, names of nodes left aside, but for at most `limit` records, of which shape, parameters
+    // or place differ: then `now` tells which. False for some of which that holds.
     bool leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const;
-    // What encoding such a graph would give; nothing when it does not fit the records.
+    // What encoding such a graph would give, by records of the same kind and names of nodes left aside; nothing when it does not fit those.
     std::optional<EncodedGraph> encoded_as(const Elsewhere &now) const;
     // From now on it is this one.
     void become(ggml_cgraph *graph, EncodedGraph &&encoded);

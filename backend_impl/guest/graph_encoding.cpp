@@ -198,6 +198,7 @@ template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &enc
         const Record &record = message.tensors[i];
         EncodedGraph::Links &links = encoded.links[i];
         links.id = static_cast<uint32_t>(record.id);
+        links.op = record.op;
         links.view_source = static_cast<uint32_t>(record.view_src);
         std::copy(std::begin(record.src), std::end(record.src), links.sources.begin());
     }

@@ -104,7 +104,7 @@ ggml_status Stream::compute_now(ggml_cgraph *graph, KeptGraph *kept, Likeness &l
     }
     EncodedGraph &encoded = likeness.now;
     if (likeness.graph == nullptr && !encode(graph, encoded)) return GGML_STATUS_FAILED;
-    if (!keeps_graphs()) return compute_new(graph, std::move(encoded));
+    if (!keeps_graphs()) return likeness.graph == nullptr ? compute_new(graph, std::move(encoded)) : compute_like(graph, likeness);
     if (likeness.graph == nullptr) likeness.graph = kept_.similar(encoded, likeness.differing);
     if (KeptGraph *similar = likeness.graph) {
         const std::vector<uint32_t> &positions = likeness.differing;
@@ -200,6 +200,16 @@ ggml_status Stream::compute_new(ggml_cgraph *graph, EncodedGraph &&encoded) {
     try {
         kept_.add(KeptGraph(graph, std::move(encoded), KeptGraph::not_on_host), device_.streams());
     } catch (const std::bad_alloc &) { // it is encoded again the next time
+    }
+    return status;
+}
+
+ggml_status Stream::compute_like(ggml_cgraph *graph, Likeness &likeness) {
+    const ggml_status status = compute_whole(likeness.now);
+    try {
+        likeness.graph->become(graph, std::move(likeness.now));
+    } catch (const std::bad_alloc &) { // it is half the one and half the other
+        kept_.forget(likeness.graph);
     }
     return status;
 }

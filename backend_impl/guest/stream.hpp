@@ -63,6 +63,8 @@ class Stream {
     ggml_status send_whole(ggml_cgraph *graph, EncodedGraph &&encoded);
     // The same where the host keeps none: what it was encoded to is kept, unless that is too large.
     ggml_status compute_new(ggml_cgraph *graph, EncodedGraph &&encoded);
+    // One that is like a kept one takes its place: of graphs that change from token to token one is kept, not dozens to look through.
+    ggml_status compute_like(ggml_cgraph *graph, Likeness &likeness);
     // By the calls of protocol 0.2, after which the host has nothing of it.
     ggml_status compute_whole(const EncodedGraph &encoded);
     template <typename Request, typename Reply>

@@ -21,20 +21,22 @@ constexpr int64_t numbers = 16;
 constexpr size_t tensor_bytes = 64;
 constexpr size_t alignment = 256; // of places in the buffer
 
-// The same seed gives the same graph, in memory of its own.
+// The same seed gives the same graph, in memory of its own. Its last leaf was computed in another graph. `wide`: with a stride beyond 32 bits.
 struct Sample {
-    Sample(ggml_backend_buffer_t buffer, uint32_t seed, const char *node_names = "")
+    Sample(ggml_backend_buffer_t buffer, uint32_t seed, const char *node_names = "", bool wide = false)
         : buffer(buffer), context(guest::test::context()), graph(ggml_new_graph_custom(context.get(), 64, false)), random(seed) {
-        for (size_t i = 0; i < leaf_count; ++i) {
+        for (size_t i = 0; i + 1 < leaf_count; ++i) {
             leaves.push_back(placed(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, numbers)));
             ggml_format_name(leaves.back(), "leaf %zu", i);
         }
+        leaves.push_back(placed(ggml_arange(context.get(), 0, numbers, 1)));
         while (nodes.size() < node_count) {
             nodes.push_back(another());
             nodes.back()->flags |= GGML_TENSOR_FLAG_COMPUTE;
             ggml_format_name(nodes.back(), "%s%zu", node_names, nodes.size());
             ggml_graph_add_node(graph, nodes.back());
         }
+        if (wide) nodes[1]->nb[3] = size_t{1} << 40;
     }
 
     ggml_tensor *placed(ggml_tensor *tensor) {
@@ -62,11 +64,11 @@ struct Sample {
         }
     }
 
-    // A leaf that a node reads.
-    ggml_tensor *leaf() {
+    // What a node reads, of this operation.
+    ggml_tensor *read(enum ggml_op op) {
         for (ggml_tensor *node : nodes)
             for (ggml_tensor *source : node->src)
-                if (source != nullptr && source->op == GGML_OP_NONE) return source;
+                if (source != nullptr && source->op == op) return source;
         return nullptr;
     }
 
@@ -81,7 +83,7 @@ struct Sample {
     EncodedGraph encoded() {
         EncodedGraph whole;
         std::string error;
-        const bool done = encode_graph(graph, false, whole, error);
+        const bool done = encode_graph(graph, true, whole, error);
         expect(done, "encoding: " + error);
         return whole;
     }
@@ -126,7 +128,21 @@ const std::vector<Change> changes{
      }},
     {"a shape", 1,
      [](Sample &s) {
-         return with(s.leaf(), [](ggml_tensor *t) { t->ne[0] -= 1; });
+         return with(s.read(GGML_OP_NONE), [](ggml_tensor *t) { t->ne[0] -= 1; });
+     }},
+    {"the shape of what another graph computes", 1,
+     [](Sample &s) {
+         return with(s.read(GGML_OP_ARANGE), [](ggml_tensor *t) { t->ne[0] -= 1; });
+     }},
+    {"how half of the first nodes looked at look", 4,
+     [](Sample &s) {
+         for (size_t i = 0; i < 4; ++i) s.nodes[3 * i]->nb[2] += 64;
+         return true;
+     }},
+    {"how most of the first nodes looked at look", -1,
+     [](Sample &s) {
+         for (size_t i = 0; i < 5; ++i) s.nodes[3 * i]->nb[2] += 64;
+         return true;
      }},
     {"where a node lies", 1,
      [](Sample &s) {
@@ -141,7 +157,7 @@ const std::vector<Change> changes{
      }},
     {"a leaf's name", 1,
      [](Sample &s) {
-         return with(s.leaf(), [](ggml_tensor *t) { ggml_set_name(t, "another leaf"); });
+         return with(s.read(GGML_OP_NONE), [](ggml_tensor *t) { ggml_set_name(t, "another leaf"); });
      }},
     {"many shapes", -1,
      [](Sample &s) {
@@ -204,12 +220,14 @@ const std::vector<Change> other_sources{
 
 // Whether it was followed; what came of it must be what encoding the whole gives, whatever was changed.
 bool known(ggml_backend_buffer_t buffer, uint32_t seed, const Change &change) {
-    Sample first(buffer, seed, "then ");
+    const bool wide = seed % 4 == 0;
+    Sample first(buffer, seed, "then ", wide);
     GraphCache cache;
     cache.add(KeptGraph(first.graph, first.encoded(), 7), 1);
-    Sample second(buffer, seed, "then ");
+    Sample second(buffer, seed, "then ", wide);
     if (!change.make(second)) return change.differing >= 0;
     const EncodedGraph whole = second.encoded();
+    expect(whole.wide == wide, "wide records where they are needed");
     EncodedGraph now;
     std::vector<uint32_t> positions;
     const std::string what = std::string(change.what) + ", seed " + std::to_string(seed);
@@ -440,6 +458,25 @@ void computed(const char *extensions) {
     }
 }
 
+// Built again with other names for all that is computed, which encoded records would differ in.
+void by_number(const char *extensions) {
+    Run run(extensions);
+    Buffer buffer = run.buffer(1 << 16);
+    std::vector<std::unique_ptr<Sample>> samples; // none in another one's place
+    for (const char *names : {"these ", "those "}) {
+        samples.push_back(std::make_unique<Sample>(buffer.get(), 11, names));
+        run.records.fresh();
+        expect(ggml_backend_graph_compute(run.backend.get(), samples.back()->graph) == GGML_STATUS_SUCCESS, "a graph with other names");
+        const bool first = std::string(names) == "these ";
+        expect_calls(run, {{Call::graph_keep, first ? 1 : 0}, {Call::graph_run, first ? 0 : 1}}, std::string("nodes called ") + names);
+    }
+    Sample changed(buffer.get(), 11, "some ");
+    changed.node_of(GGML_OP_SCALE)->op_params[0] ^= 1 << 22;
+    run.records.fresh();
+    expect(ggml_backend_graph_compute(run.backend.get(), changed.graph) == GGML_STATUS_SUCCESS, "a graph with another parameter");
+    expect_calls(run, {{Call::graph_keep, 0}, {Call::graph_patch, 1}}, "another parameter and other names");
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -458,6 +495,7 @@ int main(int count, char **arguments) {
         node_twice(buffer.get());
     }
     buffer_in_anothers_place();
+    for (const char *extensions : {"graph_ids", "graph_ids,batch"}) by_number(extensions);
     for (const char *extensions : {"all", "none", "asynchronous", "graph_ids"}) computed(extensions);
     return failures();
 }
