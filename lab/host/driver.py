@@ -2,9 +2,9 @@
 
 Mesa's drivers are in the host root and need the device nodes only. NVIDIA's libraries and its Vulkan manifest are those of the
 machine: they are bound into a folder of their own inside every host root, and the loader is led there. They are looked for where
-the machine's own programs would find them: libraries by ``ldconfig`` and LD_LIBRARY_PATH, manifests where Vulkan's loader looks
+the machine's own programs would find them: libraries by LD_LIBRARY_PATH and ``ldconfig``, manifests where Vulkan's loader looks
 (https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md), and beside the libraries: containers are
-lent a driver in a folder of its own, with nothing of it in the system's.
+lent a driver in a folder of its own, with nothing of it in the system's. What cannot be read is not there.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lab import paths
 from lab.deadline import Deadline
@@ -27,13 +28,18 @@ from lab.process import finish
 CONTROL_NODE = Path("/dev/nvidiactl")
 MANIFESTS = Path("vulkan/icd.d")
 """Below folders for configuration and for data."""
-NAMED_MANIFESTS = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
-"""Variables of Vulkan's loader that hold manifests, or folders of some."""
+ONLY_MANIFESTS = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
+"""Variables of Vulkan's loader, the second an older name: manifests, or folders of some; no others are looked at then."""
+MORE_MANIFESTS = "VK_ADD_DRIVER_FILES"
+"""The same of manifests that it looks at first."""
 WITH_DISPLAY = "libGLX_nvidia.so"
 WITHOUT_DISPLAY = "libEGL_nvidia.so.0"
 LENT = Path("/usr/local/nvidia")
 """Where the driver lies that a container is lent by its host."""
 LIBRARY = re.compile(r"lib(nvidia-[\w.+-]+|GLX_nvidia|EGL_nvidia|cuda|cudadebugger)\.so[\d.]*")
+ELF_64 = b"\x7fELF\x02"
+STUBS = "stubs"
+"""Folders of libraries that programs are linked with where there is no driver: CUDA's."""
 CACHED = re.compile(r"^\s+(?P<name>\S+) \((?P<kind>[^)]*)\) => (?P<path>/\S+)$", re.MULTILINE)
 INSIDE = Path("/run/host-driver")
 LOOK_S = 20.0
@@ -56,9 +62,10 @@ def gpu_driver() -> GpuDriver:
         cache = finish(("ldconfig", "-p"), deadline=Deadline.after(LOOK_S)).output
     except LabError:
         cache = ""
-    folders = (*named(os.environ, "LD_LIBRARY_PATH"), LENT / "lib64", LENT / "lib")
-    libraries = driver_libraries({**libraries_in(folders), **library_cache(cache)})
-    return found_driver(libraries, (*named_manifests(os.environ), *manifests_in(manifest_folders(libraries.values(), os.environ))))
+    libraries = driver_libraries(
+        libraries_in(named(os.environ, "LD_LIBRARY_PATH")), library_cache(cache), libraries_in((LENT / "lib64", LENT / "lib"))
+    )
+    return found_driver(libraries, manifests(libraries.values(), os.environ))
 
 
 def library_cache(text: str) -> dict[str, Path]:
@@ -71,17 +78,39 @@ def library_cache(text: str) -> dict[str, Path]:
 
 
 def libraries_in(folders: Iterable[Path]) -> dict[str, Path]:
-    """The driver's libraries in folders, by name; the first of a name is the one that is loaded. A folder may be missing."""
+    """Libraries of the driver's names in folders, by name; the first of a name is the one that is loaded."""
     found: dict[str, Path] = {}
-    for path in (path for folder in folders for path in entries(folder)):
-        if LIBRARY.fullmatch(path.name):
+    for path in (path for folder in folders if folder.name != STUBS for path in entries(folder)):
+        if LIBRARY.fullmatch(path.name) and is_library(path):
             found.setdefault(path.name, path)
     return found
 
 
-def driver_libraries(libraries: Mapping[str, Path]) -> dict[str, Path]:
-    """Those of the libraries that are the driver's, by name, each led to its file."""
-    return {name: path.resolve() for name, path in libraries.items() if LIBRARY.fullmatch(name) and path.exists()}
+def driver_libraries(*places: Mapping[str, Path]) -> dict[str, Path]:
+    """The driver's libraries of several places, by name, each led to its file; the first place that has one is the one."""
+    found: dict[str, Path] = {}
+    for name, path in (each for place in places for each in place.items()):
+        if name not in found and LIBRARY.fullmatch(name) and is_library(path):
+            found[name] = path.resolve()
+    return found
+
+
+def is_library(path: Path) -> bool:
+    """Whether it is an ELF file of 64 bits."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ELF_64)) == ELF_64
+    except OSError:
+        return False
+
+
+def manifests(libraries: Iterable[Path], environment: Mapping[str, str]) -> Iterator[Path]:
+    """The manifests that Vulkan's loader would look at, in its order, then those beside the libraries."""
+    for variable in ONLY_MANIFESTS:
+        if environment.get(variable):
+            return named_manifests(environment, variable)
+    folders = manifest_folders(libraries, environment)
+    return (path for source in (named_manifests(environment, MORE_MANIFESTS), manifests_in(folders)) for path in source)
 
 
 def manifest_folders(libraries: Iterable[Path], environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -95,10 +124,10 @@ def manifest_folders(libraries: Iterable[Path], environment: Mapping[str, str]) 
     return tuple(dict.fromkeys(folder / MANIFESTS for folder in (*settings, Path("/etc"), *data, *beside)))
 
 
-def named_manifests(environment: Mapping[str, str]) -> Iterator[Path]:
-    """The manifests that the loader's variables name."""
-    for path in (path for variable in NAMED_MANIFESTS for path in named(environment, variable)):
-        yield from manifests_in([path]) if path.is_dir() else [path]
+def named_manifests(environment: Mapping[str, str], variable: str) -> Iterator[Path]:
+    """The manifests that a variable of the loader's names, itself or their folder."""
+    for path in named(environment, variable):
+        yield from manifests_in([path]) if entries(path) else [path]
 
 
 def manifests_in(folders: Iterable[Path]) -> Iterator[Path]:
@@ -124,34 +153,45 @@ def found_driver(libraries: Mapping[str, Path], manifests: Iterable[Path]) -> Gp
     if not libraries:
         return GpuDriver()
     for manifest in manifests:
-        library = manifest_library(manifest)
-        if library.name in libraries:
-            files = (*sorted(libraries.items()), (manifest.name, movable(manifest, libraries)))
+        library = headless(manifest_library(manifest), libraries)
+        if library in libraries:
+            files = (*sorted(libraries.items()), (manifest.name, movable(manifest, library)))
             return GpuDriver(files, str(INSIDE / manifest.name))
     return GpuDriver(tuple(sorted(libraries.items())))
 
 
-def manifest_library(manifest: Path) -> Path:
-    """The library that a manifest leads to, as it names it; no name when it cannot be read."""
+def manifest_library(manifest: Path) -> str:
+    """Name of the library that a manifest leads to; empty when it cannot be read."""
     try:
-        return Path(json.loads(manifest.read_text(encoding="utf-8"))["ICD"]["library_path"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return Path()
+        return Path(read_manifest(manifest)["ICD"]["library_path"]).name
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
 
 
-def movable(manifest: Path, libraries: Container[str]) -> Path:
-    """A manifest for roots, kept in the cache: it names its library without a folder, and one that needs no display.
+def headless(library: str, libraries: Container[str]) -> str:
+    """The library that has the same Vulkan and needs no display, where it is there.
 
     NVIDIA's libGLX_nvidia asks for X and, where there is none, for EGL by the vendor-neutral library, which in a root knows Mesa's
-    alone: then it has no Vulkan. libEGL_nvidia has the same Vulkan and asks nobody.
+    alone: then it has no Vulkan. libEGL_nvidia asks nobody.
     """
-    content = json.loads(manifest.read_text(encoding="utf-8"))
-    library = Path(content["ICD"]["library_path"]).name
-    headless = library.startswith(WITH_DISPLAY) and WITHOUT_DISPLAY in libraries
-    content["ICD"]["library_path"] = WITHOUT_DISPLAY if headless else library
+    return WITHOUT_DISPLAY if library.startswith(WITH_DISPLAY) and WITHOUT_DISPLAY in libraries else library
+
+
+def movable(manifest: Path, library: str) -> Path:
+    """The manifest with the library's bare name in it, which is good in roots, from the cache; itself where that fails."""
+    content = read_manifest(manifest)
+    content["ICD"]["library_path"] = library
 
     def build(folder: Path) -> None:
         (folder / manifest.name).write_text(json.dumps(content), encoding="utf-8")
 
     key = content_key(manifest.name, content)
-    return stored(paths.cache() / "driver-manifests", key, build, SilentProgress(), Deadline.after(LOOK_S)) / manifest.name
+    try:
+        return stored(paths.cache() / "driver-manifests", key, build, SilentProgress(), Deadline.after(LOOK_S)) / manifest.name
+    except (OSError, LabError):
+        return manifest
+
+
+def read_manifest(manifest: Path) -> Any:
+    """What is in a manifest. Raises ``OSError``, or ``ValueError`` and ``RecursionError`` where it is no JSON."""
+    return json.loads(manifest.read_text(encoding="utf-8-sig"))

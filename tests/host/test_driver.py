@@ -15,8 +15,8 @@ from lab.host.driver import (
     libraries_in,
     library_cache,
     manifest_folders,
+    manifests,
     manifests_in,
-    named_manifests,
 )
 from lab.host.root import HostRoot
 
@@ -45,10 +45,22 @@ def library_of(driver: GpuDriver) -> str:
     return str(json.loads(manifest.read_text())["ICD"]["library_path"])
 
 
-def host(folder: Path, library: str = "libGLX_nvidia.so.0") -> GpuDriver:
+def library(path: Path) -> Path:
+    """A file that passes for a library of 64 bits."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"\x7fELF\x02\x01\x01")
+    return path
+
+
+def leading_to(manifest: Path, target: object) -> Path:
+    manifest.write_text(json.dumps({"file_format_version": "1.0.1", "ICD": {"library_path": target}}))
+    return manifest
+
+
+def host(folder: Path, target: str = "libGLX_nvidia.so.0") -> GpuDriver:
     for name in ("libnvidia-glcore.so.550.54", "libGLX_nvidia.so.0", "libcuda.so.1", "libc.so.6"):
-        (folder / name).write_bytes(b"")
-    (folder / "nvidia_icd.json").write_text(json.dumps({"ICD": {"library_path": library}}))
+        library(folder / name)
+    leading_to(folder / "nvidia_icd.json", target)
     (folder / "broken.json").write_text("{")
     libraries = driver_libraries(library_cache(CACHE.format(folder=folder)))
     return found_driver(libraries, manifests_in([folder / "nowhere", folder]))
@@ -63,38 +75,51 @@ def test_libraries_and_manifest_of_the_hosts_driver_are_found(tmp_path: Path) ->
 
 
 def test_a_manifest_names_its_library_without_its_folder(tmp_path: Path) -> None:
-    assert library_of(host(tmp_path, library="/opt/nvidia/lib64/libGLX_nvidia.so.0")) == "libGLX_nvidia.so.0"
+    assert library_of(host(tmp_path, target="/opt/nvidia/lib64/libGLX_nvidia.so.0")) == "libGLX_nvidia.so.0"
 
 
 def test_the_library_that_needs_no_display_is_taken_where_there_is_one(tmp_path: Path) -> None:
-    (tmp_path / "libEGL_nvidia.so.0").touch()
-    (tmp_path / "nvidia_icd.json").write_text(
-        json.dumps({"file_format_version": "1.0.1", "ICD": {"library_path": "libGLX_nvidia.so.0"}})
-    )
-    (tmp_path / "libGLX_nvidia.so.0").touch()
-    driver = found_driver(libraries_in([tmp_path]), manifests_in([tmp_path]))
-    assert library_of(driver) == "libEGL_nvidia.so.0"
-    assert json.loads(dict(driver.files)["nvidia_icd.json"].read_text())["file_format_version"] == "1.0.1"
+    library(tmp_path / "libEGL_nvidia.so.0")
+    manifest = leading_to(tmp_path / "nvidia_icd.json", "libGLX_nvidia.so.0")
+    for with_display in (False, True):
+        if with_display:
+            library(tmp_path / "libGLX_nvidia.so.0")
+        driver = found_driver(libraries_in([tmp_path]), [manifest])
+        assert library_of(driver) == "libEGL_nvidia.so.0"
+        assert json.loads(dict(driver.files)["nvidia_icd.json"].read_text())["file_format_version"] == "1.0.1"
 
 
 def test_a_driver_in_a_folder_of_its_own_is_found(tmp_path: Path) -> None:
     """As containers are lent it: nothing in the system's folders, the manifest beside the libraries."""
-    (tmp_path / "lib64").mkdir()
-    (tmp_path / "lib64" / "libGLX_nvidia.so.0").touch()
-    (tmp_path / "lib64" / "libz.so.1").touch()
+    library(tmp_path / "lib64" / "libGLX_nvidia.so.0")
+    library(tmp_path / "lib64" / "libz.so.1")
     libraries = libraries_in([tmp_path / "nowhere", tmp_path / "lib64"])
     assert libraries == {"libGLX_nvidia.so.0": tmp_path / "lib64" / "libGLX_nvidia.so.0"}
     for below in ("share", "."):
         folder = tmp_path / below / "vulkan" / "icd.d"
         folder.mkdir(parents=True)
-        manifest = folder / f"{below.strip('.')}nvidia_icd.json"
-        manifest.write_text(json.dumps({"ICD": {"library_path": "libGLX_nvidia.so.0"}}))
-        folders = manifest_folders(libraries.values(), {"XDG_DATA_DIRS": str(tmp_path / "nothing")})
-        assert found_driver(libraries, manifests_in(folders)).manifest == str(INSIDE / manifest.name)
+        manifest = leading_to(folder / f"{below.strip('.')}nvidia_icd.json", "libGLX_nvidia.so.0")
+        looked_at = manifests(libraries.values(), {"XDG_DATA_DIRS": str(tmp_path / "nothing")})
+        assert found_driver(libraries, looked_at).manifest == str(INSIDE / manifest.name)
         manifest.unlink()
 
 
-def test_manifests_are_looked_for_where_vulkans_loader_looks(tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_loaded_hides_none_that_can(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("dangling", "folder", "lib32", "stubs", "lib64", "later")]
+    for folder in folders:
+        library(folder / "libcuda.so.1")
+    for folder in folders[:2]:
+        (folder / "libcuda.so.1").unlink()
+    (folders[0] / "libcuda.so.1").symlink_to("/nowhere/libcuda.so.1")
+    (folders[1] / "libcuda.so.1").mkdir()
+    (folders[2] / "libcuda.so.1").write_bytes(b"\x7fELF\x01\x01\x01")
+    right = {"libcuda.so.1": tmp_path / "lib64" / "libcuda.so.1"}
+    assert libraries_in(folders) == right
+    places = ({"libcuda.so.1": folder / "libcuda.so.1"} for folder in folders if folder.name != "stubs")
+    assert driver_libraries(*places) == right, "the first of several places"
+
+
+def test_manifests_are_looked_for_where_vulkans_loader_looks() -> None:
     home = manifest_folders([], {"HOME": "/home/me"})
     assert [str(folder.parent.parent) for folder in home] == [
         "/home/me/.config", "/etc/xdg", "/etc", "/home/me/.local/share", "/usr/local/share", "/usr/share",
@@ -102,14 +127,45 @@ def test_manifests_are_looked_for_where_vulkans_loader_looks(tmp_path: Path) -> 
     said = {"XDG_CONFIG_HOME": "/a", "XDG_CONFIG_DIRS": "/b:/c", "XDG_DATA_HOME": "/d", "XDG_DATA_DIRS": "/e::/f"}
     assert [str(folder.parent.parent) for folder in manifest_folders([], said)] == ["/a", "/b", "/c", "/etc", "/d", "/e", "/f"]
 
+
+def test_manifests_that_variables_name_go_first_or_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "vulkan" / "icd.d"
+    data.mkdir(parents=True)
+    (data / "found.json").touch()
     (tmp_path / "one.json").touch()
     (tmp_path / "two.txt").touch()
-    named = {"VK_DRIVER_FILES": f"{tmp_path}:/x/three.json", "VK_ADD_DRIVER_FILES": "/y/four.json", "VK_ICD_FILENAMES": ""}
-    assert list(named_manifests(named)) == [tmp_path / "one.json", Path("/x/three.json"), Path("/y/four.json")]
+    variables = {"XDG_DATA_DIRS": str(tmp_path / "data"), "HOME": "/nowhere", "XDG_CONFIG_DIRS": "/nowhere"}
+    more = {**variables, "VK_ADD_DRIVER_FILES": f"{tmp_path}:/x/three.json"}
+    looked_at = [path for path in manifests([], more) if not path.is_relative_to("/etc")]
+    assert looked_at == [tmp_path / "one.json", Path("/x/three.json"), data / "found.json"]
+    old = {**more, "VK_ICD_FILENAMES": "/y/four.json"}
+    assert list(manifests([], old)) == [Path("/y/four.json")]
+    assert list(manifests([], {**old, "VK_DRIVER_FILES": "/z/five.json"})) == [Path("/z/five.json")]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", "null", '{"ICD": 1}', '{"ICD": {"library_path": ["x"]}}', "[" * 100_000, "\0"])
+def test_a_manifest_that_is_none_is_passed_over(tmp_path: Path, text: str) -> None:
+    library(tmp_path / "libGLX_nvidia.so.0")
+    odd = tmp_path / "odd.json"
+    odd.write_text(text)
+    (tmp_path / "folder.json").mkdir()
+    good = leading_to(tmp_path / "nvidia_icd.json", "libGLX_nvidia.so.0")
+    good.write_text("\ufeff" + good.read_text())
+    driver = found_driver(libraries_in([tmp_path]), [tmp_path / "missing.json", tmp_path / "folder.json", odd, good])
+    assert driver.manifest == str(INSIDE / "nvidia_icd.json")
+
+
+@pytest.mark.parametrize("in_the_way", ["cache", "cache/driver-manifests"])
+def test_a_cache_that_cannot_be_written_leaves_the_manifest_as_it_is(tmp_path: Path, in_the_way: str) -> None:
+    library(tmp_path / "libGLX_nvidia.so.0")
+    manifest = leading_to(tmp_path / "nvidia_icd.json", "libGLX_nvidia.so.0")
+    (tmp_path / in_the_way).parent.mkdir(exist_ok=True)
+    (tmp_path / in_the_way).touch()
+    assert dict(found_driver(libraries_in([tmp_path]), [manifest]).files)["nvidia_icd.json"] == manifest
 
 
 def test_a_manifest_that_leads_elsewhere_is_not_taken(tmp_path: Path) -> None:
-    driver = host(tmp_path, library="libvulkan_intel.so")
+    driver = host(tmp_path, target="libvulkan_intel.so")
     assert driver.manifest == ""
     assert "libcuda.so.1" in dict(driver.files)
 
