@@ -14,14 +14,12 @@ namespace {
 // All fields of a tensor but its name and what backends hang on to it: shape, op, parameters, and the addresses of its sources,
 // its data and its buffer.
 constexpr size_t compared = offsetof(ggml_tensor, name);
+constexpr size_t name_size = sizeof(ggml_tensor::name);
 static_assert(offsetof(ggml_tensor, type) < compared && offsetof(ggml_tensor, buffer) < compared &&
               offsetof(ggml_tensor, ne) < compared && offsetof(ggml_tensor, nb) < compared && offsetof(ggml_tensor, op) < compared &&
               offsetof(ggml_tensor, op_params) < compared && offsetof(ggml_tensor, flags) < compared &&
               offsetof(ggml_tensor, src) < compared && offsetof(ggml_tensor, view_src) < compared &&
               offsetof(ggml_tensor, view_offs) < compared && offsetof(ggml_tensor, data) < compared);
-
-// What is kept of a tensor: those fields and, right behind them, the name.
-constexpr size_t kept_size = compared + sizeof(ggml_tensor::name);
 
 // Where the fields of a tensor are that refer to others, between those that do not.
 constexpr size_t sources_from = offsetof(ggml_tensor, src);
@@ -62,12 +60,11 @@ template <typename Field> bool same_field(const ggml_tensor *tensor, const uint8
 }
 
 // What it refers to is left aside. A leaf goes by its name, too.
-Alike alike(const ggml_tensor *tensor, const uint8_t *kept) {
+Alike alike(const ggml_tensor *tensor, const uint8_t *kept, const char *name) {
     const auto *fields = reinterpret_cast<const uint8_t *>(tensor);
-    const auto *name = reinterpret_cast<const char *>(kept + compared);
     const bool looks = same_bytes(fields, kept, sources_from) &&
                        same_bytes(fields + told_again_from, kept + told_again_from, compared - told_again_from);
-    const bool named = tensor->op != GGML_OP_NONE || std::strncmp(tensor->name, name, sizeof tensor->name) == 0;
+    const bool named = tensor->op != GGML_OP_NONE || std::strncmp(tensor->name, name, name_size) == 0;
     if (looks && named) return Alike::yes;
     const bool same_kind = same_field(tensor, kept, &ggml_tensor::type) && same_field(tensor, kept, &ggml_tensor::op) &&
                            same_field(tensor, kept, &ggml_tensor::flags) && same_field(tensor, kept, &ggml_tensor::buffer);
@@ -131,10 +128,10 @@ void KeptGraph::move_to(ggml_cgraph *graph, const Elsewhere &now) {
 }
 
 size_t KeptGraph::footprint() const {
-    return encoded_.bytes.size() + encoded_.links.size() * sizeof(EncodedGraph::Links) + fields_.size();
+    return encoded_.bytes.size() + encoded_.links.size() * sizeof(EncodedGraph::Links) + fields_.size() + names_.size();
 }
 
-const uint8_t *KeptGraph::fields(size_t i) const { return fields_.data() + i * kept_size; }
+const uint8_t *KeptGraph::fields(size_t i) const { return fields_.data() + i * compared; }
 
 // One that cannot be remembered, for want of memory, has no nodes: then no graph is it.
 void KeptGraph::remember(ggml_cgraph *graph) {
@@ -145,12 +142,14 @@ void KeptGraph::remember(ggml_cgraph *graph) {
         const auto *bytes = reinterpret_cast<const uint8_t *>(ggml_graph_node(graph, static_cast<int>(i)));
         samples_.insert(samples_.end(), bytes, bytes + compared);
     }
-    fields_.resize(encoded_.tensors() * kept_size);
+    fields_.resize(encoded_.tensors() * compared);
+    names_.resize(encoded_.tensors() * name_size);
     buffers_.clear();
     ggml_backend_buffer_t last = nullptr;
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const ggml_tensor *tensor = encoded_.order[i];
-        std::memcpy(fields_.data() + i * kept_size, tensor, kept_size);
+        std::memcpy(fields_.data() + i * compared, tensor, compared);
+        if (tensor->op == GGML_OP_NONE) std::memcpy(names_.data() + i * name_size, tensor->name, name_size);
         ggml_backend_buffer_t buffer = lies_in(tensor);
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
@@ -202,7 +201,7 @@ bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) 
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const EncodedGraph::Links &links = encoded_.links[i];
         const ggml_tensor *tensor = now.by_id[links.id];
-        const Alike how = alike(tensor, fields(i));
+        const Alike how = alike(tensor, fields(i), names_.data() + i * name_size);
         if (how == Alike::but_for_its_looks) now.differing.push_back(static_cast<uint32_t>(i));
         if (how == Alike::no || now.differing.size() > limit || !meets(tensor->view_src, links.view_source, now.by_id)) return false;
         for (size_t at = 0; at < max_sources; ++at)

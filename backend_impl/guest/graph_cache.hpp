@@ -69,7 +69,8 @@ class KeptGraph {
     EncodedGraph encoded_;
     std::vector<const ggml_tensor *> nodes_;
     std::vector<uint8_t> samples_; // of the nodes' fields
-    std::vector<uint8_t> fields_; // of the tensors, and their names, in the records' order
+    std::vector<uint8_t> fields_; // of the tensors, in the records' order
+    std::vector<char> names_; // of those that have no operation, in the same order
     std::vector<Lying> buffers_;
 };
 
