@@ -169,17 +169,19 @@ bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
     return true;
 }
 
-// A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
-// to be the same. The records' order sees to that.
 bool KeptGraph::has_looks_of(ggml_cgraph *graph) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     size_t looked_at = 0;
-    size_t alike = 0;
-    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size()))
-        alike += same_bytes(ggml_graph_node(graph, static_cast<int>(i)), samples_.data() + compared * looked_at++, sources_from) ? 1 : 0;
-    return 2 * alike >= looked_at;
+    size_t same = 0;
+    for (size_t i = 0; i < nodes_.size(); i += sample_step(nodes_.size())) {
+        const uint8_t *sample = samples_.data() + compared * looked_at++;
+        if (same_bytes(ggml_graph_node(graph, static_cast<int>(i)), sample, sources_from)) ++same;
+    }
+    return 2 * same >= looked_at;
 }
 
+// A tensor of last time is only looked at once something of now refers to it: a node, or a source of a tensor that was found
+// to be the same. The records' order sees to that.
 bool KeptGraph::is(ggml_cgraph *graph) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     if (!same_bytes(ggml_graph_nodes(graph), nodes_.data(), nodes_.size() * sizeof nodes_[0])) return false;
