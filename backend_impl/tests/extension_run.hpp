@@ -1,6 +1,7 @@
 // The whole op path in one process with chosen extensions, and what goes over it.
 #pragma once
 
+#include <cstdio>
 #include <numeric>
 
 #include "guest_bench.hpp"
@@ -14,8 +15,12 @@ struct Libraries {
     const char *ggml = nullptr;
 };
 inline Libraries libraries;
-// From a test program's arguments: HOST_LIBRARY GGML_BACKEND_LIBRARY.
-inline void use_libraries(char **arguments) { libraries = {arguments[1], arguments[2]}; }
+// From a test program's arguments: HOST_LIBRARY GGML_BACKEND_LIBRARY. False, having said so, when they are others.
+inline bool use_libraries(int count, char **arguments) {
+    if (count == 3) libraries = {arguments[1], arguments[2]};
+    else std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
+    return count == 3;
+}
 
 template <typename Host> struct RunOn {
     explicit RunOn(const char *extensions, const char *path = "copied", DevicePlan plan = {})

@@ -361,12 +361,8 @@ void many_transfers(const char *extensions) {
 
 } // namespace
 
-int main(int arguments_count, char **arguments) {
-    if (arguments_count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+int main(int count, char **arguments) {
+    if (!use_libraries(count, arguments)) return 2;
     in_order_without_waiting("copied");
     in_order_without_waiting("shared");
     events_of_other_streams("copied");

@@ -467,11 +467,7 @@ void a_full_window() {
 } // namespace
 
 int main(int count, char **arguments) {
-    if (count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+    if (!use_libraries(count, arguments)) return 2;
     one_summary();
     small_writes_go_along();
     writes_in_slots_go_along();

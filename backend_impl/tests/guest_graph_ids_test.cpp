@@ -280,11 +280,7 @@ void parts_of_wide_shapes() {
 } // namespace
 
 int main(int count, char **arguments) {
-    if (count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+    if (!use_libraries(count, arguments)) return 2;
     model(CacheWrite::rows, "rows", 1024, 200000);
     model(CacheWrite::view, "view", 40000, 200000);
     for (const char *extensions : {"all", "none", "asynchronous"}) {

@@ -203,11 +203,7 @@ APART void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 APART void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 
 int main(int count, char **arguments) {
-    if (count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+    if (!use_libraries(count, arguments)) return 2;
     for (int times : {1, all_of_them}) {
         every_allocation("all", 1, times);
         every_allocation("-pipes", 8, times);

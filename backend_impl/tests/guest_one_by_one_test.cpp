@@ -214,12 +214,8 @@ void a_refusal_ends_it() {
 
 } // namespace
 
-int main(int arguments_count, char **arguments) {
-    if (arguments_count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+int main(int count, char **arguments) {
+    if (!use_libraries(count, arguments)) return 2;
     pieces_overlap();
     less_goes_at_once();
     a_refusal_ends_it();

@@ -374,8 +374,7 @@ void a_forked_child_leaves_slots_alone() {
 } // namespace
 
 int main(int count, char **arguments) {
-    if (count != 3) return 2;
-    use_libraries(arguments);
+    if (!use_libraries(count, arguments)) return 2;
     who_carries_how_much_is_found_out();
     what_is_large_goes_by_one_thread_and_by_two_until_it_is_known(); // before other transfers of the process's have found out anything
     there_and_back();

@@ -149,12 +149,8 @@ void a_full_window_is_not_asked_again() {
 
 } // namespace
 
-int main(int arguments_count, char **arguments) {
-    if (arguments_count != 3) {
-        std::fprintf(stderr, "usage: %s HOST_LIBRARY GGML_BACKEND_LIBRARY\n", arguments[0]);
-        return 2;
-    }
-    use_libraries(arguments);
+int main(int count, char **arguments) {
+    if (!use_libraries(count, arguments)) return 2;
     // Long enough to tell who waits for a deadline, and not endless.
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "3000");
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "3000");

@@ -179,14 +179,14 @@ def headless(library: str, libraries: Container[str]) -> str:
 
 def movable(manifest: Path, library: str) -> Path:
     """The manifest with the library's bare name in it, which is good in roots, from the cache; itself where that fails."""
-    content = read_manifest(manifest)
-    content["ICD"]["library_path"] = library
 
     def build(folder: Path) -> None:
         (folder / manifest.name).write_text(json.dumps(content), encoding="utf-8")
 
-    key = content_key(manifest.name, content)
     try:
+        content = read_manifest(manifest)
+        content["ICD"]["library_path"] = library
+        key = content_key(manifest.name, content)
         return stored(paths.cache() / "driver-manifests", key, build, SilentProgress(), Deadline.after(LOOK_S)) / manifest.name
     except (OSError, LabError):
         return manifest

@@ -190,8 +190,10 @@ def unused_driver(driver: GpuDriver) -> str:
     """What to say of a driver of NVIDIA's that Vulkan cannot be had from; nothing of any other."""
     if not driver.files or driver.manifest:
         return ""
-    missing = "install its graphics part (of a container: the capability `graphics`)"
-    return f"; NVIDIA's driver is here without its manifest for Vulkan: {missing}"
+    hint = (
+        "install its graphics part (of a container: the capability `graphics`), unless VK_DRIVER_FILES is meant to lead elsewhere"
+    )
+    return f"; NVIDIA's driver is here, but no manifest for Vulkan leads to it: {hint}"
 
 
 def vulkan_devices(summary: str) -> tuple[VulkanDevice, ...]:

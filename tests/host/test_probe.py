@@ -33,7 +33,7 @@ def test_vulkan_devices() -> None:
 
 def test_a_gpu_that_vulkan_cannot_be_had_from_is_told() -> None:
     library = (("libcuda.so.1", Path("/lib/libcuda.so.1")),)
-    assert "without its manifest" in probe.unused_driver(GpuDriver(library))
+    assert "no manifest for Vulkan leads to it" in probe.unused_driver(GpuDriver(library))
     assert probe.unused_driver(GpuDriver(library, "/run/host-driver/nvidia_icd.json")) == ""
     assert probe.unused_driver(GpuDriver()) == ""
 
