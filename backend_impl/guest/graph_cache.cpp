@@ -190,14 +190,16 @@ bool KeptGraph::is(ggml_cgraph *graph) const {
     return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
 }
 
-// A record's tensor is a node or has been met in an earlier record, now as then: there always is one. Sources of what is no node were not
-// followed: such a one must have none. Where nothing differs, a tensor that stands for two was two that had all in common, their
-// memory too: the host computes the same.
+// A record's tensor is a node or has been met in an earlier record, now as then: there always is one. Sources of what is no node are not
+// followed, as they were not: another graph computes such a one, or nobody. Where nothing differs, a tensor that stands for two was two that
+// had all in common, their memory too: the host computes the same. But not where one of them is computed elsewhere, and the other one here:
+// which comes first then goes by who reads whom.
 bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     now.by_id.assign(encoded_.tensors() + 1, nullptr);
     now.order.clear();
     now.differing.clear();
+    bool elsewhere = false; // whether something is computed there
     for (size_t i = 0; i < nodes_.size(); ++i)
         if (!meets(ggml_graph_node(graph, static_cast<int>(i)), encoded_.nodes[i], now.by_id)) return false;
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
@@ -206,11 +208,12 @@ bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) 
         const Alike how = alike(tensor, fields(i), names_.data() + i * name_size);
         if (how == Alike::but_for_its_looks) now.differing.push_back(static_cast<uint32_t>(i));
         if (how == Alike::no || now.differing.size() > limit || !meets(tensor->view_src, links.view_source, now.by_id)) return false;
-        for (size_t at = 0; at < max_sources; ++at)
+        for (size_t at = 0; links.node && at < max_sources; ++at)
             if (!meets(tensor->src[at], links.sources[at], now.by_id)) return false;
+        elsewhere |= !links.node && tensor->op != GGML_OP_NONE;
         now.order.push_back(tensor);
     }
-    if (!now.differing.empty() && stands_twice(now.order)) return false;
+    if ((elsewhere || !now.differing.empty()) && stands_twice(now.order)) return false;
     // Each of these lies behind a tensor of now.
     return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
 }

@@ -194,11 +194,14 @@ template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &enc
     if (!make_message(graph, message, encoded.order, error)) return false;
     encoded.nodes.assign(message.nodes.begin(), message.nodes.end());
     encoded.links.resize(message.tensors.size());
+    std::vector<bool> is_node(message.tensors.size() + 1);
+    for (uint32_t id : encoded.nodes) is_node[id] = true;
     for (size_t i = 0; i < message.tensors.size(); ++i) {
         const Record &record = message.tensors[i];
         EncodedGraph::Links &links = encoded.links[i];
         links.id = static_cast<uint32_t>(record.id);
         links.op = record.op;
+        links.node = is_node[links.id];
         links.view_source = static_cast<uint32_t>(record.view_src);
         std::copy(std::begin(record.src), std::end(record.src), links.sources.begin());
     }

@@ -14,11 +14,12 @@ namespace apir::guest {
 
 // A graph as it goes over the wire, and the tensors that it was made of.
 struct EncodedGraph {
-    // The ids of a record's tensor and of those that it refers to, 0 where there is none, and the operation that is told: none of what
-    // is no node.
+    // The ids of a record's tensor and of those that it refers to, 0 where there is none, whether it is a node, and the operation that is told:
+    // none of what is no node.
     struct Links {
         uint32_t id = 0;
         int32_t op = 0;
+        bool node = false;
         uint32_t view_source = 0;
         std::array<uint32_t, max_sources> sources{};
     };

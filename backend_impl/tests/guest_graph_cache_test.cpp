@@ -30,7 +30,8 @@ struct Sample {
             leaves.push_back(placed(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, numbers)));
             ggml_format_name(leaves.back(), "leaf %zu", i);
         }
-        leaves.push_back(placed(ggml_arange(context.get(), 0, numbers, 1)));
+        ggml_tensor *unseen = placed(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, numbers));
+        leaves.push_back(placed(ggml_sqr(context.get(), unseen)));
         while (nodes.size() < node_count) {
             nodes.push_back(another());
             nodes.back()->flags |= GGML_TENSOR_FLAG_COMPUTE;
@@ -133,7 +134,15 @@ const std::vector<Change> changes{
      }},
     {"the shape of what another graph computes", 1,
      [](Sample &s) {
-         return with(s.read(GGML_OP_ARANGE), [](ggml_tensor *t) { t->ne[0] -= 1; });
+         return with(s.read(GGML_OP_SQR), [](ggml_tensor *t) { t->ne[0] -= 1; });
+     }},
+    {"what another graph computes it from", 0,
+     [](Sample &s) {
+         return with(s.read(GGML_OP_SQR), [&](ggml_tensor *t) { t->src[0] = s.leaves[0]; });
+     }},
+    {"how another graph computes it", -1,
+     [](Sample &s) {
+         return with(s.read(GGML_OP_SQR), [](ggml_tensor *t) { t->op = GGML_OP_SQRT; });
      }},
     {"how half of the first nodes looked at look", 4,
      [](Sample &s) {
@@ -299,26 +308,34 @@ void choice(ggml_backend_buffer_t buffer) {
     expect(cache.elsewhere(shorter.graph, encoded, positions) == nullptr, "a graph of one node");
 }
 
-// What is followed must not end at a tensor that is computed elsewhere, nor one that is in another buffer or in none.
+// What another graph computes is not followed further, and what this one computes is. Nothing is followed into another buffer, or none.
 void boundaries(Run &run, ggml_backend_buffer_t buffer) {
     EncodedGraph encoded;
     std::vector<uint32_t> positions;
-    auto part = [](Sample &sample) {
+    // Two tensors with all in common but who reads them, of which this graph computes one, or both.
+    auto part = [](Sample &sample, size_t computed) {
+        ggml_tensor *reader = sample.node_of(GGML_OP_SCALE);
+        ggml_tensor *source = sample.placed(ggml_scale(sample.context.get(), sample.leaves[0], 1.0F));
+        ggml_tensor *twin = ggml_scale(sample.context.get(), sample.leaves[0], 1.0F);
+        ggml_backend_tensor_alloc(sample.buffer, twin, source->data);
         ggml_graph_clear(sample.graph);
-        ggml_tensor *node = sample.node_of(GGML_OP_SCALE);
-        ggml_tensor *source = ggml_scale(sample.context.get(), sample.leaves[0], 1.0F);
-        sample.placed(source);
-        node->src[0] = source;
-        ggml_graph_add_node(sample.graph, node);
+        ggml_graph_add_node(sample.graph, twin);
+        reader->src[0] = computed == 1 ? source : twin;
+        ggml_graph_add_node(sample.graph, reader);
     };
-    GraphCache cache;
-    Sample first(buffer, 3);
-    part(first);
-    cache.add(KeptGraph(first.graph, first.encoded(), 1), 1);
-    expect(cache.same(first.graph) != nullptr, "a part of a graph, in its place");
-    Sample second(buffer, 3);
-    part(second);
-    expect(cache.elsewhere(second.graph, encoded, positions) == nullptr, "a part of a graph, fed by another part's node");
+    for (size_t computed : {1, 2}) {
+        GraphCache cache;
+        Sample first(buffer, 3);
+        part(first, computed);
+        cache.add(KeptGraph(first.graph, first.encoded(), 1), 1);
+        expect(cache.same(first.graph) != nullptr, "a part of a graph, in its place");
+        for (size_t now : {1, 2}) {
+            Sample second(buffer, 3);
+            part(second, now);
+            const bool found = cache.elsewhere(second.graph, encoded, positions) != nullptr;
+            expect(found == (now == computed), "a part of a graph, where what it reads is computed " + std::to_string(computed) + ", " + std::to_string(now));
+        }
+    }
 
     GraphCache other;
     Sample third(buffer, 4);
