@@ -59,12 +59,12 @@ template <typename Field> bool same_field(const ggml_tensor *tensor, const uint8
     return std::memcmp(&(tensor->*field), kept + at, sizeof(Field)) == 0;
 }
 
-// What it refers to is left aside. A leaf goes by its name, too.
-Alike alike(const ggml_tensor *tensor, const uint8_t *kept, const char *name) {
+// What it refers to is left aside. What is told without an operation goes by its name, too.
+Alike alike(const ggml_tensor *tensor, const EncodedGraph::Links &links, const uint8_t *kept, const char *name) {
     const auto *fields = reinterpret_cast<const uint8_t *>(tensor);
     const bool looks = same_bytes(fields, kept, sources_from) &&
                        same_bytes(fields + told_again_from, kept + told_again_from, compared - told_again_from);
-    const bool named = tensor->op != GGML_OP_NONE || std::strncmp(tensor->name, name, name_size) == 0;
+    const bool named = links.op != GGML_OP_NONE || std::strncmp(tensor->name, name, name_size) == 0;
     if (looks && named) return Alike::yes;
     const bool same_kind = same_field(tensor, kept, &ggml_tensor::type) && same_field(tensor, kept, &ggml_tensor::op) &&
                            same_field(tensor, kept, &ggml_tensor::flags) && same_field(tensor, kept, &ggml_tensor::buffer);
@@ -149,7 +149,7 @@ void KeptGraph::remember(ggml_cgraph *graph) {
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const ggml_tensor *tensor = encoded_.order[i];
         std::memcpy(fields_.data() + i * compared, tensor, compared);
-        if (tensor->op == GGML_OP_NONE) std::memcpy(names_.data() + i * name_size, tensor->name, name_size);
+        if (encoded_.links[i].op == GGML_OP_NONE) std::memcpy(names_.data() + i * name_size, tensor->name, name_size);
         ggml_backend_buffer_t buffer = lies_in(tensor);
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
@@ -191,29 +191,26 @@ bool KeptGraph::is(ggml_cgraph *graph) const {
 }
 
 // A record's tensor is a node or has been met in an earlier record, now as then: there always is one. Sources of what is no node are not
-// followed, as they were not: another graph computes such a one, or nobody. Where nothing differs, a tensor that stands for two was two that
-// had all in common, their memory too: the host computes the same. But not where one of them is computed elsewhere, and the other one here:
-// which comes first then goes by who reads whom.
+// followed, as they were not: another graph computes such a one, or nobody. Two tensors that had all in common may be one now: then the host
+// would have to be told, for it may go by who reads whom.
 bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     now.by_id.assign(encoded_.tensors() + 1, nullptr);
     now.order.clear();
     now.differing.clear();
-    bool elsewhere = false; // whether something is computed there
     for (size_t i = 0; i < nodes_.size(); ++i)
         if (!meets(ggml_graph_node(graph, static_cast<int>(i)), encoded_.nodes[i], now.by_id)) return false;
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const EncodedGraph::Links &links = encoded_.links[i];
         const ggml_tensor *tensor = now.by_id[links.id];
-        const Alike how = alike(tensor, fields(i), names_.data() + i * name_size);
+        const Alike how = alike(tensor, links, fields(i), names_.data() + i * name_size);
         if (how == Alike::but_for_its_looks) now.differing.push_back(static_cast<uint32_t>(i));
         if (how == Alike::no || now.differing.size() > limit || !meets(tensor->view_src, links.view_source, now.by_id)) return false;
         for (size_t at = 0; links.node && at < max_sources; ++at)
             if (!meets(tensor->src[at], links.sources[at], now.by_id)) return false;
-        elsewhere |= !links.node && tensor->op != GGML_OP_NONE;
         now.order.push_back(tensor);
     }
-    if ((elsewhere || !now.differing.empty()) && stands_twice(now.order)) return false;
+    if (stands_twice(now.order)) return false;
     // Each of these lies behind a tensor of now.
     return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
 }

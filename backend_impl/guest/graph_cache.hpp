@@ -70,7 +70,7 @@ class KeptGraph {
     std::vector<const ggml_tensor *> nodes_;
     std::vector<uint8_t> samples_; // of the nodes' fields
     std::vector<uint8_t> fields_; // of the tensors, in the records' order
-    std::vector<char> names_; // of those that have no operation, in the same order
+    std::vector<char> names_; // of those that are told without an operation, in the same order
     std::vector<Lying> buffers_;
 };
 

@@ -14,8 +14,8 @@ namespace apir::guest {
 
 // A graph as it goes over the wire, and the tensors that it was made of.
 struct EncodedGraph {
-    // The ids of a record's tensor and of those that it refers to, 0 where there is none, whether it is a node, and the operation that is told:
-    // none of what is no node.
+    // The ids of a record's tensor and of those that it refers to, 0 where there is none; whether it is a node; the operation that is told
+    // (GGML_OP_NONE for what is no node).
     struct Links {
         uint32_t id = 0;
         int32_t op = 0;

@@ -28,19 +28,6 @@ std::optional<cpu_set_t> bind_here(pid_t thread) {
     return allowed;
 }
 
-// Has the thread wait until the one that calls it sleeps, if both are to use one processor. By itself the system lets in who wakes up at once: the
-// caller is then not asleep but ready, and some milliseconds later an idle processor fetches it, and takes a real one for that from those who
-// call. A thread that the program schedules in a way of its own is left as it is. Whether it was not.
-bool keep_behind(pid_t thread) {
-    const sched_param none{};
-    return sched_getscheduler(thread) == SCHED_OTHER && sched_setscheduler(thread, SCHED_BATCH, &none) == 0;
-}
-
-void be_as_others() {
-    const sched_param none{};
-    sched_setscheduler(0, SCHED_OTHER, &none);
-}
-
 } // namespace
 
 // A bell of its own, not the thread's: programs call from static destructors, when what belongs to the thread is gone.
@@ -58,7 +45,6 @@ WaitingRow::Place::~Place() {
         std::lock_guard lock(row_.mutex_);
         if (!called_) row_.remove(*this);
     }
-    if (behind_) be_as_others();
     if (processors_) sched_setaffinity(0, sizeof *processors_, &*processors_);
 }
 
@@ -119,7 +105,6 @@ bool WaitingRow::give_way() {
         if (first_ == nullptr) return false;
         count_turn();
         first_->processors_ = bind_here(first_->thread_);
-        first_->behind_ = first_->processors_ && keep_behind(first_->thread_);
         bell = call(*first_);
     }
     bell->notify_one();

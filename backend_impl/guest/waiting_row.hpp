@@ -51,14 +51,13 @@ class WaitingRow {
         bool called_ = false;
         bool waited_for_turn_ = false;
         std::optional<cpu_set_t> processors_; // that the thread may use, while it may use its caller's only
-        bool behind_ = false; // scheduled so that its caller goes first
     };
 
     bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
     void call_first();
     // Calls the first one to the processor of the calling thread, which is about to stand in the row. By itself the system would wake it
     // on an idle one, and where two virtual processors share a real one each of them keeps the other from going on for milliseconds, at
-    // each change. It runs when the calling thread sleeps, and may use all of its processors again from then on. Whether somebody was there.
+    // each change. The thread may use all of its processors again as soon as it runs. Whether somebody was there.
     bool give_way();
     // All whose reply is there.
     void call_answered();

@@ -26,13 +26,11 @@ int processors_allowed() {
     return CPU_COUNT(&allowed);
 }
 
-// A thread that stands in the row until it is called, scheduled so.
+// A thread that stands in the row until it is called.
 class Waiter {
   public:
-    Waiter(WaitingRow &row, std::vector<int> &called, int number, int policy = SCHED_OTHER)
-        : thread_([this, &row, &called, number, policy] {
-              const sched_param none{};
-              expect(sched_setscheduler(0, policy, &none) == 0, "scheduled in this way");
+    Waiter(WaitingRow &row, std::vector<int> &called, int number)
+        : thread_([this, &row, &called, number] {
               before = processors_allowed();
               {
                   WaitingRow::Place place(row, word);
@@ -40,10 +38,8 @@ class Waiter {
                   if (place.sleep(patience)) called.push_back(number);
                   while_called = processors_allowed();
                   runs_on = sched_getcpu();
-                  policy_while_called = sched_getscheduler(0);
               }
               after = processors_allowed();
-              policy_after = sched_getscheduler(0);
               ended = true;
           }) {
         while (!stands) std::this_thread::yield();
@@ -58,8 +54,6 @@ class Waiter {
     int while_called = 0;
     int after = 0;
     int runs_on = -1;
-    int policy_while_called = -1;
-    int policy_after = -1;
 
   private:
     std::thread thread_;
@@ -115,23 +109,9 @@ void way_is_given() {
     expect(called == std::vector<int>{1} && !second.ended, "the first one is called, and only that");
     expect(first.while_called == 1 && first.runs_on == here, "to the processor of the one that gave way");
     expect(first.after == first.before, "and may use all of its own afterwards");
-    expect(first.policy_while_called == SCHED_BATCH && first.policy_after == SCHED_OTHER, "behind the one that gave way, and as others afterwards");
     row.call_first();
     second.join();
     expect(second.while_called == second.before, "who is only called stays free");
-    expect(second.policy_while_called == SCHED_OTHER && second.policy_after == SCHED_OTHER, "and as it was scheduled");
-}
-
-// How a program schedules its threads is not ours to change.
-void own_scheduling_stays() {
-    for (int policy : {SCHED_IDLE, SCHED_BATCH}) {
-        WaitingRow row;
-        std::vector<int> called;
-        Waiter waiter(row, called, 1, policy);
-        expect(row.give_way(), "one is there");
-        waiter.join();
-        expect(waiter.policy_while_called == policy && waiter.policy_after == policy, "scheduled as the program wants it");
-    }
 }
 
 Clock::duration slept(WaitingRow::Place &place) {
@@ -355,7 +335,6 @@ int main() {
     first_come_first_called();
     answered_ones_are_called();
     way_is_given();
-    own_scheduling_stays();
     turns_are_waited_for();
     others_work_between_calls();
     turns_end();
