@@ -32,6 +32,7 @@ struct Sample {
         }
         ggml_tensor *unseen = placed(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, numbers));
         leaves.push_back(placed(ggml_sqr(context.get(), unseen)));
+        ggml_set_name(leaves.back(), "what another graph computes");
         while (nodes.size() < node_count) {
             nodes.push_back(another());
             nodes.back()->flags |= GGML_TENSOR_FLAG_COMPUTE;
