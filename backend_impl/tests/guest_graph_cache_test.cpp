@@ -507,6 +507,17 @@ void by_number(const char *extensions) {
     run.records.fresh();
     expect(ggml_backend_graph_compute(run.backend.get(), changed.graph) == GGML_STATUS_SUCCESS, "a graph with another parameter");
     expect_calls(run, {{Call::graph_keep, 0}, {Call::graph_patch, 1}}, "another parameter and other names");
+
+    // A change that the host refuses leaves its graph in doubt: the next one goes as a whole.
+    Sample refused(buffer.get(), 11);
+    refused.read(GGML_OP_NONE)->ne[0] -= 1;
+    run.records.fresh();
+    expect(ggml_backend_graph_compute(run.backend.get(), refused.graph) == GGML_STATUS_FAILED, "tensors that do not fit each other");
+    expect_calls(run, {{Call::graph_keep, 0}, {Call::graph_patch, 1}}, "a change that is refused");
+    Sample again(buffer.get(), 11);
+    run.records.fresh();
+    expect(ggml_backend_graph_compute(run.backend.get(), again.graph) == GGML_STATUS_SUCCESS, "the graph behind it");
+    expect_calls(run, {{Call::graph_keep, 1}, {Call::graph_patch, 0}, {Call::graph_run, 0}}, "the graph behind it");
 }
 
 } // namespace
