@@ -342,6 +342,23 @@ void boundaries(Run &run, ggml_backend_buffer_t buffer) {
         }
     }
 
+    // A node without an operation may have sources, which are told.
+    auto idle = [](Sample &sample, size_t source) {
+        ggml_tensor *node = sample.node_of(GGML_OP_SCALE);
+        node->op = GGML_OP_NONE;
+        node->src[0] = sample.leaves[source];
+    };
+    GraphCache without_operation;
+    Sample tenth(buffer, 4);
+    idle(tenth, 0);
+    without_operation.add(KeptGraph(tenth.graph, tenth.encoded(), 1), 1);
+    for (size_t source : {0, 1}) {
+        Sample eleventh(buffer, 4);
+        idle(eleventh, source);
+        const bool found = without_operation.elsewhere(eleventh.graph, encoded, positions) != nullptr;
+        expect(found == (source == 0), "a node without an operation, its source " + std::to_string(source));
+    }
+
     GraphCache other;
     Sample third(buffer, 4);
     other.add(KeptGraph(third.graph, third.encoded(), 1), 1);
