@@ -21,6 +21,13 @@ constexpr Clock::duration longest_sleep = 2ms;
 constexpr Clock::duration longest_counted = 100ms;
 constexpr int most_growth = 8; // of what is expected, that one wait counts with: an exception is no rule
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
+// The one long sleep ends by this part of the soonest answer before that is due, and the thread is awake for twice as long.
+constexpr int early_share = 8;
+constexpr Clock::duration shortest_due = 200us;
+constexpr Clock::duration longest_due = 1ms;
+constexpr Clock::duration longest_at_once = 20ms; // then the other side is looked at
+constexpr Clock::duration longest_lateness = 1ms;
+constexpr int soonest_growth = 8; // what is the soonest becomes later by this part of it
 constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
 // Where QEMU's main thread has to run for the reply, a virtual processor that stays awake may be what keeps it from doing so: the host's
@@ -61,6 +68,8 @@ std::atomic<int> spinners{0};
 // The same of those who wait for commands that QEMU carries. They stand in no row: each command takes its thread tens of microseconds in the
 // guest's kernel, and as long again elsewhere, in which the next thread may send its own. So who is not alone yields from the beginning.
 std::atomic<int> carried_waits{0};
+// How much later than it was to a thread wakes up: an average. In an emulated guest hundreds of microseconds.
+std::atomic<Clock::rep> lateness{Clock::duration(100us).count()};
 // Found without a call, which every quick reply would make several times: some bytes of what the system keeps for libraries that come late.
 #define FOUND_AT_ONCE [[gnu::tls_model("initial-exec")]] thread_local
 FOUND_AT_ONCE int awake_for = 0;
@@ -122,6 +131,12 @@ void Pace::learn(Clock::duration took) {
     expected_.store((expected * 7 + counted) / 8, std::memory_order_relaxed);
 }
 
+void Pace::learn_slow(Clock::duration took) {
+    const Clock::rep soonest = soonest_.load(std::memory_order_relaxed);
+    const Clock::rep later = soonest + soonest / soonest_growth + Clock::duration(10us).count();
+    soonest_.store(std::min(took.count(), later), std::memory_order_relaxed);
+}
+
 // What is expected within a longest spin is spun for, with a margin. What takes longer is not worth a core from its first
 // moment: a short spin for the answer that is quick for once, then yields, then sleeps.
 ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide other)
@@ -136,8 +151,8 @@ ReplyWait::ReplyWait(const std::atomic<uint32_t> &word, Pace &pace, OtherSide ot
 // Whether replies of this kind come so soon that the thread's turn goes on.
 bool ReplyWait::is_quick() const { return pace_.expected() < quick_pace; }
 
-// Unless as many do already as may.
-bool ReplyWait::begin_spinning() {
+// Yields until then, unless as many are awake already as may be.
+bool ReplyWait::stay_awake_until(Clock::time_point moment) {
     if (is_carried(other_)) {
         carried_waits.fetch_add(1, std::memory_order_relaxed);
     } else if (spinners.fetch_add(1) >= spinner_limit()) {
@@ -145,6 +160,12 @@ bool ReplyWait::begin_spinning() {
         return false;
     }
     spinning_ = true;
+    yield_until_ = moment;
+    return true;
+}
+
+bool ReplyWait::begin_spinning() {
+    if (!stay_awake_until(seen_)) return false;
     const Clock::duration expected = pace_.expected();
     if (sleeps(other_)) {
         spin_until_ = yield_until_ = seen_ + waking_spin;
@@ -167,7 +188,10 @@ ReplyWait::~ReplyWait() {
     stop_spinning();
     place_.reset();
     // What it takes to wake the other side says nothing of its replies.
-    if (!sleeps(other_) && !in_vain_) pace_.learn(seen_ - start_);
+    if (!sleeps(other_) && !in_vain_) {
+        pace_.learn(seen_ - start_);
+        if (slept_) pace_.learn_slow(overslept_.value_or(seen_ - start_));
+    }
     if (!spun || is_carried(other_)) return;
     if (!is_quick()) WaitingRow::instance().call_first();
     stay_awake(spun_reply);
@@ -178,6 +202,29 @@ void ReplyWait::stop_spinning() {
     if (is_carried(other_)) carried_waits.fetch_sub(1, std::memory_order_relaxed);
     else spinners.fetch_sub(1);
     spinning_ = false;
+}
+
+// Until it is nearly time for the soonest answer, and then awake for a while; or, where that is past or not known, for a nap.
+void ReplyWait::sleep() {
+    stop_spinning();
+    slept_ = true;
+    const Clock::duration waited = seen_ - start_;
+    const Clock::duration nap = std::clamp<Clock::duration>(waited / sleep_share, shortest_sleep, longest_sleep);
+    const Clock::duration soonest = pace_.soonest();
+    const Clock::duration late(lateness.load(std::memory_order_relaxed));
+    const Clock::duration left = soonest - soonest / early_share - late - waited;
+    if (left <= nap) {
+        std::this_thread::sleep_for(nap);
+        return;
+    }
+    const Clock::duration planned = std::min(left, longest_at_once);
+    std::this_thread::sleep_for(planned);
+    const Clock::time_point began = std::exchange(seen_, Clock::now());
+    const Clock::duration over = std::clamp<Clock::duration>(seen_ - began - planned, 0us, longest_lateness);
+    lateness.store((late.count() * 7 + over.count()) / 8, std::memory_order_relaxed);
+    // It may have come long before; a little more so with each time.
+    if (word_.load(std::memory_order_relaxed) != 0) overslept_ = (waited + planned) * (early_share - 1) / early_share;
+    else if (planned == left) stay_awake_until(seen_ + std::clamp<Clock::duration>(soonest * 2 / early_share, shortest_due, longest_due));
 }
 
 // Until the thread is called, or nobody seems to be there who would call it soon; then it looks for its reply as others do.
@@ -218,8 +265,7 @@ Clock::time_point ReplyWait::pause() {
     } else if (seen_ < yield_until_) {
         for (int i = 0; i < yields_at_once && word_.load(std::memory_order_relaxed) == 0; ++i) std::this_thread::yield();
     } else {
-        stop_spinning();
-        std::this_thread::sleep_for(std::clamp<Clock::duration>((seen_ - start_) / sleep_share, shortest_sleep, longest_sleep));
+        sleep();
     }
     if (!is_carried(other_) && (!is_quick() || seen_ - start_ >= unexpected)) WaitingRow::instance().call_answered();
     seen_ = Clock::now();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -317,6 +318,68 @@ void deadline_holds_in_the_row() {
     expect(Clock::now() - start < 10s, "and no waiting far beyond the deadline");
 }
 
+struct Waited {
+    long sleeps;
+    Clock::duration took;
+};
+
+// Waits for so many answers that come so long after it began: the median of the last ones.
+Waited waits_for(Pace &pace, Clock::duration after, int count, int last) {
+    const auto sleeps = [] {
+        rusage used{};
+        getrusage(RUSAGE_THREAD, &used);
+        return used.ru_nvcsw;
+    };
+    std::vector<long> slept;
+    std::vector<Clock::duration> took;
+    for (int i = 0; i < count; ++i) {
+        Word word{0};
+        std::thread answers([&, start = Clock::now()] {
+            std::this_thread::sleep_until(start + after);
+            word.store(1, std::memory_order_release);
+        });
+        const long before = sleeps();
+        const auto start = Clock::now();
+        expect(await_word(word, Deadline(patience), pace, [] { return false; }) == 1, "the answer");
+        took.push_back(Clock::now() - start);
+        slept.push_back(sleeps() - before);
+        answers.join();
+    }
+    const auto median = [last](auto values) {
+        values.erase(values.begin(), values.end() - last);
+        std::nth_element(values.begin(), values.begin() + last / 2, values.end());
+        return values[static_cast<size_t>(last) / 2];
+    };
+    return {median(slept), median(took)};
+}
+
+std::string in_us(Clock::duration time) { return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(time).count()) + " us"; }
+
+// What is known to take long is slept for at once, and what no longer does is seen soon all the same.
+void long_answers_are_slept_for() {
+    Pace pace;
+    const Waited known = waits_for(pace, 4ms, 60, 15);
+    expect(known.sleeps <= 2, "answers of 4 ms, with " + std::to_string(known.sleeps) + " sleeps");
+    expect(known.took < 5ms, "answers of 4 ms, seen after " + in_us(known.took));
+    const Waited sooner = waits_for(pace, 1ms, 40, 15);
+    expect(sooner.took < 2ms, "answers of 1 ms after those, seen after " + in_us(sooner.took));
+    const Waited quick = waits_for(pace, 0ms, 60, 15);
+    expect(quick.took < 1ms, "quick ones after those, seen after " + in_us(quick.took));
+    expect(pace.soonest() < 2ms && pace.soonest() > 0ms, "what is seen without a sleep says nothing of those: " + in_us(pace.soonest()));
+}
+
+// Only the ones that some take longer than: a pace of both is slept for no longer than the shorter of them takes.
+void long_and_longer_answers() {
+    Pace pace;
+    waits_for(pace, 2ms, 40, 15);
+    for (int i = 0; i < 10; ++i) {
+        waits_for(pace, 8ms, 2, 1);
+        const Waited shorter = waits_for(pace, 2ms, 1, 1);
+        expect(shorter.took < 6ms, "an answer of 2 ms behind two of 8, seen after " + in_us(shorter.took));
+    }
+    expect(pace.soonest() < 4ms, "the soonest of 2 and 8 ms: " + in_us(pace.soonest()));
+}
+
 // A program's static object, which lives longer than its first thread's own ones, and waits in the row.
 class WaitsAtExit {
   public:
@@ -343,5 +406,7 @@ int main() {
     replies_to_many(OtherSide::awake, OtherSide::asleep);
     replies_to_many(OtherSide::carried, OtherSide::carried_asleep);
     deadline_holds_in_the_row();
+    long_answers_are_slept_for();
+    long_and_longer_answers();
     return failures();
 }
