@@ -65,6 +65,7 @@ DeviceBufferFromPtrReply Session::on_device_buffer_from_ptr(const DeviceBufferFr
         refuse("resource %" PRIu32 " is not aligned for the device", request.resource);
     ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(device().ggml, range.data, request.size, largest);
     if (made == nullptr) return {0, 0};
+    gather_huge_pages(range.data, request.size);
     return {keep(made, request.size, 0), handle_of(device())};
 }
 

@@ -2,6 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <sys/mman.h>
+
+#ifndef MADV_COLLAPSE // older than the kernel's
+#define MADV_COLLAPSE 25
+#endif
 
 namespace apir::host {
 
@@ -19,5 +24,16 @@ inline constexpr size_t huge_page = size_t{2} << 20;
 // What it costs: memory that is used here and there is there by 2 MiB each time. With transparent_hugepage/defrag as most systems have it the kernel may
 // first have to make room for a huge page, while the call that uses it waits. What the C library takes from its heap stays marked when it is freed.
 void wish_for_huge_pages(void *memory, size_t size);
+
+// Puts such pages below that part of some memory at once, whatever is there already. For memory that is shared with the guest: of a file in
+// memory the kernel gives huge pages to nobody who only asks, unless the system says so (transparent_hugepage/shmem_enabled is `never` by default).
+//
+// What it is worth, on the same kind of host: a token of a model of 350 MiB, computed by the host's CPU from weights in the guest's blobs, 1.2 times as
+// quick; 64 MiB that the guest writes to such a blob and reads from it 1.4 and 1.2 times. It takes about as long as it would have taken to touch all that
+// memory page by page (0.2 to 2 ms for each MiB), which is no longer to be done.
+//
+// Nothing changes where the kernel cannot (before Linux 6.1) or will not do it, where the memory is smaller than two such pages or larger than half of
+// what the system has to give, and for what is not done after a second: a call waits for it.
+void gather_huge_pages(void *memory, size_t size);
 
 } // namespace apir::host

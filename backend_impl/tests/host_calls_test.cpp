@@ -2,14 +2,19 @@
 #include <ggml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <sys/mman.h>
 
+#include "host/huge_pages.hpp"
 #include "host_loopback.hpp"
 
 using namespace apir;
 using namespace apir::test;
+using apir::host::huge_page;
 
 namespace {
 
@@ -221,6 +226,49 @@ void huge_pages() {
 #ifndef APIR_SANITIZED // a sanitizer keeps what is freed
     expect_equal(wished_kib(), before, "a buffer that is gone");
 #endif
+}
+
+// KiB of some memory that lie in huge pages.
+size_t gathered_kib(const Resource &resource) {
+    std::ifstream mappings("/proc/self/smaps");
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(resource.data());
+    const uintptr_t end = begin + resource.size();
+    uintptr_t at = 0;
+    size_t sum = 0;
+    for (std::string line; std::getline(mappings, line);) {
+        unsigned long long from = 0;
+        unsigned long long to = 0;
+        unsigned long kib = 0;
+        if (std::sscanf(line.c_str(), "%llx-%llx ", &from, &to) == 2) at = from;
+        if (std::sscanf(line.c_str(), "AnonHugePages: %lu kB", &kib) == 1 && at >= begin && at < end) sum += kib;
+    }
+    return sum;
+}
+
+// The guest's memory is put into them at once, with what it holds; none of its neighbours is.
+void gathered_pages() {
+    auto host = cpu_loopback();
+    Resource &probe = host->add(8, size_t{4} << 20);
+    uint8_t *whole = probe.data() + (huge_page - reinterpret_cast<uintptr_t>(probe.data()) % huge_page) % huge_page;
+    *whole = 1;
+    if (madvise(whole, huge_page, MADV_COLLAPSE) != 0) {
+        std::printf("    not looked for: the kernel gathers no huge pages: %s\n", std::strerror(errno));
+        return;
+    }
+    Resource &large = host->add(9, size_t{9} << 20);
+    for (size_t at = 0; at < large.size(); at += 4096) large.data()[at] = static_cast<uint8_t>(at >> 12);
+    auto from_ptr = [&](size_t size) {
+        return host->call<DeviceBufferFromPtrReply>(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, size, size}).buffer;
+    };
+    expect_equal(gathered_kib(large), size_t{0}, "nobody asked yet");
+    expect(from_ptr((size_t{4} << 20) - 4096) != 0, "a buffer of less than two");
+    expect_equal(gathered_kib(large), size_t{0}, "less than two are not worth it");
+    expect(from_ptr(large.size()) != 0, "a large buffer");
+    const size_t gathered = gathered_kib(large);
+    expect(gathered == size_t{6} << 10 || gathered == size_t{8} << 10, std::to_string(gathered) + " KiB of a buffer of 9 MiB");
+    bool same = true;
+    for (size_t at = 0; at < large.size(); at += 4096) same = same && large.data()[at] == static_cast<uint8_t>(at >> 12);
+    expect(same, "what was there is there");
 }
 
 // Their sum is bounded by what the device has, or by what the host's user allows. What is freed can be had again.
@@ -451,7 +499,7 @@ int main(int count, char **values) {
                       {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
-                      {"allocation", allocation}, {"huge_pages", huge_pages}, {"allocation_in_sum", allocation_in_sum},
+                      {"allocation", allocation}, {"huge_pages", huge_pages}, {"gathered_pages", gathered_pages}, {"allocation_in_sum", allocation_in_sum},
                       {"set_and_get", set_and_get},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},

@@ -29,6 +29,11 @@ endforeach()
 # Asks what the preload, whose own functions nobody sees, has asked the scheduler for.
 target_link_libraries(test-virgl-component PRIVATE apir-component)
 
+add_executable(test-virgl-arena virgl_arena_test.cpp)
+target_include_directories(test-virgl-arena PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(test-virgl-arena PRIVATE apir-component)
+add_test(NAME virgl-arena COMMAND test-virgl-arena)
+
 add_executable(test-virgl-wakefulness virgl_wakefulness_test.cpp)
 target_include_directories(test-virgl-wakefulness PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(test-virgl-wakefulness PRIVATE apir-worker-parts)

@@ -36,12 +36,20 @@ int left_memory_fd() {
 } // namespace
 
 std::optional<uint64_t> FreeRanges::take(uint64_t size) {
+    std::optional<uint64_t> offset;
+    if (size >= 2 * huge_page) offset = take_at(size, huge_page);
+    return offset ? offset : take_at(size, 1);
+}
+
+std::optional<uint64_t> FreeRanges::take_at(uint64_t size, uint64_t multiple) {
     for (auto at = by_offset_.begin(); at != by_offset_.end(); ++at) {
-        if (at->second < size) continue;
-        auto [offset, available] = *at;
+        const auto [offset, available] = *at;
+        const uint64_t before = (multiple - offset % multiple) % multiple;
+        if (available < before || available - before < size) continue;
         by_offset_.erase(at);
-        if (available > size) by_offset_.emplace(offset + size, available - size);
-        return offset;
+        if (before != 0) by_offset_.emplace(offset, before);
+        if (available - before > size) by_offset_.emplace(offset + before + size, available - before - size);
+        return offset + before;
     }
     return std::nullopt;
 }
@@ -60,12 +68,6 @@ void FreeRanges::give(Range range) {
         by_offset_.erase(next);
     }
     by_offset_.emplace(range.offset, range.size);
-}
-
-uint64_t FreeRanges::total() const {
-    uint64_t sum = 0;
-    for (const auto &entry : by_offset_) sum += entry.second;
-    return sum;
 }
 
 Arena::Arena(uint64_t size) : size_(size), fd_(make_shared_file("apir-blobs", size)), memory_(nullptr), free_(size) {

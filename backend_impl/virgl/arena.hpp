@@ -30,13 +30,13 @@ class FreeRanges {
   public:
     explicit FreeRanges(uint64_t size) { by_offset_.emplace(0, size); }
 
-    // The offset of `size` bytes that are no longer free.
+    // The offset of `size` bytes that are no longer free. Those of two huge pages and more begin with one, while there is room for that.
     std::optional<uint64_t> take(uint64_t size);
     void give(Range range);
-    // Bytes free, for tests.
-    uint64_t total() const;
 
   private:
+    std::optional<uint64_t> take_at(uint64_t size, uint64_t multiple);
+
     std::map<uint64_t, uint64_t> by_offset_;
 };
 

@@ -9,7 +9,11 @@ namespace apir::virgl {
 // A memfd of a fixed size: sealed, so that neither side can shrink it under the other's feet. Throws std::system_error.
 int make_shared_file(const char *name, size_t size);
 
-// Maps all of it, readable and writable. Throws std::system_error.
+// The size of a huge page on x86 and most others.
+inline constexpr size_t huge_page = size_t{2} << 20;
+
+// Maps all of it, readable and writable; at a multiple of a huge page, so that what lies in huge pages of the file is mapped so. Throws
+// std::system_error.
 uint8_t *map_shared_file(int fd, size_t size);
 
 } // namespace apir::virgl

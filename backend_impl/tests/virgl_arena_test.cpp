@@ -1,0 +1,73 @@
+// Which parts of an arena blobs get.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "host_expect.hpp"
+#include "virgl/arena.hpp"
+#include "virgl/shared_file.hpp"
+
+using namespace apir::test;
+using namespace apir::virgl;
+
+namespace {
+
+constexpr uint64_t page = 4096;
+constexpr uint64_t large = 2 * huge_page;
+
+void first_fit() {
+    FreeRanges free(64 * page);
+    expect_equal(free.take(16 * page).value_or(1), uint64_t{0}, "the first one");
+    expect_equal(free.take(48 * page).value_or(1), 16 * page, "the rest");
+    expect(!free.take(page), "nothing is left");
+    free.give({32 * page, 8 * page});
+    free.give({8 * page, 8 * page});
+    expect(!free.take(16 * page), "two parts that do not touch");
+    free.give({16 * page, 16 * page});
+    expect_equal(free.take(32 * page).value_or(1), 8 * page, "neighbours are joined");
+}
+
+// What lies in front of one is not lost.
+void large_ones_begin_with_a_huge_page() {
+    FreeRanges free(8 * huge_page);
+    expect_equal(free.take(page).value_or(1), uint64_t{0}, "a page");
+    expect_equal(free.take(large - page).value_or(0), page, "one of less than two huge pages");
+    expect_equal(free.take(large + page).value_or(1), large, "one of two");
+    expect_equal(free.take(large).value_or(1), large * 2 + huge_page, "another");
+    expect_equal(free.take(huge_page - page).value_or(1), large * 2 + page, "what lies between them");
+    expect_equal(free.take(huge_page).value_or(1), 7 * huge_page, "what lies behind them");
+    expect(!free.take(page), "nothing is left");
+}
+
+void wherever_there_is_room_otherwise() {
+    FreeRanges free(3 * huge_page);
+    expect_equal(free.take(page).value_or(1), uint64_t{0}, "a page");
+    expect_equal(free.take(large + page).value_or(1), page, "as much as fits only so");
+    expect_equal(free.take(huge_page - 2 * page).value_or(1), large + 2 * page, "the rest");
+    expect(!free.take(page), "nothing is left");
+}
+
+void files_are_mapped_at_huge_pages() {
+    for (uint64_t size : {large, large + page, huge_page + 1}) {
+        const int fd = make_shared_file("apir-test", size);
+        uint8_t *at = map_shared_file(fd, size);
+        uint8_t *again = map_shared_file(fd, size);
+        expect_equal(reinterpret_cast<uintptr_t>(at) % huge_page, size_t{0}, "its address");
+        expect_equal(reinterpret_cast<uintptr_t>(again) % huge_page, size_t{0}, "another's address");
+        at[0] = 1;
+        at[size - 1] = 2;
+        expect(again[0] == 1 && again[size - 1] == 2, "all of the file is there");
+        munmap(again, size);
+        munmap(at, size);
+        close(fd);
+    }
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"first_fit", first_fit},
+                      {"large_ones_begin_with_a_huge_page", large_ones_begin_with_a_huge_page},
+                      {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
+                      {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages}},
+                     count > 1 ? values[1] : nullptr);
+}
