@@ -21,13 +21,16 @@ constexpr Clock::duration longest_sleep = 2ms;
 constexpr Clock::duration longest_counted = 100ms;
 constexpr int most_growth = 8; // of what is expected, that one wait counts with: an exception is no rule
 constexpr int sleep_share = 16; // a sleep is this part of the time waited so far
-// The one long sleep ends by this part of the soonest answer before that is due, and the thread is awake for twice as long.
+// The one long sleep ends by this part of the soonest answer before that is due. Where that is not long before, the thread is awake for twice as long.
 constexpr int early_share = 8;
 constexpr Clock::duration shortest_due = 200us;
 constexpr Clock::duration longest_due = 1ms;
 constexpr Clock::duration longest_at_once = 20ms; // then the other side is looked at
 constexpr Clock::duration longest_lateness = 1ms;
-constexpr int soonest_growth = 8; // what is the soonest becomes later by this part of it
+// The soonest becomes later by this part of it with each answer, and half as long as was slept for one that was there by then: of many long answers
+// for each short one it still is the short one's.
+constexpr int soonest_growth = 32;
+constexpr Clock::duration least_growth = 20us;
 constexpr int first_looks = 512;
 constexpr int longest_looks = 8192;
 // Where QEMU's main thread has to run for the reply, a virtual processor that stays awake may be what keeps it from doing so: the host's
@@ -133,7 +136,7 @@ void Pace::learn(Clock::duration took) {
 
 void Pace::learn_slow(Clock::duration took) {
     const Clock::rep soonest = soonest_.load(std::memory_order_relaxed);
-    const Clock::rep later = soonest + soonest / soonest_growth + Clock::duration(10us).count();
+    const Clock::rep later = soonest + soonest / soonest_growth + Clock::duration(least_growth).count();
     soonest_.store(std::min(took.count(), later), std::memory_order_relaxed);
 }
 
@@ -187,14 +190,14 @@ ReplyWait::~ReplyWait() {
     const bool spun = spinning_;
     stop_spinning();
     place_.reset();
-    // What it takes to wake the other side says nothing of its replies.
-    if (!sleeps(other_) && !in_vain_) {
-        pace_.learn(seen_ - start_);
-        if (slept_) pace_.learn_slow(overslept_.value_or(seen_ - start_));
-    }
+    const bool answered = !in_vain_ && word_.load(std::memory_order_relaxed) != 0; // not where the ring's room is waited for
+    // What it takes to wake the other side says nothing of its replies, but that none took longer.
+    if (!sleeps(other_) && !in_vain_) pace_.learn(seen_ - start_);
+    if (answered && overslept_) pace_.learn_slow(*overslept_);
+    else if (answered && slept_ && !sleeps(other_)) pace_.learn_slow(seen_ - start_);
     if (!spun || is_carried(other_)) return;
     if (!is_quick()) WaitingRow::instance().call_first();
-    stay_awake(spun_reply);
+    if (!slept_) stay_awake(spun_reply);
 }
 
 void ReplyWait::stop_spinning() {
@@ -204,7 +207,7 @@ void ReplyWait::stop_spinning() {
     spinning_ = false;
 }
 
-// Until it is nearly time for the soonest answer, and then awake for a while; or, where that is past or not known, for a nap.
+// Until it is nearly time for the soonest answer, and then awake until that is there; or, where that is past or not known, for a nap.
 void ReplyWait::sleep() {
     stop_spinning();
     slept_ = true;
@@ -222,9 +225,13 @@ void ReplyWait::sleep() {
     const Clock::time_point began = std::exchange(seen_, Clock::now());
     const Clock::duration over = std::clamp<Clock::duration>(seen_ - began - planned, 0us, longest_lateness);
     lateness.store((late.count() * 7 + over.count()) / 8, std::memory_order_relaxed);
-    // It may have come long before; a little more so with each time.
-    if (word_.load(std::memory_order_relaxed) != 0) overslept_ = (waited + planned) * (early_share - 1) / early_share;
-    else if (planned == left) stay_awake_until(seen_ + std::clamp<Clock::duration>(soonest * 2 / early_share, shortest_due, longest_due));
+    if (word_.load(std::memory_order_relaxed) != 0) {
+        overslept_ = (waited + planned) / 2;
+        return;
+    }
+    const Clock::duration due = soonest * 2 / early_share;
+    const Clock::duration most = is_carried(other_) ? longest_carried_yield : longest_due;
+    if (planned == left && due <= longest_due) stay_awake_until(seen_ + std::clamp(due, shortest_due, most));
 }
 
 // Until the thread is called, or nobody seems to be there who would call it soon; then it looks for its reply as others do.

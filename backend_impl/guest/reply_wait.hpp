@@ -1,6 +1,6 @@
 // How a thread waits for a word in shared memory: it spins while an answer may come at once, then yields, then sleeps until shortly before such
-// an answer came at the earliest lately, is awake again when it is due, and then sleeps for a fraction of what it has waited already (of several that
-// wait for commands which QEMU carries, each yields from the beginning). How long it does which follows from what such answers took before: a quick
+// an answer came at the earliest lately, yields again when it is due (of answers up to some 4 ms), and then sleeps for a fraction of what it has
+// waited already (of several that wait for commands which QEMU carries, each yields from the beginning). How long it does which follows from what such answers took before: a quick
 // call is seen at once, a long graph costs no core.
 //
 // Few sleeps, because in an emulated guest each is a timer that QEMU's main thread has to be woken for, twice, and it may well take the processor
@@ -48,7 +48,7 @@ class Pace {
     Clock::duration expected() const { return Clock::duration(expected_.load(std::memory_order_relaxed)); }
     void learn(Clock::duration took);
 
-    // Of those that somebody slept for: how long they took at least, lately.
+    // Of those that somebody slept for: the least that one took lately, or less.
     Clock::duration soonest() const { return Clock::duration(soonest_.load(std::memory_order_relaxed)); }
     void learn_slow(Clock::duration took);
 
@@ -94,7 +94,7 @@ class ReplyWait {
     bool spinning_ = false;
     bool in_vain_ = false;
     bool slept_ = false;
-    std::optional<Clock::duration> overslept_; // how long it took at most, of an answer that was there when a long sleep ended
+    std::optional<Clock::duration> overslept_; // what to think that an answer took which was there when a long sleep ended
     std::optional<WaitingRow::Place> place_; // of a thread that others keep from spinning
 };
 

@@ -63,9 +63,9 @@ DeviceBufferFromPtrReply Session::on_device_buffer_from_ptr(const DeviceBufferFr
     ggml_backend_buffer_type_t type = ggml_backend_dev_buffer_type(device().ggml);
     if (reinterpret_cast<uintptr_t>(range.data) % ggml_backend_buft_get_alignment(type) != 0)
         refuse("resource %" PRIu32 " is not aligned for the device", request.resource);
+    gather_huge_pages(range.data, request.size); // before a device takes hold of its pages
     ggml_backend_buffer_t made = ggml_backend_dev_buffer_from_host_ptr(device().ggml, range.data, request.size, largest);
     if (made == nullptr) return {0, 0};
-    gather_huge_pages(range.data, request.size);
     return {keep(made, request.size, 0), handle_of(device())};
 }
 

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
 
 namespace apir::host {
 namespace {
@@ -29,14 +31,38 @@ Part whole_pages(void *memory, size_t size) {
     return {static_cast<uint8_t *>(memory) + (first - from), first < end ? end - first : 0};
 }
 
-// Bytes, without having to swap; 0 where the system does not say.
-uint64_t available_memory() {
-    const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen("/proc/meminfo", "re"), [](FILE *open) { return open ? std::fclose(open) : 0; });
-    char line[128];
-    unsigned long long kib = 0;
-    while (file && std::fgets(line, sizeof line, file.get()))
-        if (std::sscanf(line, "MemAvailable: %llu kB", &kib) == 1) return uint64_t{kib} << 10;
-    return 0;
+// The number in the file's line that begins so; nullopt: there is none, or none of a number ("max").
+std::optional<uint64_t> number_in(const std::string &path, const std::string &begins = "") {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        uint64_t number = 0;
+        if (line.rfind(begins, 0) == 0 && std::istringstream(line.substr(begins.size())) >> number) return number;
+    }
+    return std::nullopt;
+}
+
+bool leaves_a_quarter(uint64_t taken, std::optional<uint64_t> available, std::optional<uint64_t> total) {
+    return available && total && *available > taken && *available - taken >= *total / 4;
+}
+
+// Of the system, and of the control groups (version 2) that this process is in.
+bool leaves_enough(uint64_t taken) {
+    const char *system = "/proc/meminfo";
+    const auto in_bytes = [](std::optional<uint64_t> kib) { return kib ? std::optional(*kib << 10) : std::nullopt; };
+    if (!leaves_a_quarter(taken, in_bytes(number_in(system, "MemAvailable:")), in_bytes(number_in(system, "MemTotal:")))) return false;
+    std::ifstream groups("/proc/self/cgroup");
+    std::string group;
+    while (std::getline(groups, group) && group.rfind("0::", 0) != 0) group.clear();
+    if (group.rfind("0::", 0) != 0) return true;
+    group.erase(0, 3);
+    for (;;) {
+        const std::string folder = "/sys/fs/cgroup" + group + "/";
+        const std::optional<uint64_t> most = number_in(folder + "memory.max");
+        const uint64_t used = number_in(folder + "memory.current").value_or(0);
+        if (most && !leaves_a_quarter(taken, *most - std::min(*most, used), most)) return false;
+        if (group.size() <= 1) return true;
+        group.erase(group.rfind('/'));
+    }
 }
 
 } // namespace
@@ -47,12 +73,13 @@ void wish_for_huge_pages(void *memory, size_t size) {
 }
 
 void gather_huge_pages(void *memory, size_t size) {
-    if (size < 2 * huge_page || size > available_memory() / 2) return;
+    if (size < 2 * huge_page) return;
     const Part part = whole_pages(memory, size);
     const Clock::time_point until = Clock::now() + longest_gathering;
     for (size_t done = 0; done < part.size && Clock::now() < until; done += gathered_at_once) {
         uint8_t *piece = part.begin + done;
         const size_t bytes = std::min(gathered_at_once, part.size - done);
+        if (!leaves_enough(bytes)) return;
         // Of a part of a file that has no page at all the kernel takes it that it is gone.
         for (size_t at = 0; at < bytes; at += huge_page) static_cast<void>(*static_cast<volatile uint8_t *>(piece + at));
         // Some page of it may be in use elsewhere at this moment (EAGAIN); it does what it can of the rest.

@@ -32,8 +32,9 @@ void wish_for_huge_pages(void *memory, size_t size);
 // quick; 64 MiB that the guest writes to such a blob and reads from it 1.4 and 1.2 times. It takes about as long as it would have taken to touch all that
 // memory page by page (0.2 to 2 ms for each MiB), which is no longer to be done.
 //
-// Nothing changes where the kernel cannot (before Linux 6.1) or will not do it, where the memory is smaller than two such pages or larger than half of
-// what the system has to give, and for what is not done after a second: a call waits for it.
+// Nothing changes where the kernel cannot (before Linux 6.1, or where its huge pages are of another size) or will not do it, where the memory is smaller
+// than two such pages, for what is not done after a second, because a call waits for it, and for what would leave less than a quarter of the system's
+// memory, or of what a control group may have, for everybody else.
 void gather_huge_pages(void *memory, size_t size);
 
 } // namespace apir::host

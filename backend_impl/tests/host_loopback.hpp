@@ -17,16 +17,20 @@
 
 namespace apir::test {
 
-// A shared resource with a page behind it that may not be touched.
+// A shared resource with a page behind it that may not be touched. It lies where a huge page would begin, as the worker maps it.
 class Resource {
   public:
-    explicit Resource(size_t size) : size_(size), mapped_((size + 4095) / 4096 * 4096 + 4096) {
-        void *at = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    explicit Resource(size_t size) : size_(size), mapped_((size + 4095) / 4096 * 4096 + 4096), area_size_(mapped_ + alignment) {
+        area_ = mmap(nullptr, area_size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (area_ == MAP_FAILED) std::abort();
+        auto *begin = static_cast<uint8_t *>(area_);
+        begin += (alignment - reinterpret_cast<uintptr_t>(begin) % alignment) % alignment;
+        void *at = mmap(begin, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (at == MAP_FAILED) std::abort();
         memory_ = static_cast<uint8_t *>(at);
         mprotect(memory_ + mapped_ - 4096, 4096, PROT_NONE);
     }
-    ~Resource() { munmap(memory_, mapped_); }
+    ~Resource() { munmap(area_, area_size_); }
     Resource(const Resource &) = delete;
     Resource &operator=(const Resource &) = delete;
 
@@ -42,8 +46,11 @@ class Resource {
     }
 
   private:
+    static constexpr size_t alignment = size_t{2} << 20;
     size_t size_;
     size_t mapped_;
+    size_t area_size_;
+    void *area_;
     uint8_t *memory_;
 };
 

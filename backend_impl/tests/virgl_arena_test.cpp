@@ -1,6 +1,7 @@
 // Which parts of an arena blobs get.
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 #include "host_expect.hpp"
 #include "virgl/arena.hpp"
@@ -46,6 +47,29 @@ void wherever_there_is_room_otherwise() {
     expect(!free.take(page), "nothing is left");
 }
 
+// As a context does that is at its limit while its worker is far behind: an arena of three times the limit.
+void all_can_be_exchanged() {
+    constexpr uint64_t limit = 32 * huge_page;
+    for (const uint64_t size : {page, huge_page, large - page, large, large + page, 3 * huge_page + page, limit / 2, limit - 16 * page}) {
+        Arena arena(3 * limit);
+        std::vector<Range> blobs;
+        const auto fill = [&] {
+            uint64_t used = 16 * page;
+            blobs.push_back({arena.allocate(16 * page, 0).value_or(UINT64_MAX), 16 * page});
+            for (; used + size <= limit; used += size) {
+                const std::optional<uint64_t> at = arena.allocate(size, 0);
+                expect(at.has_value(), "a blob of " + std::to_string(size) + " bytes, with " + std::to_string(used) + " in use");
+                if (!at) return;
+                blobs.push_back({*at, size});
+            }
+        };
+        fill();
+        for (const Range &blob : blobs) arena.release(blob, 1);
+        blobs.clear();
+        fill();
+    }
+}
+
 void files_are_mapped_at_huge_pages() {
     for (uint64_t size : {large, large + page, huge_page + 1}) {
         const int fd = make_shared_file("apir-test", size);
@@ -68,6 +92,7 @@ int main(int count, char **values) {
     return run_cases({{"first_fit", first_fit},
                       {"large_ones_begin_with_a_huge_page", large_ones_begin_with_a_huge_page},
                       {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
+                      {"all_can_be_exchanged", all_can_be_exchanged},
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -41,13 +41,7 @@ uint8_t *map_shared_file(int fd, size_t size) {
     if (area == MAP_FAILED) return map(nullptr, 0);
     auto *begin = static_cast<uint8_t *>(area);
     const size_t before = (huge_page - reinterpret_cast<uintptr_t>(area) % huge_page) % huge_page;
-    uint8_t *mapped = nullptr;
-    try {
-        mapped = map(begin + before, MAP_FIXED);
-    } catch (...) {
-        munmap(area, room);
-        throw;
-    }
+    uint8_t *mapped = map(begin + before, MAP_FIXED);
     const size_t pages = (size + page_size() - 1) / page_size() * page_size();
     if (before != 0) munmap(begin, before);
     if (before + pages < room) munmap(mapped + pages, room - before - pages);
