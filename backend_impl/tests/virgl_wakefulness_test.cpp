@@ -144,6 +144,22 @@ void crowded_processors() {
     expect(wakefulness.among_others(62 * ms) == Step::yield, "commands that come sooner than a nap ends are no reason to take one");
 }
 
+// Between commands that take long themselves nobody has to have asked for the processor.
+void naps_between_long_commands() {
+    Wakefulness wakefulness;
+    learn(wakefulness, 300 * us, false);
+    expect(wakefulness.among_others(1 * ms) == Step::yield, "nothing is known of what they take");
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(300 * us);
+    expect(wakefulness.among_others(1 * ms) == Step::yield, "a nap would be much of what they take");
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(1 * ms);
+    expect(wakefulness.among_others(1 * ms) == Step::short_nap, "little of what they take");
+    learn(wakefulness, 100 * us, false);
+    expect(wakefulness.among_others(1 * ms) == Step::yield, "the next one is due at once");
+    learn(wakefulness, 300 * us, false);
+    for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(10 * us);
+    expect(wakefulness.among_others(1 * ms) == Step::yield, "they no longer take long");
+}
+
 // What a command waited for the end of a nap is no pace of the guest's.
 void naps_are_no_gap() {
     Wakefulness wakefulness;
@@ -216,6 +232,7 @@ int main() {
     pieces_are_awaited_in_long_naps();
     wanted_processor();
     crowded_processors();
+    naps_between_long_commands();
     naps_are_no_gap();
     missed_commands();
     short_turns();

@@ -61,6 +61,7 @@ void Service::note_waking(const Entry &entry) {
 
 void Service::end_command() {
     idle_since_ns_ = monotonic_ns();
+    wakefulness_.worked(idle_since_ns_ - began_ns_);
     long_transfer_ = commands_.moved_data() && idle_since_ns_ - began_ns_ >= long_transfer_ns;
 }
 
