@@ -27,8 +27,8 @@ constexpr Clock::duration shortest_due = 200us;
 constexpr Clock::duration longest_due = 1ms;
 constexpr Clock::duration longest_at_once = 20ms; // then the other side is looked at
 constexpr Clock::duration longest_lateness = 1ms;
-// The soonest becomes later by this part of it with each answer, and half as long as was slept for one that was there by then: of many long answers
-// for each short one it still is the short one's.
+// The soonest becomes later by this part of it with each answer, and half as long as was slept for one that was there by then: of up to a dozen long
+// answers for each short one it still is the short one's.
 constexpr int soonest_growth = 32;
 constexpr Clock::duration least_growth = 20us;
 constexpr int first_looks = 512;

@@ -82,8 +82,8 @@ void gather_huge_pages(void *memory, size_t size) {
         if (!leaves_enough(bytes)) return;
         // Of a part of a file that has no page at all the kernel takes it that it is gone.
         for (size_t at = 0; at < bytes; at += huge_page) static_cast<void>(*static_cast<volatile uint8_t *>(piece + at));
-        // Some page of it may be in use elsewhere at this moment (EAGAIN); it does what it can of the rest.
-        if (madvise(piece, bytes, MADV_COLLAPSE) != 0 && errno != EAGAIN) return;
+        // Some page of it may be in use elsewhere at this moment (EAGAIN); it does what it can of the rest. A kernel that cannot says EINVAL at once.
+        if (madvise(piece, bytes, MADV_COLLAPSE) != 0 && errno != EAGAIN && (errno != EINVAL || done == 0)) return;
     }
 }
 

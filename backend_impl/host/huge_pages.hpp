@@ -28,13 +28,13 @@ void wish_for_huge_pages(void *memory, size_t size);
 // Puts such pages below that part of some memory at once, whatever is there already. For memory that is shared with the guest: of a file in
 // memory the kernel gives huge pages to nobody who only asks, unless the system says so (transparent_hugepage/shmem_enabled is `never` by default).
 //
-// What it is worth, on the same kind of host: a token of a model of 350 MiB, computed by the host's CPU from weights in the guest's blobs, 1.2 times as
+// What it is worth, on the same kind of host: a token of a model of 350 MiB, computed by the host's CPU from weights in the guest's blobs, 1.1 to 1.2 times as
 // quick; 64 MiB that the guest writes to such a blob and reads from it 1.4 and 1.2 times. It takes about as long as it would have taken to touch all that
 // memory page by page (0.2 to 2 ms for each MiB), which is no longer to be done.
 //
 // Nothing changes where the kernel cannot (before Linux 6.1, or where its huge pages are of another size) or will not do it, where the memory is smaller
 // than two such pages, for what is not done after a second, because a call waits for it, and for what would leave less than a quarter of the system's
-// memory, or of what a control group may have, for everybody else.
+// memory, or of what a control group (version 2) may have, for everybody else.
 void gather_huge_pages(void *memory, size_t size);
 
 } // namespace apir::host

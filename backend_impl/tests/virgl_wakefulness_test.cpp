@@ -147,17 +147,21 @@ void crowded_processors() {
 // Between commands that take long themselves nobody has to have asked for the processor.
 void naps_between_long_commands() {
     Wakefulness wakefulness;
+    constexpr uint64_t idle = 200 * us;
     learn(wakefulness, 300 * us, false);
-    expect(wakefulness.among_others(1 * ms) == Step::yield, "nothing is known of what they take");
+    expect(wakefulness.among_others(1 * ms, idle) == Step::yield, "nothing is known of what they take");
     for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(300 * us);
-    expect(wakefulness.among_others(1 * ms) == Step::yield, "a nap would be much of what they take");
+    expect(wakefulness.among_others(1 * ms, idle) == Step::yield, "a nap would be much of what they take");
     for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(1 * ms);
-    expect(wakefulness.among_others(1 * ms) == Step::short_nap, "little of what they take");
+    expect(wakefulness.among_others(1 * ms, idle) == Step::short_nap, "little of what they take");
+    expect(wakefulness.among_others(1 * ms, 50 * us) == Step::yield, "small ones may follow at once");
     learn(wakefulness, 100 * us, false);
-    expect(wakefulness.among_others(1 * ms) == Step::yield, "the next one is due at once");
+    expect(wakefulness.among_others(1 * ms, idle) == Step::yield, "the next one is due at once");
     learn(wakefulness, 300 * us, false);
     for (int i = 0; i < enough_to_learn; ++i) wakefulness.worked(10 * us);
-    expect(wakefulness.among_others(1 * ms) == Step::yield, "they no longer take long");
+    expect(wakefulness.among_others(1 * ms, idle) == Step::yield, "they no longer take long");
+    wakefulness.worked(20 * ms);
+    expect(wakefulness.among_others(1 * ms, idle) == Step::yield, "one that did is no rule");
 }
 
 // What a command waited for the end of a nap is no pace of the guest's.

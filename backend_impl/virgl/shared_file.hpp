@@ -12,7 +12,7 @@ int make_shared_file(const char *name, size_t size);
 // The size of a huge page on x86 and most others.
 inline constexpr size_t huge_page = size_t{2} << 20;
 
-// Maps all of it, readable and writable; at a multiple of a huge page, so that what lies in huge pages of the file is mapped so. Throws
+// Maps all of it, readable and writable; what is as large as a huge page at a multiple of one, so that what lies in huge pages of the file is mapped so. Throws
 // std::system_error.
 uint8_t *map_shared_file(int fd, size_t size);
 

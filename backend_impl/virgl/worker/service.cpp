@@ -100,7 +100,7 @@ void Service::rest() {
         step = wakefulness_.between_pieces(now - idle_since_ns_);
     } else if (ring_.is_open()) {
         if (step == Wakefulness::Step::nap && !presence_.was_last()) step = Wakefulness::Step::sleep;
-        if (step == Wakefulness::Step::yield && few_processors_) step = wakefulness_.among_others(now);
+        if (step == Wakefulness::Step::yield && few_processors_) step = wakefulness_.among_others(now, now - idle_since_ns_);
     } else {
         // A command of the queue comes by QEMU's main thread: that one has to run for it, beside the virtual processor, and where it has
         // to be woken the worker's naps save nothing.

@@ -52,10 +52,10 @@ class Wakefulness {
     // is let in at once, if its turns are short. Not where commands come so soon that naps would delay them by as much as they take. And between
     // commands that take long themselves, such as a model's graphs, whoever wanted the processor: a nap delays them by little, and the guest has both
     // processors to prepare the next one, for itself and for QEMU's main thread, and where several threads computed the last one, those still look for
-    // more for a while.
-    Step among_others(uint64_t now_ns) const {
+    // more for a while. Not at once: some small ones may follow.
+    Step among_others(uint64_t now_ns, uint64_t idle_ns = 0) const {
         const bool crowded = now_ns < crowded_until_ns_ && gap_ns_ >= naps_worth_ns;
-        const bool slow = work_ns_ >= long_work_ns && gap_ns_ >= unhurried_ns;
+        const bool slow = work_ns_ >= long_work_ns && gap_ns_ >= unhurried_ns && idle_ns >= small_ones_due_ns;
         return crowded || slow ? Step::short_nap : Step::yield;
     }
 
@@ -87,8 +87,8 @@ class Wakefulness {
         gap_ns_ = (gap_ns_ * 7 + std::min({gap_ns, most_counted_ns, gap_ns_ * most_growth + 1'000})) / 8;
     }
 
-    // A command took so long.
-    void worked(uint64_t took_ns) { work_ns_ = (work_ns_ * 7 + std::min(took_ns, most_counted_ns)) / 8; }
+    // A command took so long. One exception is no rule here either.
+    void worked(uint64_t took_ns) { work_ns_ = (work_ns_ * 7 + std::min({took_ns, most_counted_ns, work_ns_ * most_growth + 1'000})) / 8; }
 
     // What to do about a yield that came back after so long. One that takes longer than nothing means that somebody else wants this
     // processor. Where no command is due at once, as between the pieces of a large transfer, it is left to them until the next doorbell,
@@ -126,6 +126,7 @@ class Wakefulness {
     static constexpr uint64_t unhurried_ns = 200'000;
     static constexpr uint64_t aside_pause_ns = 2'000'000;
     static constexpr uint64_t long_work_ns = 500'000;
+    static constexpr uint64_t small_ones_due_ns = 100'000;
     uint64_t work_ns_ = 0;
     uint64_t gap_ns_ = 500'000;
     uint64_t waking_ns_ = 2 * dear_waking_ns; // until it is known; one quick waking is not yet knowledge
