@@ -1,7 +1,7 @@
 // How a thread waits for a word in shared memory: it spins while an answer may come at once, then yields, then sleeps until shortly before such
 // an answer came at the earliest lately, yields again when it is due (of answers up to some 4 ms), and then sleeps for a fraction of what it has
-// waited already (of several that wait for commands which QEMU carries, each yields from the beginning). How long it does which follows from what such answers took before: a quick
-// call is seen at once, a long graph costs no core.
+// waited already (of several that wait for commands which QEMU carries, each yields from the beginning). How long it does which follows from what
+// such answers took before: a quick call is seen at once, a long graph costs no core.
 //
 // Few sleeps, because in an emulated guest each is a timer that QEMU's main thread has to be woken for, twice, and it may well take the processor
 // of the very worker that is waited for: with a sleep for every sixteenth of the time waited, a graph of 1.2 ms took 2.1 on a host of two processors
