@@ -338,14 +338,47 @@ void rare_commands_cost_little() {
     expect(begin >= 0 && used < 0.65, "naps of 0.28 s, those that 24 commands earn, and the commands");
 }
 
+// Two processors at most for this process and all that it starts.
+class TwoProcessors {
+  public:
+    TwoProcessors() {
+        CPU_ZERO(&all_);
+        sched_getaffinity(0, sizeof all_, &all_);
+        cpu_set_t two = all_;
+        for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) > 2; ++cpu) CPU_CLR(static_cast<size_t>(cpu), &two);
+        sched_setaffinity(0, sizeof two, &two);
+    }
+    ~TwoProcessors() { sched_setaffinity(0, sizeof all_, &all_); }
+
+  private:
+    cpu_set_t all_;
+};
+
+// On two processors nobody looks all the time for the next of some commands that take long, whether or not somebody else wants the processor.
+void naps_between_long_commands() {
+    const TwoProcessors processors;
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    const pid_t worker = guest.plain().worker();
+    double idle = 0;
+    double used = 0;
+    for (int i = 0; i < 60; ++i) {
+        expect(guest.push(FakeCall::nap, "2") == Push::done && guest.wait(), "a command of two milliseconds");
+        const double used_before = seconds_of(worker);
+        const uint64_t before = monotonic_ns();
+        poll(nullptr, 0, 2);
+        if (i < 20) continue; // it has yet to find out what they take
+        used += seconds_of(worker) - used_before;
+        idle += static_cast<double>(monotonic_ns() - before) * 1e-9;
+    }
+    std::printf("    %.6f s used in %.6f s between them\n", used, idle);
+    expect(idle > 0 && used < 0.7 * idle, "the worker takes naps between two commands");
+}
+
 // On two processors, both of which the guest copies with, nobody looks for the next piece of a large transfer.
 void sleeps_between_large_pieces() {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    sched_getaffinity(0, sizeof all, &all);
-    cpu_set_t two = all;
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) > 2; ++cpu) CPU_CLR(static_cast<size_t>(cpu), &two);
-    sched_setaffinity(0, sizeof two, &two); // the worker's, too
+    const TwoProcessors processors;
     environment();
     Qemu qemu;
     RingGuest guest(3);
@@ -358,7 +391,6 @@ void sleeps_between_large_pieces() {
     }
     std::printf("    %d doorbells for %d pieces\n", guest.kicks - before, pieces);
     expect(guest.kicks - before >= pieces / 2, "the worker slept between two pieces");
-    sched_setaffinity(0, sizeof all, &all);
 }
 
 } // namespace
@@ -376,6 +408,7 @@ int main(int count, char **values) {
                       {"idle_costs_nothing", idle_costs_nothing},
                       {"last_one_naps", last_one_naps},
                       {"rare_commands_cost_little", rare_commands_cost_little},
+                      {"naps_between_long_commands", naps_between_long_commands},
                       {"sleeps_between_large_pieces", sleeps_between_large_pieces}},
                      count > 1 ? values[1] : nullptr);
 }

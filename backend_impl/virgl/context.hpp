@@ -19,7 +19,8 @@ namespace apir::virgl {
 
 // Bounds per context: what a guest can make the host hold.
 struct ContextLimits {
-    // At a time; variable APIR_GPU_SHMEM_WINDOW_BYTES, else default_blob_bytes (the key gpu.shmem_window is for the host library alone).
+    // At a time; variable APIR_GPU_SHMEM_WINDOW_BYTES, else default_blob_bytes (the key gpu.shmem_window is for the host library alone). With those that
+    // were freed and whose memory is not given back yet, because the worker is behind, a context holds three times as much at most.
     uint64_t blob_bytes;
     size_t blobs;
 };
