@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import LabError
-from lab.host.native import compiled_tests, native_payloads
+from lab.host.native import Sanitizers, compiled_tests, native_payloads
 from lab.host.progress import LineProgress, Progress
 from lab.host.root import HostRoot, host_root
 from lab.interruption import interruptible, postponed
@@ -43,7 +43,8 @@ OTHER_API = ("-DAPIR_GGML_API=2",)
 INTERRUPTED = 130
 STEPS: Mapping[str, Callable[[HostRoot, Progress, Deadline], object]] = {
     "tests": compiled_tests,
-    "sanitized": lambda root, progress, deadline: compiled_tests(root, progress, deadline, sanitize=True),
+    "sanitized": lambda root, progress, deadline: compiled_tests(root, progress, deadline, sanitizers=Sanitizers.MEMORY),
+    "thread-sanitized": lambda root, progress, deadline: compiled_tests(root, progress, deadline, sanitizers=Sanitizers.THREADS),
     "other-api": lambda root, progress, deadline: native_payloads(root, progress, deadline, options=OTHER_API),
 }
 """What can be compiled, in the order in which that is done."""

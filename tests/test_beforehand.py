@@ -65,7 +65,7 @@ def test_what_begins_beforehand_is_wanted_last() -> None:
     lines = done.stdout.splitlines()
     items = [line for line in lines if "::" in line]
     last = [item for item in items if any(name in item for name in LAST)]
-    assert len(last) == 5
+    assert len(last) == 6
     assert items[-len(last) :] == last
     assert items[-len(last) - 1].startswith(ORDINARY)
 

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from lab import paths
@@ -41,6 +42,19 @@ LIAR = "libggml-liar.so"
 CASE_LISTER = "libcase-lister.so"
 HOST_REFERENCE = "libhost-reference.so"
 REFERENCE_LIBRARY = "libggml-reference.so"
+
+
+class Sanitizers(Enum):
+    """What tests are built with: what CMake is told, and how whoever waits is told of it."""
+
+    NONE = ((), "")
+    MEMORY = (("-DAPIR_SANITIZE=ON", "-DCMAKE_CXX_COMPILER=clang++"), " under sanitizers")
+    """Address and undefined behaviour, with clang, which brings libFuzzer: tests and fuzz targets are of one build."""
+    THREADS = (("-DAPIR_SANITIZE_THREAD=ON",), " under ThreadSanitizer")
+
+    def __init__(self, words: tuple[str, ...], told: str) -> None:
+        self.words = words
+        self.told = told
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +151,12 @@ def native_payloads(
 
 
 def native_tests(
-    root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False, options: tuple[str, ...] = ()
+    root: HostRoot,
+    progress: Progress,
+    deadline: Deadline,
+    *,
+    sanitizers: Sanitizers = Sanitizers.NONE,
+    options: tuple[str, ...] = (),
 ) -> Finished:
     """Build, then run CTest in the root; its status and output are returned, whatever they are.
 
@@ -145,26 +164,26 @@ def native_tests(
         root: where it is built and run.
         progress: told that it is.
         deadline: for all of it.
-        sanitize: with address and undefined-behaviour sanitizers; the fuzz targets are left to ``fuzz_smoke`` then.
+        sanitizers: with which; the fuzz targets are left to ``fuzz_smoke`` then.
         options: more words for CMake.
 
     Raises:
         BuildError: the build failed.
     """
-    chosen = ("--label-exclude", FUZZ_LABEL) if sanitize else ()
-    with progress.step("running the native tests" + (" under sanitizers" if sanitize else "")):
-        return _tested(root, cmake_options(options, sanitize=sanitize), chosen, progress, deadline)
+    chosen = () if sanitizers is Sanitizers.NONE else ("--label-exclude", FUZZ_LABEL)
+    with progress.step("running the native tests" + sanitizers.told):
+        return _tested(root, cmake_options(options, sanitizers=sanitizers), chosen, progress, deadline)
 
 
-def compiled_tests(root: HostRoot, progress: Progress, deadline: Deadline, *, sanitize: bool = False) -> None:
+def compiled_tests(root: HostRoot, progress: Progress, deadline: Deadline, *, sanitizers: Sanitizers = Sanitizers.NONE) -> None:
     """Build what ``native_tests`` would run and ``fuzz_smoke`` too, and run nothing.
 
     Raises:
         BuildError: the build failed.
     """
-    words = cmake_options(sanitize=sanitize)
+    words = cmake_options(sanitizers=sanitizers)
     work = work_folder(root, words)
-    with progress.step("building the native tests" + (" with sanitizers" if sanitize else "")), _turn(work, progress, deadline):
+    with progress.step("building the native tests" + sanitizers.told), _turn(work, progress, deadline):
         _compiled(root, paths.BACKEND_IMPL, work, words, deadline, target="all")
 
 
@@ -176,12 +195,12 @@ def fuzz_smoke(root: HostRoot, progress: Progress, deadline: Deadline) -> Finish
     """
     smoke = ("--label-regex", FUZZ_LABEL, "--verbose")
     with progress.step("running the fuzz targets"):
-        return _tested(root, cmake_options(sanitize=True), smoke, progress, deadline, target="fuzz-targets")
+        return _tested(root, cmake_options(sanitizers=Sanitizers.MEMORY), smoke, progress, deadline, target="fuzz-targets")
 
 
-def cmake_options(options: tuple[str, ...] = (), *, sanitize: bool = False) -> tuple[str, ...]:
-    """The words for CMake of a build; with sanitizers clang's, which brings libFuzzer: tests and fuzz targets are of one build."""
-    return ("-DCMAKE_BUILD_TYPE=Release", *(("-DAPIR_SANITIZE=ON", "-DCMAKE_CXX_COMPILER=clang++") if sanitize else ()), *options)
+def cmake_options(options: tuple[str, ...] = (), *, sanitizers: Sanitizers = Sanitizers.NONE) -> tuple[str, ...]:
+    """The words for CMake of a build."""
+    return ("-DCMAKE_BUILD_TYPE=Release", *sanitizers.words, *options)
 
 
 def source_files(sources: Path) -> tuple[Path, ...]:

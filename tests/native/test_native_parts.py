@@ -17,7 +17,7 @@ from lab.apir.trace import Command, Row, read_trace, shown
 from lab.apir.wire import Reader, Writer
 from lab.deadline import Deadline
 from lab.errors import ConfigError
-from lab.host.native import NativePayloads, cmake_options, fuzz_smoke, native_payloads, native_tests, work_folder
+from lab.host.native import NativePayloads, Sanitizers, cmake_options, fuzz_smoke, native_payloads, native_tests, work_folder
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
@@ -46,8 +46,17 @@ def test_native_tests_pass(tested: Finished) -> None:
 @pytest.mark.native
 @pytest.mark.compiled_beforehand("sanitized")
 def test_native_tests_pass_under_sanitizers(root: HostRoot) -> None:
-    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitize=True)
+    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitizers=Sanitizers.MEMORY)
     assert done.exit_status == 0, done.output
+
+
+@pytest.mark.native
+@pytest.mark.compiled_beforehand("thread-sanitized")
+def test_native_tests_pass_under_thread_sanitizer(root: HostRoot) -> None:
+    done = native_tests(root, SilentProgress(), Deadline.after(BUILD_S), sanitizers=Sanitizers.THREADS)
+    assert done.exit_status == 0, done.output
+    # It sees the planted missing locks.
+    assert {"plant-missing_lock", "plant-guest-unlocked_pool"} <= set(re.findall(r"Test +#\d+: (\S+) \.+ +Passed", done.output))
 
 
 @pytest.mark.native
