@@ -373,7 +373,7 @@ void naps_between_long_commands() {
         idle += static_cast<double>(monotonic_ns() - before) * 1e-9;
     }
     std::printf("    %.6f s used in %.6f s between them\n", used, idle);
-    expect(idle > 0 && used < 0.7 * idle, "the worker takes naps between two commands");
+    expect(idle > 0 && used < 0.7 * idle, "the worker leaves its processor to others between two commands");
 }
 
 // On two processors, both of which the guest copies with, nobody looks for the next piece of a large transfer.
