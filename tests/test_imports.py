@@ -12,7 +12,7 @@ from lab.paths import PROJECT
 
 FLOORS = (
     {"errors", "deadline", "process", "paths", "elf", "temporary", "interruption", "threads"},
-    {"apir", "ggml", "metrics", "bundle"},
+    {"apir", "ggml", "llama", "metrics", "bundle"},
     {"ops", "guest", "qemu", "image", "host", "bench"},
     {"scenario"},
     {"cli", "pytest_plugin", "__init__"},

@@ -2,9 +2,9 @@
 
 ggml's backend structs are in no public header and drift: ours are declared by hand, and ``abi-probe``, built with the very
 options of the payload, finds out which slot each public accessor of a libggml reaches. It runs in the host root, against
-the root's own libggml and against the one that lies in a guest's root image. A payload whose slots lie elsewhere there is
-refused before anything is shipped, with the slot's name: ggml would call the wrong function, or leave the library out
-without a word.
+the root's own libggml and, with the guest's C and C++ libraries, against the one that lies in a guest's root image. A payload whose
+slots lie elsewhere there is refused before anything is shipped, with the slot's name: ggml would call the wrong function, or leave
+the library out without a word.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ from lab.process import Finished, check, finish
 
 PROBE_S = 60.0
 EXTRACT_S = 300.0
-LAYOUT = 1  # raise it when what this module keeps of an image changes
+LAYOUT = 2  # raise it when what this module keeps of an image changes
+GGML = "libggml*.so.*"
+LOADER = "ld-linux*.so.*"
+RUNTIME = (LOADER, "libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6")
+"""What a libggml of another Debian needs of it: the host root's may be older than it was linked with."""
 MOVED = "moved: "
 FACT = "fact: "
 
@@ -95,19 +99,19 @@ def prove_layout(
 
 
 def _probed(probe: Path, root: HostRoot, deadline: Deadline, libraries: Path | None) -> Finished:
+    argv: tuple[str | os.PathLike[str], ...] = (probe,)
     binds = [Bind(probe.parent)]
-    env = {"HOME": "/tmp"}
     if libraries is not None:
+        argv = (next(libraries.glob(LOADER)), "--library-path", libraries, probe)
         binds.append(Bind(libraries))
-        env["LD_LIBRARY_PATH"] = os.fspath(libraries)
-    return finish(root.enter((probe,), binds=binds, env=env), deadline=deadline.narrowed(PROBE_S))
+    return finish(root.enter(argv, binds=binds, env={"HOME": "/tmp"}), deadline=deadline.narrowed(PROBE_S))
 
 
 def ggml_of(rootfs: Path, root: HostRoot, progress: Progress, deadline: Deadline) -> Path:
-    """The libggml of a guest's root image, taken out of it: a folder of the cache.
+    """The libggml of a guest's root image and what it is loaded with, taken out of it: a folder of the cache.
 
     Raises:
-        BuildError: the image cannot be read, or has none.
+        BuildError: the image cannot be read, or lacks one of them.
     """
     status = rootfs.stat()
     key = content_key(LAYOUT, os.fspath(rootfs), status.st_size, status.st_mtime_ns)
@@ -121,11 +125,12 @@ def ggml_of(rootfs: Path, root: HostRoot, progress: Progress, deadline: Deadline
             check(
                 root.enter(argv, binds=binds), what="taking libggml out of the guest image", deadline=deadline.narrowed(EXTRACT_S)
             )
-            libraries = sorted(path for path in tree.glob("usr/lib/*/libggml*.so.*") if path.is_file())
-            if not libraries:
-                raise BuildError(f"{rootfs} has no libggml: a guest needs one", hint="add libggml0 to the image's packages")
-            for library in libraries:
-                shutil.copyfile(library, folder / library.name)
+            for pattern in (GGML, *RUNTIME):
+                libraries = [path for path in tree.glob(f"usr/lib/*/{pattern}") if path.is_file()]
+                if not libraries:
+                    raise BuildError(f"{rootfs} has no {pattern}: a guest needs it", hint="libggml0 is to be among its packages")
+                for library in libraries:
+                    shutil.copy(library, folder / library.name)
             shutil.rmtree(tree)
 
     return stored(paths.cache() / "guest-ggml", key, take, progress, deadline)

@@ -11,6 +11,7 @@ from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
+from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.section import CheckTable, Patterns, Seconds, Section
 
@@ -114,7 +115,7 @@ class LieCheck(CheckTable):
         return f"lie: {self.lies}"
 
 
-AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck | LieCheck
+AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck | LlamaCheck | LieCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
 Checks = Annotated[tuple[Check, ...], Field(strict=False)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {

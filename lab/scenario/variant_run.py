@@ -24,7 +24,7 @@ from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, ops, speed, state, upstream, way
+from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama, ops, speed, state, upstream, way
 from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
@@ -34,6 +34,7 @@ from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_checks import Check, FaultCheck, LieCheck, OpsCheck, StateCheck
+from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.shipment import GUEST_LIBRARY
 from lab.scenario.situation import situation_of
@@ -56,6 +57,7 @@ class VariantRun:
     ops_s: float = 0.0
     catalog_runs: list[catalog.CatalogRun] = field(default_factory=list)
     upstream_runs: list[upstream.UpstreamRun] = field(default_factory=list)
+    llama_runs: list[llama.LlamaRun] = field(default_factory=list)
     writers: list[CheckWriter] = field(default_factory=list)
     expected: tuple[Expected, ...] = ()
     situation: Situation | None = None
@@ -146,6 +148,8 @@ class VariantRun:
         elif isinstance(check, BenchCheck):
             with here.listener.step(check.summary), collector.left_out():
                 self.facts += bench.check_bench(stage, check, writer, deadline)
+        elif isinstance(check, LlamaCheck):
+            self._llama(stage, check, writer, collector)
         else:
             raise LabError(f"nothing here runs a check of kind {check.kind}")
 
@@ -218,6 +222,16 @@ class VariantRun:
         onlooker = upstream.Onlooker(self._observe, here.listener.cases, collector.stream)
         with here.listener.step(check.summary):
             upstream.sweep(stage, check, writer, onlooker, here.plan.deadline, kept=kept, runs=self.upstream_runs)
+
+    def _llama(self, stage: Stage, check: LlamaCheck, writer: CheckWriter, collector: CallCollector) -> None:
+        run = llama.prepared(stage, check, writer, self.here.plan.deadline)
+        if run is not None:
+            self.llama_runs.append(run)
+            try:
+                with self.here.listener.step(check.summary):
+                    run.run(collector)
+            finally:
+                self.facts += run.facts
 
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
@@ -319,7 +333,7 @@ class VariantRun:
         """How many results are of this run and of checks that break nothing: there must be calls for them."""
         broken = {check.kind for check in self.here.variant.scenario.checks if isinstance(check, BREAKING)}
         results = sum(len(writer.results) for writer in self.writers if writer.check not in broken)
-        return results - sum(run.sweep.kept for run in self.upstream_runs)
+        return results - sum(run.sweep.kept for run in self.upstream_runs) + sum(run.computed for run in self.llama_runs)
 
     def findings(self) -> list[Finding]:
         """Everything found wrong so far."""
@@ -338,7 +352,10 @@ class VariantRun:
     def _tensors_travelled(self) -> bool:
         """Whether anything was computed that needs buffers."""
         swept = any(run.new for run in self.upstream_runs if run.computes)
-        return swept or any(run.stream.results for run, _ in self.ops_runs) or any(run.rows for run in self.catalog_runs)
+        modelled = any(run.computed for run in self.llama_runs)
+        return (
+            swept or modelled or any(run.stream.results for run, _ in self.ops_runs) or any(run.rows for run in self.catalog_runs)
+        )
 
     def add(self, finding: Finding) -> None:
         """Something is wrong that shows only after the checks."""

@@ -122,6 +122,8 @@ class Script:
     """What programs of a check with a reference on the host compare with; ``reference_worker`` serves it."""
     reference_worker: ProcessFacts | None = None
     reference_graphs: int = 0
+    made: set[str] = field(default_factory=set)
+    """Files of the guest that commands have made, by ``touch``."""
 
 
 def die(script: Script, reason: str) -> Callable[[], None]:
@@ -157,6 +159,10 @@ class FakeShell:
             return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
         if command.startswith("ls "):
             return 0, "\n".join(path.name for path in sorted((self.folder / Path(command).name).glob("*.calls")))
+        if command.startswith("touch "):
+            self.script.made.add(command.removeprefix("touch "))
+        if command.startswith("test -e "):
+            return int(command.removeprefix("test -e ") not in self.script.made), ""
         if command.startswith("kill "):
             self.script.killed.append(command)
         return 0, ""

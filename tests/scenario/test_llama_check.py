@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.bundle import Bundle
+from lab.bundle.rows import FactRow
+from tests.scenario.fakes import OURS, Script
+from tests.scenario.small_runs import run_small, texts
+
+SCENARIO = """\
+name = "small"
+timeout_s = 60
+[matrix]
+capset = ["venus", "apir"]
+[[checks]]
+kind = "llama"
+repetitions = 2
+generated = 16
+{settings}
+"""
+DIVERGENCE = """\
+Mean PPL(Q)                   : 771.1 ±  61.4
+Mean PPL(base)                : 771.2 ±  61.4
+Mean    KLD:   0.000000 ±   0.000000
+Maximum KLD:   {largest}
+Same top p: 100.000 ± 0.000 %
+"""
+START_CALLS, PER_TOKEN = 20, 3
+Program = Callable[[str, Callable[[str], None]], int]
+
+
+class Llama:
+    """llama.cpp's programs in the fake guest. ``calls``: of each token, in what they would record."""
+
+    def __init__(self, *, largest: str = "0.000007", per_token: int = PER_TOKEN, status: int = 0, ns: int = 20_000_000) -> None:
+        self.script = Script(program=self.program)
+        self.largest, self.per_token, self.status, self.ns = largest, per_token, status, ns
+        self.times = 2
+        self.ran: list[str] = []
+
+    def program(self, command: str, on_line: Callable[[str], None]) -> int:
+        self.ran.append(command)
+        # The records of the next program, which the fake writes before it plays it.
+        self.script.guest_records = self.script.host_records
+        if "-n 8 " in command:
+            self.script.guest_records = START_CALLS + self.per_token * 24
+        if "llama-bench" in command and "--no-warmup" not in command:
+            self.script.guest_records = START_CALLS + self.per_token * 8
+            for prompt, generated in ((64, 0), (0, 16)):
+                row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": OURS.name}
+                on_line(json.dumps(row | {"samples_ns": [self.ns] * self.times}) + "\n")
+        if "--kl-divergence " in command:
+            for line in DIVERGENCE.format(largest=self.largest).splitlines():
+                on_line(f"{line}\n")
+        on_line("the last word\n")
+        return self.status if "GGML_BACKEND_PATH" in command else 0
+
+
+def ran(tmp_path: Path, llama: Llama, settings: str = "", variants: tuple[str, ...] = ("venus",)) -> Bundle:
+    return run_small(tmp_path, llama.script, SCENARIO.format(settings=settings), variants=variants)
+
+
+def facts(bundle: Bundle) -> list[FactRow]:
+    return [row for row in bundle.facts if row.check == "llama"]
+
+
+def test_what_a_model_says_and_costs_is_told(tmp_path: Path) -> None:
+    bundle = ran(tmp_path, Llama(), "max_calls_per_token = 3\nmin_tokens_s = 700\nmin_prompt_tokens_s = 3000")
+    assert (bundle.run.exit, texts(bundle)) == (0, "")
+    assert [(row.name, row.expected, row.seen) for row in facts(bundle)] == [
+        (
+            "largest divergence of 128 tokens from the guest's own processor",
+            "at most 0.0001",
+            "7e-06 (mean 0; most likely token the same in 100 %; perplexity 771.1 and 771.2)",
+        ),
+        ("tokens per second of a prompt of 64", "at least 3000", "3200 (3200 to 3200 in 2)"),
+        ("tokens per second, 16 one by one", "at least 700", "800 (800 to 800 in 2)"),
+        ("remote calls of a generated token", "at most 3", "3"),
+    ]
+    (rows,) = tmp_path.glob("runs/*/logs/venus/llama-bench.jsonl")
+    assert len(rows.read_text().splitlines()) == 2
+
+
+def test_the_guests_processor_computes_without_our_library_once_for_all_variants(tmp_path: Path) -> None:
+    llama = Llama()
+    bundle = ran(tmp_path, llama, variants=())
+    assert bundle.run.exit == 0
+    bases = [command for command in llama.ran if "--device none" in command]
+    assert len(bases) == 1
+    assert "GGML_BACKEND_PATH" not in bases[0]
+    assert sum("--kl-divergence " in command for command in llama.ran) == 2
+
+
+def test_tokens_are_timed_without_call_records_and_counted_with_some(tmp_path: Path) -> None:
+    llama = Llama()
+    ran(tmp_path, llama)
+    logged = {
+        command.partition("-o jsonl")[0].split(" -r ")[-1]: "CALL_LOG" in command for command in llama.ran if "bench" in command
+    }
+    assert logged == {"2 -ngl 99 -dev '[virtgpu] CPU' ": False, "1 --no-warmup -ngl 99 -dev '[virtgpu] CPU' ": True}
+
+
+@pytest.mark.parametrize(
+    ("llama", "settings", "finding"),
+    [
+        (Llama(largest="0.000150"), "", "case failed [product] largest divergence of 128 tokens"),
+        (Llama(largest="-nan"), "", "expected at most 0.0001, seen nan"),
+        (Llama(per_token=0), "", "too slow [product] remote calls of a generated token: expected some, seen 0"),
+        (Llama(per_token=4), "max_calls_per_token = 3", "expected at most 3, seen 4"),
+        (Llama(ns=40_000_000), "min_tokens_s = 500", "too slow [product] tokens per second, 16 one by one: expected at least 500"),
+        (Llama(ns=40_000_000), "min_prompt_tokens_s = 2000", "too slow [product] tokens per second of a prompt of 64"),
+        (Llama(status=139), "", "program failed [product] llama-perplexity ended with status 139; it said last"),
+        (Llama(status=124), "program_deadline_s = 9", "program failed [product] llama-perplexity was not through in 9 s"),
+    ],
+)
+def test_what_is_wrong_fails_the_variant(tmp_path: Path, llama: Llama, settings: str, finding: str) -> None:
+    bundle = ran(tmp_path, llama, settings)
+    assert bundle.run.exit == 1
+    assert finding in texts(bundle)
+
+
+def test_what_could_not_be_measured_is_no_measurement(tmp_path: Path) -> None:
+    few = Llama()
+    few.times = 1
+    bundle = ran(tmp_path, few)
+    assert "llama-bench did not tell 2 times of both tests; it said last" in texts(bundle)
+    assert [row.name for row in facts(bundle)] == ["largest divergence of 128 tokens from the guest's own processor"]
+
+
+def test_a_divergence_that_is_not_told_is_the_products_failure(tmp_path: Path) -> None:
+    bundle = ran(tmp_path, Llama(largest="none"))
+    assert "llama-perplexity told no divergence; it said last: Maximum KLD:   none" in texts(bundle)
+    assert not facts(bundle)
+
+
+def test_an_image_without_llama_cpp_is_told(tmp_path: Path) -> None:
+    bundle = run_small(tmp_path, Script(program=lambda _command, _on_line: 127), SCENARIO.format(settings=""), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "program failed [lab] the guest has no llama-perplexity: guest.image is to be one with llama.cpp" in texts(bundle)
+
+
+def test_a_guest_whose_processor_fails_is_no_failure_of_the_product(tmp_path: Path) -> None:
+    bundle = run_small(tmp_path, Script(program=lambda _command, _on_line: 132), SCENARIO.format(settings=""), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert "program failed [lab] llama-perplexity ended with status 132; it said last: pid 7" in texts(bundle)
