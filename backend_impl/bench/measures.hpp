@@ -1,4 +1,5 @@
-// The measurements. Each fills a row; all durations are nanoseconds. Throw Failure where something cannot be measured.
+// The measurements. Each fills a row; all durations are nanoseconds. Throw Failure where something cannot be measured, or a
+// call was not carried out: of those that say nothing of it, that is told by what the last one left.
 #pragma once
 
 #include "request.hpp"

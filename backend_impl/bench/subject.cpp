@@ -44,6 +44,7 @@ void Subject::ask_memory() const {
     size_t free = 0;
     size_t total = 0;
     ggml_backend_dev_memory(device_, &free, &total);
+    if (total == 0) throw Failure("the device does not say how much memory it has");
 }
 
 Buffer Subject::buffer(size_t size) {

@@ -39,7 +39,8 @@ class Subject {
     ggml_backend_dev_t device() const { return device_; }
     ggml_backend_buffer_type_t buffer_type() const { return ggml_backend_dev_buffer_type(device_); }
     ggml_backend_t backend();
-    // The empty call: one command that does next to nothing.
+    // The empty call: one command that does next to nothing. Throws Failure when it is not answered: ggml has no other word for that
+    // than a device without memory.
     void ask_memory() const;
     // Throws Failure when there is none to be had.
     Buffer buffer(size_t size);

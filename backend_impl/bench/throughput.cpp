@@ -25,41 +25,69 @@ void fill(Bytes &bytes) {
     }
 }
 
-template <typename Call> void moved(Subject &subject, const Request &request, Row &row, Call call) {
-    const size_t size = request.number("size", 4);
-    Bytes bytes(size);
-    Bytes back(size);
-    fill(bytes);
-    ggml_tensor tensor;
-    Buffer buffer = subject.place_bytes(tensor, size);
-    // Once before the clock runs, so that every page of it is there, on both sides.
-    ggml_backend_tensor_set(&tensor, bytes.data.get(), 0, size);
-    ggml_backend_tensor_get(&tensor, back.data.get(), 0, size);
-    if (std::memcmp(bytes.data.get(), back.data.get(), size) != 0) throw Failure("the tensor did not keep its bytes");
+// One byte of each page, and no more, so that the memory stays as warm as it is.
+void change(Bytes &bytes) {
+    constexpr size_t page = 4096;
+    for (size_t at = 0; at < bytes.size; at += page) bytes.data[at] = static_cast<uint8_t>(~bytes.data[at]);
+}
+
+// A tensor, what is written to it, and where it is read to.
+class Moved {
+  public:
+    Moved(Subject &subject, size_t size) : bytes(size), back(size), buffer_(subject.place_bytes(tensor_, size)) {
+        fill(bytes);
+        // Once before the clock runs, so that every page of it is there, on both sides.
+        write();
+        read();
+        check();
+    }
+
+    void write() { ggml_backend_tensor_set(&tensor_, bytes.data.get(), 0, bytes.size); }
+    void read() { ggml_backend_tensor_get(&tensor_, back.data.get(), 0, back.size); }
+    void check() const {
+        if (std::memcmp(bytes.data.get(), back.data.get(), bytes.size) != 0) throw Failure("the tensor did not keep its bytes");
+    }
+
+    Bytes bytes;
+    Bytes back;
+
+  private:
+    ggml_tensor tensor_;
+    Buffer buffer_;
+};
+
+template <typename Call, typename Change> void sampled(const Request &request, Row &row, Call call, Change before_last) {
     const size_t together = request.number("together", 1);
     auto sample = [&] {
-        for (size_t left = together; left > 0; --left) call(tensor, bytes, back);
+        for (size_t left = together; left > 0; --left) call();
     };
-    Timed made = timed_warm(request.number("warm", 0, 0), request.number("rounds", 10), sample);
+    Timed made = timed_warm(request.number("warm", 0, 0), request.number("rounds", 10), sample, before_last);
     for (uint64_t &ns : made.ns) ns /= together;
     made.calls *= together;
-    row.samples(made).number("size", size);
+    row.samples(made);
 }
 
 } // namespace
 
+// The calls say nothing when they fail. So other bytes are written last, and they are read back; and what is read last is read over others.
 void set(Subject &subject, const Request &request, Row &row) {
     const bool sent = request.number("sent", 0, 0) != 0;
-    moved(subject, request, row, [&subject, sent](ggml_tensor &tensor, const Bytes &bytes, const Bytes &) {
-        ggml_backend_tensor_set(&tensor, bytes.data.get(), 0, bytes.size);
+    Moved moved(subject, request.number("size", 4));
+    auto call = [&] {
+        moved.write();
         if (sent) subject.ask_memory();
-    });
+    };
+    sampled(request, row, call, [&] { change(moved.bytes); });
+    moved.read();
+    moved.check();
+    row.number("size", moved.bytes.size);
 }
 
 void get(Subject &subject, const Request &request, Row &row) {
-    moved(subject, request, row, [](ggml_tensor &tensor, const Bytes &, const Bytes &back) {
-        ggml_backend_tensor_get(&tensor, back.data.get(), 0, back.size);
-    });
+    Moved moved(subject, request.number("size", 4));
+    sampled(request, row, [&] { moved.read(); }, [&] { change(moved.back); });
+    moved.check();
+    row.number("size", moved.bytes.size);
 }
 
 } // namespace apir::bench

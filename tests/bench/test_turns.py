@@ -27,6 +27,8 @@ for line in sys.stdin:
     if word == "die":
         print("it hurts", file=sys.stderr)
         sys.exit(3)
+    if word == "fail":
+        print("x" * 3000 + " it was refused", file=sys.stderr)
     if word == "hang":
         time.sleep(60)
     print(json.dumps({"error": "cannot"} if word == "cannot" else {"measure": word, "ns": [1]}), flush=True)
@@ -63,6 +65,14 @@ def test_program_that_dies_is_left_out(tmp_path: Path) -> None:
     assert asked(rows) == [("a", "one", 0), ("b", "one", 0), ("a", "end", 0), ("b", "one", 1)]
     assert [row["error"] for row in rows if "error" in row] == ["a ended with status 3"]
     assert [row["text"].strip() for row in rows if row.get("event") == "said"] == ["it hurts"]
+
+
+def test_program_that_goes_on_is_heard_too(tmp_path: Path) -> None:
+    rows = told(tmp_path, Phase("p", (subject("a"), subject("b")), (Measure("m", "fail", ("a",)), Measure("one", "one"))))
+    assert asked(rows) == [("a", "m", 0), ("a", "one", 0), ("b", "one", 0)]
+    (said,) = [row for row in rows if row.get("event") == "said"]
+    assert (said["subject"], len(said["text"])) == ("a", turns.SAID_LIMIT)
+    assert said["text"].endswith(" it was refused\n")
 
 
 def test_program_that_hangs_is_killed(tmp_path: Path) -> None:

@@ -26,7 +26,17 @@ from lab.elf import sha256
 from lab.errors import ConfigError
 from lab.scenario import load
 from lab.scenario.calls import CallCollector
-from lab.scenario.checks.bench import Bench, check_bench, processor_ns, read_rows, target_record, told, untravelled
+from lab.scenario.checks.bench import (
+    MOST_SAID,
+    Bench,
+    check_bench,
+    messages,
+    processor_ns,
+    read_rows,
+    target_record,
+    told,
+    untravelled,
+)
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
 from reports import rendered_report
@@ -240,6 +250,20 @@ def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: 
     assert ("worker_cpu_ns" in row) == bool(workers)
     assert row.get("worker_cpu_ns", 0) >= 0
     assert bench.said == noise
+
+
+def test_what_a_library_says_of_failed_calls_is_a_warning(tmp_path: Path) -> None:
+    refused = "ggml-virtgpu: get_memory: the host refused it with code 5\n"
+    texts = {
+        "vm/copied": f"load_backend: loaded\n[error] {refused}{refused}",
+        "vm_02/copied": refused,
+        "loopback/copied": "ggml-virtgpu: backend not available: no render node\n",
+    }
+    rows = [{"event": "said", "subject": subject, "text": text} for subject, text in texts.items()]
+    record = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), rows, load_before=0.0).record()
+    assert record.warnings == (f"vm/copied, vm_02/copied said: {refused.strip()}",)
+    many = [{"event": "said", "subject": "vm/copied", "text": f"ggml-virtgpu: call {n}"} for n in range(100)]
+    assert len(list(messages(many))) == MOST_SAID
 
 
 def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ standard output, or to the file ROWS, as it comes. Lines with an ``event``:
 
 * ``gate``: before a program is started that needs another host library. It is started when a line has been written to the FIFO.
 * ``begins``: before a measurement that somebody else looks at, too. It begins when a line has been written to the FIFO.
-* ``said``: what a program that ended wrote to its standard error, and what any program wrote between its answers.
+* ``said``: when a program has been ended, the last of what it wrote to its standard error, and of what it wrote between its
+  answers: there a library tells of calls that failed, of which a program need not know.
 
 A program that does not answer in time is killed and left out; the row then holds an ``error``. Lines that are no JSON object are no
 answers: a library may print what it likes.
@@ -118,7 +119,7 @@ class Program:
         return row
 
     def end(self) -> str:
-        """End it; what it has said on standard error."""
+        """End it; the last of what it has said on standard error."""
         assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101, PT018 - they are pipes
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
@@ -128,10 +129,11 @@ class Program:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
-        self._said.seek(0)
+        length = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, length - SAID_LIMIT))
         said = self._said.read().decode(errors="replace")
         self._said.close()
-        return said[-SAID_LIMIT:]
+        return said
 
     def _recorded(self) -> list[tuple[Any, ...]] | None:
         """The records of its calls so far; None without a file of its own. Those that were begun and not completed are left out."""
@@ -206,14 +208,14 @@ def started(out: TextIO, gate: int | None, phase: dict[str, Any]) -> list[Progra
         if "ready" in row:
             programs.append(program)
         else:
-            ended(out, program, failed=True)
+            ended(out, program)
     return programs
 
 
-def ended(out: TextIO, program: Program, *, failed: bool) -> None:
-    """End a program and tell what it said: between its answers and, where it failed, on standard error."""
+def ended(out: TextIO, program: Program) -> None:
+    """End a program and tell what it said: between its answers, and on standard error."""
     said = program.end()
-    for text in (program.between, said if failed else ""):
+    for text in (program.between, said):
         if text:
             tell(out, {"event": "said", "subject": program.name, "text": text})
 
@@ -249,7 +251,7 @@ def run(plan: dict[str, Any], out: TextIO) -> None:
             measured(out, gate, phase, programs)
         finally:
             for program in programs:
-                ended(out, program, failed=not program.alive)
+                ended(out, program)
     tell(out, {"event": "end"})
 
 

@@ -49,6 +49,12 @@ ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "
 OPEN_S = 30.0
 BUSY_LOAD = 0.5
 """Load per core, before anything was measured, from which figures are worth little."""
+LIBRARY_SAYS = "ggml-virtgpu: "
+"""What guest libraries begin their messages with: by default those of what failed, and of what they do without."""
+ABSENT = "backend not available"
+"""What our library says where a program finds it and no device, such as in a loopback."""
+MOST_SAID = 8
+"""Messages of libraries that are passed on."""
 
 
 @dataclass(slots=True)
@@ -233,6 +239,7 @@ class Bench:
         if uncounted := rows.uncounted():
             yield f"no call records were found of {', '.join(uncounted)}: their commands and bytes are not counted"
         yield from rows.failures
+        yield from messages(self.rows)
 
 
 def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline) -> int:
@@ -251,6 +258,20 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
     finally:
         record = bench.keep()
     return told(bench, record, writer)
+
+
+def messages(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What guest libraries said while they were measured, each message once, with who said it."""
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        if row.get("event") != "said":
+            continue
+        for line in str(row.get("text")).splitlines():
+            _, prefix, text = line.partition(LIBRARY_SAYS)
+            if prefix and not text.startswith(ABSENT):
+                said.setdefault(text, []).append(str(row.get("subject")))
+    for text, subjects in list(said.items())[:MOST_SAID]:
+        yield f"{', '.join(dict.fromkeys(subjects))} said: {LIBRARY_SAYS}{text}"
 
 
 def second_libraries(check: BenchCheck) -> tuple[PayloadRecord, ...]:
