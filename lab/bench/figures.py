@@ -72,6 +72,11 @@ class Rows:
             for row in rows
         ]
 
+    @property
+    def measurements(self) -> int:
+        """How many measurements were made, of every subject and in every phase."""
+        return len(self._rows)
+
     def latency(self, subject: str, name: str, samples: str = "ns") -> Latency | None:
         """Of a measurement with such samples; None when nobody made it."""
         return latency_of([row[samples] for row in self.of(subject, name) if samples in row])

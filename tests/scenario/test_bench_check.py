@@ -354,3 +354,15 @@ def test_tokens_alone_are_something_that_was_checked(tmp_path: Path) -> None:
     with new_bundle(tmp_path, "bench") as bundle:
         assert told(bench, BenchRecord(answer={}, tokens=(token("0.2 alone", "copied", 6, 900.0),)), writer_of(bundle)) == 1
         assert told(bench, BenchRecord(answer={}), writer_of(bundle)) == 0
+
+
+@pytest.mark.parametrize(
+    ("subject", "part"),
+    [("loopback/copied", "rates"), ("loopback/copied", "transfers"), ("native", "tokens"), ("vm/copied", "idle vm")],
+)
+def test_what_is_measured_and_not_judged_is_something_that_was_checked(tmp_path: Path, subject: str, part: str) -> None:
+    row = {"phase": part, "subject": subject, "name": "one"}
+    with new_bundle(tmp_path, "bench") as bundle:
+        for rows, facts in (([{**row, "ns": [1]}] * 2, 1), ([{**row, "error": "it hung"}], 0)):
+            bench = Bench(None, BenchCheck(kind="bench"), rows)  # type: ignore[arg-type] # rows only
+            assert told(bench, BenchRecord(answer={}), writer_of(bundle)) == facts

@@ -281,8 +281,12 @@ def second_libraries(check: BenchCheck) -> tuple[PayloadRecord, ...]:
 
 
 def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
-    """Write targets down as facts, and findings: what broke, what differs, and, where it is asked for, what is too slow."""
-    facts = 0
+    """Write targets down as facts, and findings: what broke, what differs, and, where it is asked for, what is too slow.
+
+    What was measured counts as something that was checked, whether there is a target for it or not.
+    """
+    rows = Rows(bench.rows)
+    facts = rows.measurements
     for one in record.targets:
         if one.met is not None:
             facts += 1
@@ -292,7 +296,7 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
                 writer.finding(Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text))
     for text in unmeasured(bench, record.answer) if bench.check.enforce else ():
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
-    for failure in Rows(bench.rows).failures:
+    for failure in rows.failures:
         blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
     for text in untravelled(record.answer):
