@@ -37,6 +37,11 @@ EXCHANGE = Necessity("ioctl_answered_us.p50", "the bare ioctl and its answer")
 SUBMISSION = Necessity("ioctl_us.p50", "the bare ioctl, its answer not waited for")
 TRANSFERS = {"set": SUBMISSION, "get": EXCHANGE}
 """Of a transfer without a ring: nobody need wait until the host has taken over what it finds."""
+DEFERRED_BYTES = 1 << 20
+"""Writes of up to so many bytes are left to go along with the next call, where there are extensions: they need no submission.
+
+``most_deferred`` of the guest library's ``copied_buffer.cpp``.
+"""
 TAIL = (
     Necessity("ioctl_answered_us.p99", EXCHANGE.name),
     Necessity("ioctl_us.p99", SUBMISSION.name),
@@ -129,7 +134,8 @@ def both_ends(verb: str, size: str) -> Necessity:
 
 def transfer_needs(verb: str, size: str, way: str) -> tuple[Necessity, ...]:
     """What a transfer cannot do without, by the way that commands go."""
-    commands = (TRANSFERS[verb],) if way in (EXECBUFFER[1], PLAIN[1]) else ()
+    alone = way == PLAIN[1] or (way == EXECBUFFER[1] and not (verb == "set" and SIZES[size] <= DEFERRED_BYTES))
+    commands = (TRANSFERS[verb],) if alone else ()
     return (*commands, both_ends(verb, size))
 
 

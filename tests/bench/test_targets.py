@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from lab import paths
 from lab.bench.answer import answered
 from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
 from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, Programs, loopback_phases, vm_phases
-from lab.bench.targets import Necessity, Target, judged, looked_up, targets, verdict
+from lab.bench.targets import DEFERRED_BYTES, SUBMISSION, Necessity, Target, judged, looked_up, targets, verdict
 
 
 def test_absolute_bound_is_met_and_refused() -> None:
@@ -168,14 +169,25 @@ def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
     assert (verdict(target, slow).out_of_reach, verdict(target, quick).out_of_reach) == (True, False)
 
 
-@pytest.mark.parametrize("way", ["EXECBUFFER", "0.2"])
-def test_what_goes_out_need_not_be_answered_before_the_program_goes_on(way: str) -> None:
-    labels = {verb: f"{verb} 1MiB, copied, {way}" for verb in ("set", "get")}
+@pytest.mark.parametrize(
+    ("way", "size", "submission"),
+    [("EXECBUFFER", "16MiB", True), ("0.2", "16MiB", True), ("0.2", "1MiB", True), ("EXECBUFFER", "1MiB", False)],
+)
+def test_what_goes_out_need_not_be_answered_before_the_program_goes_on_nor_sent_where_it_is_left_to(
+    way: str, size: str, submission: bool
+) -> None:
+    labels = {verb: f"{verb} {size}, copied, {way}" for verb in ("set", "get")}
     needs = {verb: [need.figure for one in targets() if one.label == label for need in one.needs] for verb, label in labels.items()}
     assert needs == {
-        "set": ["ioctl_us.p50", "both_ends_set_gib_s.1MiB"],
-        "get": ["ioctl_answered_us.p50", "both_ends_get_gib_s.1MiB"],
+        "set": [*(["ioctl_us.p50"] if submission else []), f"both_ends_set_gib_s.{size}"],
+        "get": ["ioctl_answered_us.p50", f"both_ends_get_gib_s.{size}"],
     }
+
+
+def test_writes_that_are_left_to_go_along_are_those_that_the_guest_library_leaves() -> None:
+    source = (paths.BACKEND_IMPL / "guest" / "copied_buffer.cpp").read_text()
+    assert "constexpr size_t most_deferred = size_t{1} << 20;" in source
+    assert DEFERRED_BYTES == 1 << 20
 
 
 def test_transfer_cannot_be_quicker_than_all_processors_at_the_copying_of_both_ends() -> None:
@@ -198,6 +210,9 @@ def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensio
     written = "tensor_set 4 B, p50, "
     assert (execbuffer[written].needs, [need.figure for need in plain[written].needs]) == ((), ["ioctl_us.p50"])
     del execbuffer[written], plain[written]
+    left = "set 1MiB, copied, "
+    assert plain[left] == replace(execbuffer[left], needs=(SUBMISSION, *execbuffer[left].needs))
+    del execbuffer[left], plain[left]
     assert plain.items() < execbuffer.items()
     assert {label for label in execbuffer if label not in plain} == {
         "1000-node graph again, bytes sent, ",
