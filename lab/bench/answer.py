@@ -49,7 +49,7 @@ LATENCIES = {
     "after_pause_us": "after_pause",
 }
 PER_S = 6
-"""Significant figures of what is counted: rates of threads are divided by each other, and the quotient has a bound."""
+"""Significant figures of rates: they are divided by each other, or by a floor, and the quotient has a bound. Fewer are shown."""
 TOKENS = {"token_us": "token", "rebuilt_us": "rebuilt"}
 FLOOR_LATENCIES = (
     ("floor_us", "word", "ns"),
@@ -178,25 +178,25 @@ def transfer_answer(rows: Rows, way: str) -> Answer:
     return answer
 
 
-def told_rates(key: str, rates: Mapping[str, Rate | None], figures: int = 3) -> Answer:
+def told_rates(key: str, rates: Mapping[str, Rate | None]) -> Answer:
     """Medians as ``key``, and how the repetitions' own are spread beside them."""
     known = {point: rate for point, rate in rates.items() if rate is not None}
     if not known:
         return {}
     spread = {point: {"min": significant(rate.least), "max": significant(rate.most)} for point, rate in known.items()}
-    return {key: {point: significant(rate.median, figures) for point, rate in known.items()}, f"{key}{RATE_SPREAD}": spread}
+    return {key: {point: significant(rate.median, PER_S) for point, rate in known.items()}, f"{key}{RATE_SPREAD}": spread}
 
 
 def rate_answer(rows: Rows, way: str) -> Answer:
     """Graphs and calls per second."""
     graphs = {nodes: rows.latency(f"{way}/copied", f"graph_{nodes}") for nodes in NODES}
     calls = thread_rates(rows, way, "threads", THREADS)
-    answer = told_rates("graphs_per_s", {str(nodes): rate_of(one) for nodes, one in graphs.items() if one is not None}, PER_S)
-    answer |= told_rates("calls_per_s", {threads: rate for threads, (rate, _) in calls.items()}, PER_S)
+    answer = told_rates("graphs_per_s", {str(nodes): rate_of(one) for nodes, one in graphs.items() if one is not None})
+    answer |= told_rates("calls_per_s", {threads: rate for threads, (rate, _) in calls.items()})
     if calls:
-        answer["slowest_thread_share"] = {threads: round(share, 3) for threads, (_, share) in calls.items()}
+        answer["slowest_thread_share"] = {threads: significant(share, PER_S) for threads, (_, share) in calls.items()}
     working = thread_rates(rows, way, "working_threads", WORKING_THREADS)
-    answer |= told_rates("working_calls_per_s", {threads: rate for threads, (rate, _) in working.items()}, PER_S)
+    answer |= told_rates("working_calls_per_s", {threads: rate for threads, (rate, _) in working.items()})
     longest = {threads: longest_ms(rows.of(f"{way}/copied", f"working_threads_{threads}")) for threads in working}
     if longest:
         answer["working_longest_ms"] = {threads: significant(ms) for threads, ms in longest.items() if ms is not None}
@@ -248,7 +248,7 @@ def floors_answer(rows: Rows, processors: int) -> Answer:
         for size in SIZES:
             found = best_copy(rows.of(FLOORS, f"copy_{verb}_{size}"))
             if found is not None:
-                loops[verb][size], best[verb][size] = found[0], significant(found[1])
+                loops[verb][size], best[verb][size] = found[0], significant(found[1], PER_S)
     if best["set"]:
         answer["copy_floor_gib_s"] = {size: max(best["set"][size], best["get"].get(size, 0)) for size in best["set"]}
         answer |= {"copy_floor_set_gib_s": best["set"], "copy_floor_get_gib_s": best["get"], "copy_loops": loops}
@@ -267,7 +267,7 @@ def host_copies(rows: Rows, verb: str, processors: int) -> tuple[dict[str, float
         own = best_copy(rows.of(FLOORS, f"host_copy_{verb}_{size}"))
         both = None if own is None else both_ends(rows.of(FLOORS, f"copy_{verb}_{size}"), own[1], processors)
         if own is not None and both is not None:
-            host[size], together[size] = significant(own[1]), significant(both)
+            host[size], together[size] = significant(own[1], PER_S), significant(both, PER_S)
     return host, together
 
 

@@ -245,9 +245,9 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
     for verb in ("set", "get"):
         for size in CONTRACT_SIZES:
             cells = [_transfer(answer[way], verb, size) for way in ways]
-            loop = answer.get(f"copy_floor_{verb}_gib_s", floors).get(size, DASH)
-            both = answer.get(f"both_ends_{verb}_gib_s", {}).get(size, DASH)
-            table.add_row(f"{verb} {size}", *cells, f"{loop}, {both}")
+            loop = answer.get(f"copy_floor_{verb}_gib_s", floors).get(size)
+            both = answer.get(f"both_ends_{verb}_gib_s", {}).get(size)
+            table.add_row(f"{verb} {size}", *cells, f"{_gib_s(loop)}, {_gib_s(both)}")
     for key, name, unit in PER_S:
         for number in dict.fromkeys(number for way in ways for number in answer[way].get(key, {})):
             table.add_row(f"{name} {number} {unit}", *(_count(answer[way].get(key, {}).get(number)) for way in ways), "")
@@ -264,7 +264,11 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
 
 def _transfer(figures: Mapping[str, Any], verb: str, size: str) -> str:
     copied, shared = (figures.get(key, {}).get(size) for key in (f"{verb}_gib_s", f"{verb}_shared_gib_s"))
-    return f"{copied if copied is not None else DASH} [{shared if shared is not None else DASH}]"
+    return f"{_gib_s(copied)} [{_gib_s(shared)}]"
+
+
+def _gib_s(value: float | None) -> str:
+    return DASH if value is None else f"{value:.3g}"
 
 
 def _count(value: float | None) -> str:

@@ -190,8 +190,8 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     answer = answered(Rows(rows), 2)
     assert answer["vm"]["empty_call_us"]["p50"] == 5.0
     assert answer["vm"]["empty_call_us"]["p99"] == 5.0
-    assert answer["vm"]["set_gib_s"] == {"1MiB": 0.977}
-    assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488}
+    assert answer["vm"]["set_gib_s"] == {"1MiB": 0.976562}
+    assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488281}
     assert answer["vm"]["graphs_per_s"] == {"1": 50_000.0, "100": 10_000.0}
     assert answer["vm"]["calls_per_s"] == {"2": 30.0}
     assert (answer["vm"]["working_calls_per_s"], answer["vm"]["working_longest_ms"]) == ({"2": 7.0}, {"2": 3.0})
@@ -199,10 +199,21 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert (answer["floor_us"]["p50"], answer["ioctl_us"]["p50"]) == (0.5, 30.0)
     assert (answer["ioctl_answered_us"]["p50"], answer["ioctl_in_a_row_us"]["p50"]) == (60.0, 6.0)
     assert (answer["ioctl_after_pause_us"]["p50"], answer["ioctl_answered_after_pause_us"]["p50"]) == (100.0, 200.0)
-    assert answer["copy_floor_gib_s"] == {"1MiB": 1.95}
-    assert (answer["host_copy_set_gib_s"], answer["both_ends_set_gib_s"]) == ({"1MiB": 3.91}, {"1MiB": 0.977})
+    assert answer["copy_floor_gib_s"] == {"1MiB": 1.95312}
+    assert (answer["host_copy_set_gib_s"], answer["both_ends_set_gib_s"]) == ({"1MiB": 3.90625}, {"1MiB": 0.976562})
     assert "both_ends_get_gib_s" not in answer
     assert "loopback" not in answer
+
+
+@pytest.mark.parametrize(("ns", "met"), [(1_250_625_000, False), (1_244_000_000, True)])
+def test_transfer_is_judged_by_more_figures_than_are_shown(ns: int, *, met: bool) -> None:
+    size = 1 << 30
+    rows = [
+        row("vm/copied", "set_1MiB", [ns], "transfers", size=size),
+        {"phase": "transfers", "subject": "floors", "name": "copy_set_1MiB", "size": size, "memcpy": [995_520_000]},
+    ]
+    (one,) = (verdict for verdict in judged(answered(Rows(rows), 2)) if verdict.met is not None)
+    assert (one.target.label, one.met) == ("set 1MiB, copied, ring", met)
 
 
 def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:

@@ -139,6 +139,14 @@ def test_every_way_has_a_column_of_which_nothing_is_cut_off_on_a_pipe(
     assert [all(TITLES[way] in head for way in ways) for head in heads] == [True, True]
 
 
+def test_rates_are_shown_with_three_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = {"1MiB": 0.796482}
+    way = ANSWER["vm"] | {"set_gib_s": rates, "set_shared_gib_s": rates}
+    tell_bench(BenchRecord(answer={"vm": way, "copy_floor_set_gib_s": rates, "both_ends_set_gib_s": rates}))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("set 1MiB")]
+    assert line.split() == ["set", "1MiB", "0.796", "[0.796]", "0.796,", "0.796"]
+
+
 def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     tell_bench(BenchRecord(answer=ANSWER, tokens=(uncounted_token(),)))
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
