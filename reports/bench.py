@@ -24,7 +24,8 @@ LATENCIES = {
     "set_4b_sent_us": "tensor_set, 4 B, and an empty call",
     "get_4b_us": "tensor_get, 4 B",
     "graph_1_us": "one-node graph",
-    "alloc_free_us": "buffer alloc + free, 64 KiB",
+    "alloc_free_us": "buffer of 64 KiB, alloc + free again: from what the library keeps",
+    "alloc_free_unpooled_us": "the same where it keeps none: each goes to the host",
     "after_pause_us": "first call after 1 s of idleness",
 }
 RATES = {

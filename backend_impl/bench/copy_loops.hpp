@@ -14,7 +14,7 @@ struct CopyFloor {
     std::function<void(uint8_t *to, const uint8_t *from, size_t size)> copy;
 };
 
-// Plain memcpy, the guest library's own loops, and two of those by two threads at once, as the lanes of a large transfer are.
+// Plain memcpy, the guest library's own loops, and five of all of these by two threads at once, as the lanes of a large transfer are.
 std::vector<CopyFloor> copy_floors();
 
 } // namespace apir::bench

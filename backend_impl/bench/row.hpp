@@ -14,7 +14,7 @@ class Row {
     Row &text(const char *key, const std::string &value);
     Row &number(const char *key, uint64_t value);
     Row &numbers(const char *key, const std::vector<uint64_t> &values);
-    // `ns`, `begin_ns` and `end_ns`.
+    // `ns`, `begin_ns` and `end_ns`, and as `rounds` how many calls all of it made, warm ones included.
     Row &samples(const Timed &timed);
 
     std::string line() const { return '{' + line_ + '}'; }

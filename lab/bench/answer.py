@@ -33,6 +33,7 @@ from lab.bench.standard import (
     PATHS,
     SIZES,
     THREADS,
+    UNPOOLED,
     WAYS,
     WORKING_THREADS,
     token_census,
@@ -113,7 +114,7 @@ def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
         latency = rows.latency(copied, name)
         if latency is not None:
             answer[key] = latency_answer(latency)
-    for path, key in (("shared", "alloc_free_us"), ("copied", "alloc_free_copied_us")):
+    for path, key in (("shared", "alloc_free_us"), ("copied", "alloc_free_copied_us"), (UNPOOLED, "alloc_free_unpooled_us")):
         latency = rows.latency(f"{way}/{path}", "alloc_free")
         if latency is not None:
             answer[key] = latency_answer(latency)

@@ -165,6 +165,12 @@ A small write is left to go along with the next call: ``set_4b_sent`` is one wit
 All find the host awake (``empty`` and ``clear`` without being told): the first call after a pause has a measurement of its own.
 """
 ALLOC_FREE = "alloc_free size=65536 rounds={}"
+POOL = "GGML_VIRTGPU_BUFFER_POOL_MIB"
+UNPOOLED = "unpooled"
+"""The data path's place in the name of a subject whose library keeps nothing of freed buffers: each allocation goes to the host.
+
+With what a library keeps by itself, buffers of one size that come and go send no command at all.
+"""
 COUNTED = {
     **SMALL_CALLS,
     "alloc_free": ALLOC_FREE,
@@ -184,6 +190,9 @@ def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
     copied, users = named(subjects, "/copied"), tuple(one.name for one in subjects)
     measures = [Measure(name, line.format(rounds), copied) for name, line in SMALL_CALLS.items()]
     measures.append(Measure("alloc_free", ALLOC_FREE.format(effort.rounds(50)), users))
+    fresh = [replace(subject(programs, way, "shared", {POOL: "0"}), name=f"{way}/{UNPOOLED}") for way in ways if way != OTHER]
+    subjects += fresh
+    measures.append(Measure("alloc_free", ALLOC_FREE.format(effort.rounds(50)), tuple(one.name for one in fresh)))
     if programs.floors:
         subjects.insert(0, floors(programs))
         measures.insert(0, Measure("word", f"word rounds={10 * rounds}", (FLOORS,)))

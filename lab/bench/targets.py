@@ -186,9 +186,9 @@ def targets() -> tuple[Target, ...]:
                    part="census")
             for name, way in both
         ),
-        Target("buffer alloc + free 64 KiB, ring", "vm.alloc_free_us.p50", 100, part="calls"),
+        Target("buffer alloc + free again, 64 KiB, ring", "vm.alloc_free_us.p50", 100, part="calls"),
         *(
-            Target(f"buffer alloc + free 64 KiB, {name}", f"{way}.alloc_free_us.p50", 200, part="calls")
+            Target(f"buffer alloc + free again, 64 KiB, {name}", f"{way}.alloc_free_us.p50", 200, part="calls")
             for name, way in (EXECBUFFER, PLAIN)
         ),
         *(

@@ -48,7 +48,8 @@ LATENCIES = {
     "set_4b_sent_us": "set 4 B + empty call",
     "get_4b_us": "tensor_get 4 B",
     "graph_1_us": "one-node graph",
-    "alloc_free_us": "alloc + free 64 KiB",
+    "alloc_free_us": "alloc + free again",
+    "alloc_free_unpooled_us": "alloc + free, not kept",
     "after_pause_us": "call after 1 s idle",
 }
 FLOORS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic_core import PydanticCustomError
 
 from lab.bundle.outcome import FindingKind, Outcome
 from lab.ops.upstream import Selection
@@ -117,7 +118,17 @@ class LieCheck(CheckTable):
 
 AnyCheck = StateCheck | OpsCheck | CatalogCheck | SpeedCheck | UpstreamCheck | FaultCheck | BenchCheck | LlamaCheck | LieCheck
 Check = Annotated[AnyCheck, Field(discriminator="kind")]
-Checks = Annotated[tuple[Check, ...], Field(strict=False)]
+
+
+def with_one_bench(checks: tuple[AnyCheck, ...]) -> tuple[AnyCheck, ...]:
+    """The checks, of which one at most is a benchmark: a variant has one set of its files."""
+    if sum(isinstance(check, BenchCheck) for check in checks) > 1:
+        hint = "one check can measure several parts and places; other settings are another variant's"
+        raise PydanticCustomError("two_benches", "has two checks of kind bench, of which one variant can have one", {"hint": hint})
+    return checks
+
+
+Checks = Annotated[tuple[Check, ...], Field(strict=False), AfterValidator(with_one_bench)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(AnyCheck)
 }

@@ -156,6 +156,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
         row("vm/copied", "set_4b", [6000]),
         row("vm/copied", "graph_1", [20_000]),
         row("vm/shared", "alloc_free", [90_000]),
+        row("vm/unpooled", "alloc_free", [150_000]),
         row("vm/copied", "set_1MiB", [1_000_000], "transfers", size=1 << 20),
         row("vm/copied", "get_1MiB", [2_000_000], "transfers", size=1 << 20),
         row("vm/copied", "graph_100", [100_000], "rates"),
@@ -190,6 +191,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     answer = answered(Rows(rows), 2)
     assert answer["vm"]["empty_call_us"]["p50"] == 5.0
     assert answer["vm"]["empty_call_us"]["p99"] == 5.0
+    assert (answer["vm"]["alloc_free_us"]["p50"], answer["vm"]["alloc_free_unpooled_us"]["p50"]) == (90.0, 150.0)
     assert answer["vm"]["set_gib_s"] == {"1MiB": 0.976562}
     assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488281}
     assert answer["vm"]["graphs_per_s"] == {"1": 50_000.0, "100": 10_000.0}

@@ -139,6 +139,15 @@ def test_tokens_are_timed_in_turns_with_a_second_implementation(path: str) -> No
     assert both[token_census(path)] == alone[token_census(path)]
 
 
+def test_buffers_are_allocated_from_what_is_kept_and_by_the_host() -> None:
+    (calls,) = [one for one in vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), FULL) if one.name == "calls"]
+    kept, fresh = (one.subjects for one in calls.measures if one.name == "alloc_free")
+    assert fresh == ("vm/unpooled", "vm_execbuffer/unpooled", "vm_02/unpooled")
+    assert set(kept or ()) == {f"{way}/{path}" for way in ("vm", "vm_execbuffer", "vm_02", "vm_other") for path in PATHS}
+    environment = {one.name: one.environment.get("GGML_VIRTGPU_BUFFER_POOL_MIB") for one in calls.subjects}
+    assert {name for name, pool in environment.items() if pool == "0"} == set(fresh or ())
+
+
 def test_small_calls_find_the_host_awake() -> None:
     (calls,) = [one for one in vm_phases(GUEST, FULL) if one.name == "calls"]
     told = {one.name: "warm=20" in one.line.split() for one in calls.measures if not set(one.subjects or ()) <= {"floors"}}

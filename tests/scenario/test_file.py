@@ -311,3 +311,15 @@ def test_checks_may_be_missing_only_where_every_variant_has_its_own(tmp_path: Pa
     without = VARIANTS.replace('[[checks]]\nkind = "state"\n', "")
     assert "checks: is missing" in refusal(written(tmp_path, without))
     load(written(tmp_path, without.replace('copied" }', 'copied" }\nchecks = [{ kind = "state" }]')))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('name = "x"\n[[checks]]\nkind = "bench"\n[[checks]]\nkind = "bench"\n', "checks"),
+        ('name = "x"\n[[checks]]\nkind = "bench"\n[[add_checks]]\nkind = "bench"\n', "checks"),
+        ('name = "x"\n[[variants]]\nname = "a"\nchecks = [{ kind = "bench" }, { kind = "bench" }]\n', "variants[0].checks"),
+    ],
+)
+def test_a_variant_has_one_benchmark_at_most(tmp_path: Path, text: str, place: str) -> None:
+    assert f"{place}: has two checks of kind bench, of which one variant can have one" in refusal(written(tmp_path, text))

@@ -6,6 +6,7 @@ standard output, or to the file ROWS, as it comes. Lines with an ``event``:
 
 * ``gate``: before a program is started that needs another host library. It is started when a line has been written to the FIFO.
 * ``begins``: before a measurement that somebody else looks at, too. It begins when a line has been written to the FIFO.
+* ``ends``: behind it, before anything else is done; waits at the FIFO as well.
 * ``said``: when a program has been ended, the last of what it wrote to its standard error, and of what it wrote between its
   answers: there a library tells of calls that failed, of which a program need not know.
 

@@ -47,6 +47,8 @@ ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
 """What a row of the driver has: an event, or a measurement's place."""
 OPEN_S = 30.0
+LABS_OWN = (standard.FLOORS, standard.NATIVE)
+"""How failures begin of programs that nothing under test has a part in."""
 BUSY_LOAD = 0.5
 """Load per core, before anything was measured, from which figures are worth little."""
 LIBRARY_SAYS = "ggml-virtgpu: "
@@ -297,7 +299,7 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
     for text in unmeasured(bench, record.answer) if bench.check.enforce else ():
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
     for failure in rows.failures:
-        blame = Blame.LAB if failure.startswith(standard.FLOORS) else Blame.PRODUCT
+        blame = Blame.LAB if failure.startswith(LABS_OWN) else Blame.PRODUCT
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
     for text in untravelled(record.answer):
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
@@ -345,6 +347,8 @@ def target_record(verdict: Verdict) -> TargetRecord:
     sign = "≥" if target.at_least else "≤"
     unit = f" {target.unit}" if target.unit else ""
     of_floor = f"{target.limit:g} times {target.floor_name}" if target.floor else ""
+    if of_floor and target.or_limit is not None:
+        of_floor = f"the greater of {target.or_limit:g}{unit} and {of_floor}"
     bound = f"{sign} {of_floor or f'{target.limit:g}{unit}'}"
     if verdict.bound is not None:
         bound = f"{sign} {verdict.bound:.4g}{unit}" + (f" ({of_floor})" if of_floor else "")
