@@ -207,6 +207,18 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert "loopback" not in answer
 
 
+@pytest.mark.parametrize(("ns", "sent"), [(30, False), (499, False), (500, True), (9000, True)])
+def test_second_implementation_that_answers_by_itself_is_compared_by_what_it_sends(ns: int, *, sent: bool) -> None:
+    rows = [row("floors", "word", [500]), row("vm/copied", "clear", [2000])]
+    for way, took in (("vm", 1000), ("vm_other", ns)):
+        rows += [row(f"{way}/copied", "empty", [took]), row(f"{way}/copied", "after_pause", [took], "pause")]
+        rows.append({"phase": "rates", "subject": f"{way}/copied", "name": "threads_1", "calls": [1000], "ns": 1000 * took})
+    rows.append(row("vm_other/copied", "clear", [3000]))
+    answer = answered(Rows(rows), 2)
+    assert ("after_pause_us" in answer["vm_other"], "calls_per_s" in answer["vm_other"]) == (sent, sent)
+    assert answer["vm_other"]["empty_call_us"]["call"] == ("empty" if sent else "clear")
+
+
 @pytest.mark.parametrize(("ns", "met"), [(1_250_625_000, False), (1_244_000_000, True)])
 def test_transfer_is_judged_by_more_figures_than_are_shown(ns: int, *, met: bool) -> None:
     size = 1 << 30

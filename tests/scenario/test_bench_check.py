@@ -35,6 +35,7 @@ from lab.scenario.checks.bench import (
     read_rows,
     target_record,
     told,
+    unsent_by_second,
     untravelled,
 )
 from lab.scenario.model_bench import BenchCheck
@@ -140,6 +141,13 @@ def test_results_that_depend_on_an_extension_are_the_products_failure(tmp_path: 
 def test_program_that_fails_is_a_finding(tmp_path: Path, subject: str, blame: Blame) -> None:
     rows = [{"phase": "calls", "subject": subject, "name": "empty", "error": "it hung"}]
     assert findings(tmp_path, record_of(), rows) == [(FindingKind.PROGRAM_FAILED, blame, f"{subject} empty: it hung")]
+
+
+def test_what_a_second_implementation_does_not_send_is_told_as_left_out() -> None:
+    (text,) = unsent_by_second({"vm_other": {"left_out": ["after_pause_us", "calls_per_s"]}})
+    assert text.startswith("vm_other: what asks for the device's memory is over sooner than a polled word could be seen")
+    assert text.endswith("after_pause_us, calls_per_s are left out")
+    assert not list(unsent_by_second({"vm": {"left_out": ["after_pause_us"]}, "vm_other": {}}))
 
 
 def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ class Bench:
             load_after=os.getloadavg()[0],
             cores=cores,
             wall_s=round(time.time() - self.started, 1),
-            warnings=tuple(self.warnings()),
+            warnings=(*self.warnings(), *unsent_by_second(answer)),
             libraries=self.libraries,
         )
 
@@ -339,6 +339,16 @@ def untravelled(answer: Answer) -> Iterator[str]:
         for name in ("set_4b_sent", "graph_1", "graph_1000"):
             if name in sent and sent[name]["commands"] < 1:
                 yield f"{way}: {name} sends {sent[name]['commands']:g} commands, less than one a round"
+
+
+def unsent_by_second(answer: Answer) -> Iterator[str]:
+    """What is not told of a second implementation, because it answers without asking the host."""
+    left_out = answer.get(standard.OTHER, {}).get("left_out")
+    if left_out:
+        yield (
+            f"{standard.OTHER}: what asks for the device's memory is over sooner than a polled word could be seen, so "
+            f"nothing is sent: {', '.join(left_out)} are left out"
+        )
 
 
 def target_record(verdict: Verdict) -> TargetRecord:
