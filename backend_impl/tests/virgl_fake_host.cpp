@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <string>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -147,6 +148,10 @@ EXPORT uint32_t apir_backend_dispatcher(uint32_t context, Callbacks *callbacks, 
     if (call == static_cast<uint32_t>(FakeCall::hang)) {
         std::signal(SIGTERM, SIG_IGN); // only SIGKILL helps
         for (;;) pause();
+    }
+    if (call == static_cast<uint32_t>(FakeCall::traced)) {
+        ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        std::raise(SIGSTOP);
     }
     if (call == static_cast<uint32_t>(FakeCall::beat)) {
         work();

@@ -173,6 +173,20 @@ void context_end() {
     expect(no_child_left(100), "and reaped");
 }
 
+// QEMU's wait tells of a worker that has itself traced when it stops as well: that is not its end.
+void stopped_while_traced() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    const pid_t worker = guest.worker();
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::traced));
+    poll(nullptr, 0, 50);
+    guest.destroy();
+    expect(gone(worker, 5000), "a worker that stops is killed");
+    expect(no_child_left(100), "and reaped");
+}
+
 void cleanup() {
     environment();
     {
@@ -249,6 +263,7 @@ int main(int count, char **values) {
                       {"no_stall_limit", no_stall_limit},
                       {"several_pending", several_pending},
                       {"context_end", context_end},
+                      {"stopped_while_traced", stopped_while_traced},
                       {"cleanup", cleanup},
                       {"numbers_after_a_reset", numbers_after_a_reset},
                       {"many_resets", many_resets}},

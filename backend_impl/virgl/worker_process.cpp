@@ -74,6 +74,9 @@ struct Attributes {
     posix_spawnattr_t attributes;
 };
 
+// waitpid() tells of more than ends: of a worker that has itself traced, by its parent as that is, every stop.
+bool is_end(int status) { return WIFEXITED(status) || WIFSIGNALED(status); }
+
 } // namespace
 
 WorkerProcess::WorkerProcess(const WorkerSpec &spec) {
@@ -109,7 +112,8 @@ WorkerProcess::WorkerProcess(const WorkerSpec &spec) {
 WorkerProcess::~WorkerProcess() {
     if (!reaped_) {
         signal(SIGKILL);
-        waitpid(pid_, nullptr, 0);
+        int status = 0;
+        while (waitpid(pid_, &status, 0) > 0 && !is_end(status)) {}
     }
     if (pidfd_ >= 0) close(pidfd_);
 }
@@ -124,6 +128,11 @@ std::string WorkerProcess::reap() {
     int status = 0;
     pid_t ended = waitpid(pid_, &status, WNOHANG);
     if (ended == 0) return {};
+    if (ended > 0 && !is_end(status)) {
+        // None of ours does so. Its end is told of later.
+        signal(SIGKILL);
+        return {};
+    }
     reaped_ = true;
     close(std::exchange(pidfd_, -1));
     if (ended < 0) return "ended, with a status that somebody else took";
