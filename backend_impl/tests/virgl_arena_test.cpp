@@ -1,11 +1,17 @@
 // Which parts of an arena blobs get.
+#include <dirent.h>
+#include <fstream>
+#include <limits>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
 #include "host_expect.hpp"
 #include "virgl/arena.hpp"
 #include "virgl/shared_file.hpp"
+#include "virgl/shared_queue.hpp"
 
 using namespace apir::test;
 using namespace apir::virgl;
@@ -86,6 +92,57 @@ void files_are_mapped_at_huge_pages() {
     }
 }
 
+// A line of /proc/self/status, in bytes.
+uint64_t status_bytes(const std::string &key) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+        if (word == key + ":") {
+            uint64_t kib = 0;
+            status >> kib;
+            return kib << 10;
+        }
+        status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    expect(false, "/proc/self/status has " + key);
+    return 0;
+}
+
+int open_files() {
+    int files = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != nullptr) ++files;
+    closedir(folder);
+    return files;
+}
+
+template <typename Act> void expect_refused(Act act, const std::string &what) {
+    try {
+        act();
+    } catch (const std::system_error &) {
+        return;
+    }
+    expect(false, what + " is refused");
+}
+
+// A guest can ask for contexts over and over while QEMU has no addresses left.
+void nothing_is_left_of_what_cannot_be_mapped() {
+    constexpr uint64_t size = uint64_t{1} << 30;
+    const uint64_t addresses = status_bytes("VmSize");
+    expect_refused([] { map_shared_file(-1, size); }, "a file that is none");
+    expect(status_bytes("VmSize") < addresses + size / 2, "the addresses are free again");
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    const rlimit before = limit;
+    const int files = open_files();
+    limit.rlim_cur = status_bytes("VmSize") + queue_memory_size / 2;
+    expect_equal(setrlimit(RLIMIT_AS, &limit), 0, "setrlimit");
+    expect_refused([] { QueueProducer(); }, "a queue without addresses for it");
+    expect_refused([] { Arena arena(size); }, "an arena without any");
+    setrlimit(RLIMIT_AS, &before);
+    expect_equal(open_files(), files, "open files");
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -93,6 +150,7 @@ int main(int count, char **values) {
                       {"large_ones_begin_with_a_huge_page", large_ones_begin_with_a_huge_page},
                       {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
                       {"all_can_be_exchanged", all_can_be_exchanged},
-                      {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages}},
+                      {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
+                      {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped}},
                      count > 1 ? values[1] : nullptr);
 }

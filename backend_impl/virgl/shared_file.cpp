@@ -31,17 +31,25 @@ uint8_t *map_shared_file(int fd, size_t size) {
     // No reservation: most of it is never touched.
     const auto map = [&](void *at, int fixed) {
         void *mapped = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
-        if (mapped == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "cannot map a shared file");
-        return static_cast<uint8_t *>(mapped);
+        return mapped == MAP_FAILED ? nullptr : static_cast<uint8_t *>(mapped);
     };
-    if (size < huge_page) return map(nullptr, 0);
+    const auto checked = [](uint8_t *mapped) {
+        if (mapped == nullptr) throw std::system_error(errno, std::generic_category(), "cannot map a shared file");
+        return mapped;
+    };
+    if (size < huge_page) return checked(map(nullptr, 0));
     // Room for it wherever it may begin, of which the file then takes its part.
     const size_t room = size + huge_page;
     void *area = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) return map(nullptr, 0);
+    if (area == MAP_FAILED) return checked(map(nullptr, 0));
     auto *begin = static_cast<uint8_t *>(area);
     const size_t before = (huge_page - reinterpret_cast<uintptr_t>(area) % huge_page) % huge_page;
     uint8_t *mapped = map(begin + before, MAP_FIXED);
+    if (mapped == nullptr) {
+        const int cause = errno;
+        munmap(area, room);
+        throw std::system_error(cause, std::generic_category(), "cannot map a shared file");
+    }
     const size_t pages = (size + page_size() - 1) / page_size() * page_size();
     if (before != 0) munmap(begin, before);
     if (before + pages < room) munmap(mapped + pages, room - before - pages);

@@ -29,7 +29,12 @@ size_t entry_size(size_t payload) { return (sizeof(EntryHeader) + payload + 7) &
 } // namespace
 
 QueueProducer::QueueProducer() : fd_(make_shared_file("apir-queue", queue_memory_size)) {
-    memory_ = map_shared_file(fd_, queue_memory_size);
+    try {
+        memory_ = map_shared_file(fd_, queue_memory_size);
+    } catch (...) {
+        ::close(fd_);
+        throw;
+    }
     header_ = new (memory_) QueueHeader{};
 }
 
