@@ -116,6 +116,28 @@ int open_files() {
     return files;
 }
 
+// What the kernel says of the mapping that begins there.
+std::string mapping_flags(const uint8_t *at) {
+    char begin[32];
+    std::snprintf(begin, sizeof begin, "%lx-", reinterpret_cast<unsigned long>(at));
+    std::ifstream maps("/proc/self/smaps");
+    std::string line;
+    while (std::getline(maps, line) && line.rfind(begin, 0) != 0) {}
+    while (std::getline(maps, line) && line.rfind("VmFlags:", 0) != 0) {}
+    return line + " ";
+}
+
+// A core of QEMU's has the guest's memory, which it may be told to leave out; the arenas are no part of that.
+void files_are_not_dumped() {
+    for (const uint64_t size : {page, large}) {
+        const int fd = make_shared_file("apir-test", size);
+        uint8_t *at = map_shared_file(fd, size);
+        expect(mapping_flags(at).find(" dd ") != std::string::npos, "flags of a mapping: " + mapping_flags(at));
+        munmap(at, size);
+        close(fd);
+    }
+}
+
 template <typename Act> void expect_refused(Act act, const std::string &what) {
     try {
         act();
@@ -151,6 +173,7 @@ int main(int count, char **values) {
                       {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
                       {"all_can_be_exchanged", all_can_be_exchanged},
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
+                      {"files_are_not_dumped", files_are_not_dumped},
                       {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <fstream>
 #include <netinet/in.h>
 #include <string>
 #include <sys/prctl.h>
@@ -98,7 +99,9 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
         getrlimit(RLIMIT_CORE, &core);
         int death = 0;
         prctl(PR_GET_PDEATHSIG, &death);
-        return "core " + std::to_string(core.rlim_max) + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
+        std::string dumped;
+        std::ifstream("/proc/self/coredump_filter") >> dumped;
+        return "core " + std::to_string(core.rlim_cur) + " dumps " + dumped + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
                " death " + std::to_string(death);
     }
     case FakeCall::fill: {

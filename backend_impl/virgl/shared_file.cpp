@@ -31,7 +31,9 @@ uint8_t *map_shared_file(int fd, size_t size) {
     // No reservation: most of it is never touched.
     const auto map = [&](void *at, int fixed) {
         void *mapped = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
-        return mapped == MAP_FAILED ? nullptr : static_cast<uint8_t *>(mapped);
+        if (mapped == MAP_FAILED) return static_cast<uint8_t *>(nullptr);
+        madvise(mapped, size, MADV_DONTDUMP);
+        return static_cast<uint8_t *>(mapped);
     };
     const auto checked = [](uint8_t *mapped) {
         if (mapped == nullptr) throw std::system_error(errno, std::generic_category(), "cannot map a shared file");

@@ -13,7 +13,7 @@ int make_shared_file(const char *name, size_t size);
 inline constexpr size_t huge_page = size_t{2} << 20;
 
 // Maps all of it, readable and writable; what is as large as a huge page at a multiple of one, while there are addresses for that: then what lies in
-// huge pages of the file is mapped so. Throws std::system_error.
+// huge pages of the file is mapped so. A core of this process leaves it out. Throws std::system_error.
 uint8_t *map_shared_file(int fd, size_t size);
 
 } // namespace apir::virgl

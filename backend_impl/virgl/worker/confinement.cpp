@@ -27,13 +27,24 @@ void limit(int resource, rlim_t most) {
     setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
 }
 
-// Rather this process than the virtual machine.
-void prefer_for_oom() {
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+// Without /proc all stays as the parent has it.
+void tell_kernel(const char *path, const char *value) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (write(fd, "1000", 4) < 0) errno = 0; // without /proc it is as the parent is
+    if (write(fd, value, std::strlen(value)) < 0) errno = 0;
     close(fd);
 }
+
+// A core that goes to a program (a pipe in core_pattern) is made whatever the limit is, but for 1; one that goes to a file is not made
+// below a page. Who may not raise a limit of 0 dumps no memory at least.
+void dump_no_core() {
+    const rlimit none{1, 1};
+    setrlimit(RLIMIT_CORE, &none);
+    tell_kernel("/proc/self/coredump_filter", "0");
+}
+
+// Rather this process than the virtual machine.
+void prefer_for_oom() { tell_kernel("/proc/self/oom_score_adj", "1000"); }
 
 // Landlock (linux/landlock.h), which older C libraries' headers lack in part.
 struct LandlockRules {
@@ -104,7 +115,7 @@ bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &wa
     if (const char *failed = leave_others_alone(); failed != nullptr)
         warnings.push_back(std::string("the worker is not kept from other processes, their sockets and TCP: ") + failed + ": " +
                            std::strerror(errno) + "; enable Landlock (lsm= of the kernel's command line), or allow its system calls");
-    limit(RLIMIT_CORE, 0);
+    dump_no_core();
     limit(RLIMIT_NOFILE, max_open_files);
     prefer_for_oom();
     if (cpus.empty()) return true;
