@@ -71,12 +71,18 @@ std::string reach_by_sockets() {
     return reached + (lets(connect, abstract, EPERM) ? ", abstract sockets" : ", no abstract sockets");
 }
 
+std::string reach_by_calls() {
+    rlimit core{};
+    const bool limits = prlimit(getppid(), RLIMIT_CORE, nullptr, &core) == 0 && prlimit(getppid(), RLIMIT_CORE, &core, nullptr) == 0;
+    return std::string(limits ? ", limits" : ", no limits") + (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced");
+}
+
 std::string reach() {
     const std::string memory = "/proc/" + std::to_string(getppid()) + "/mem";
     const int fd = open(memory.c_str(), O_RDWR);
     if (fd >= 0) close(fd);
     return std::string(fd >= 0 ? "its memory" : "no memory") + (kill(getppid(), 0) == 0 ? ", signals" : ", no signals") +
-           reach_by_sockets();
+           reach_by_sockets() + reach_by_calls();
 }
 
 std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const char *dec, const char *dec_end) {
