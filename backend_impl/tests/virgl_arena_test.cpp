@@ -1,4 +1,6 @@
 // Which parts of an arena blobs get.
+#include <cerrno>
+#include <cstring>
 #include <dirent.h>
 #include <fstream>
 #include <limits>
@@ -138,6 +140,37 @@ void files_are_not_dumped() {
     }
 }
 
+// With QEMU's mem-lock=on. What a context may have at most is far more than it ever has.
+void nothing_is_locked() {
+    constexpr uint64_t size = uint64_t{64} << 20;
+    void *place = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int fd = make_shared_file("apir-test", size);
+    const auto expect_sparse = [](const std::string &what) {
+        const uint64_t resident = status_bytes("RssShmem");
+        expect(resident < uint64_t{1} << 20, what + " has " + std::to_string(resident) + " bytes in memory");
+    };
+    if (mlockall(MCL_FUTURE) != 0) {
+        std::printf("SKIPPED: mlockall: %s\n", std::strerror(errno));
+        return;
+    }
+    try {
+        uint8_t *at = map_shared_file(fd, size);
+        expect_sparse("a file");
+        expect(map_shared_file_at(place, fd, page, size - page), "map_shared_file_at");
+        expect_sparse("a file in a place that is given");
+        static_cast<uint8_t *>(place)[size - 2 * page] = 1;
+        expect_equal(at[size - page], uint8_t{1}, "the part of it");
+        expect(mapping_flags(static_cast<uint8_t *>(place)).find(" dd ") != std::string::npos, "it is not dumped");
+        Arena(size).leave_mapped({0, size});
+        expect_sparse("an arena that is left behind");
+    } catch (const std::system_error &refusal) {
+        // The user may lock a little only.
+        if (refusal.code().value() != EAGAIN) throw;
+        std::printf("SKIPPED: %s\n", refusal.what());
+    }
+    munlockall();
+}
+
 template <typename Act> void expect_refused(Act act, const std::string &what) {
     try {
         act();
@@ -174,6 +207,7 @@ int main(int count, char **values) {
                       {"all_can_be_exchanged", all_can_be_exchanged},
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
                       {"files_are_not_dumped", files_are_not_dumped},
+                      {"nothing_is_locked", nothing_is_locked},
                       {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -89,8 +89,7 @@ Arena::~Arena() {
     if (left_mapped_.offset != 0) munmap(memory_, left_mapped_.offset);
     if (end != size_) munmap(memory_ + end, size_ - end);
     // In place: there is no moment at which something else could be mapped there. If it cannot be, it stays what it is, but empty.
-    if (left_mapped_.size > left_memory || mmap(memory_ + left_mapped_.offset, left_mapped_.size, PROT_READ | PROT_WRITE,
-                                                MAP_SHARED | MAP_NORESERVE | MAP_FIXED, left_memory_fd(), 0) == MAP_FAILED)
+    if (left_mapped_.size > left_memory || !map_shared_file_at(memory_ + left_mapped_.offset, left_memory_fd(), 0, left_mapped_.size))
         empty({0, size_});
     close(fd_);
     ++left_;

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <exception>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -16,6 +15,7 @@
 
 #include "component_log.hpp"
 #include "presence.hpp"
+#include "shared_file.hpp"
 #include "short_turns.hpp"
 
 namespace apir::virgl {
@@ -168,9 +168,7 @@ int Component::map_blob_at(uint32_t resource, void *address) {
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return -EINVAL;
     const Blob &blob = at->second;
-    void *mapped = mmap(address, blob.range.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, blob.context->arena().fd(),
-                        static_cast<off_t>(blob.range.offset));
-    return mapped == MAP_FAILED ? -errno : 0;
+    return map_shared_file_at(address, blob.context->arena().fd(), blob.range.offset, blob.range.size) ? 0 : -errno;
 }
 
 void Component::remove_blob(uint32_t resource) {

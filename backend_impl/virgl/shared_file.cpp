@@ -14,6 +14,20 @@ size_t page_size() {
     return size;
 }
 
+// Null when it cannot be, and errno why. Where all of a process's memory is locked (QEMU's mem-lock=on), what is mapped for use is made at
+// once, all of it, and most of ours is never touched. So it is of no use at first, then not locked, and only then of use.
+void *map(void *at, int fixed, int fd, uint64_t offset, size_t size) {
+    void *mapped = mmap(at, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed, fd, static_cast<off_t>(offset));
+    if (mapped == MAP_FAILED) return nullptr;
+    munlock(mapped, size);
+    madvise(mapped, size, MADV_DONTDUMP);
+    if (mprotect(mapped, size, PROT_READ | PROT_WRITE) == 0) return mapped;
+    const int cause = errno;
+    if (fixed == 0) munmap(mapped, size);
+    errno = cause;
+    return nullptr;
+}
+
 } // namespace
 
 int make_shared_file(const char *name, size_t size) {
@@ -27,26 +41,31 @@ int make_shared_file(const char *name, size_t size) {
     return fd;
 }
 
+bool map_shared_file_at(void *address, int fd, uint64_t offset, size_t size) {
+    void *made = map(nullptr, 0, fd, offset, size);
+    if (made == nullptr) return false;
+    // Whole, and with nothing at the address for no moment: the guest may be able to write there.
+    if (mremap(made, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED) return true;
+    const int cause = errno;
+    munmap(made, size);
+    errno = cause;
+    return false;
+}
+
 uint8_t *map_shared_file(int fd, size_t size) {
-    // No reservation: most of it is never touched.
-    const auto map = [&](void *at, int fixed) {
-        void *mapped = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
-        if (mapped == MAP_FAILED) return static_cast<uint8_t *>(nullptr);
-        madvise(mapped, size, MADV_DONTDUMP);
-        return static_cast<uint8_t *>(mapped);
-    };
-    const auto checked = [](uint8_t *mapped) {
+    const auto anywhere = [&] {
+        auto *mapped = static_cast<uint8_t *>(map(nullptr, 0, fd, 0, size));
         if (mapped == nullptr) throw std::system_error(errno, std::generic_category(), "cannot map a shared file");
         return mapped;
     };
-    if (size < huge_page) return checked(map(nullptr, 0));
+    if (size < huge_page) return anywhere();
     // Room for it wherever it may begin, of which the file then takes its part.
     const size_t room = size + huge_page;
     void *area = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) return checked(map(nullptr, 0));
+    if (area == MAP_FAILED) return anywhere();
     auto *begin = static_cast<uint8_t *>(area);
     const size_t before = (huge_page - reinterpret_cast<uintptr_t>(area) % huge_page) % huge_page;
-    uint8_t *mapped = map(begin + before, MAP_FIXED);
+    auto *mapped = static_cast<uint8_t *>(map(begin + before, MAP_FIXED, fd, 0, size));
     if (mapped == nullptr) {
         const int cause = errno;
         munmap(area, room);
