@@ -2,9 +2,11 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <pty.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <termios.h>
 #include <thread>
 
 #include "granted_turns.hpp"
@@ -363,6 +365,42 @@ void reader_of_the_log_gone() {
     expect(alive && failures == 0, "a worker without a reader of its log");
 }
 
+// Whoever has it open can stop a terminal's output, by hand or as a worker that was taken over. QEMU, which logs with the lock held that its main
+// thread needs, does not wait for it.
+void terminal_of_the_log_stopped() {
+    environment();
+    int ends[2];
+    expect_equal(openpty(&ends[0], &ends[1], nullptr, nullptr, nullptr), 0, "openpty");
+    const int before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    alarm(10);
+    std::string stopped;
+    uint64_t took_ns = 0;
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+        guest.start();
+        stopped = guest.ask(FakeCall::stop_terminal);
+        const uint64_t start_ns = monotonic_ns();
+        expect(create_blob(3, 31, uint64_t{20} << 30) != 0, "a blob that is too large");
+        took_ns = monotonic_ns() - start_ns;
+        tcflow(STDERR_FILENO, TCOON);
+        expect(create_blob(3, 31, uint64_t{20} << 30) != 0, "another");
+    }
+    dup2(before, STDERR_FILENO);
+    std::string told;
+    char part[4096];
+    pollfd there{ends[0], POLLIN, 0};
+    while (poll(&there, 1, 100) == 1) {
+        const ssize_t size = read(ends[0], part, sizeof part);
+        if (size <= 0) break;
+        told.append(part, static_cast<size_t>(size));
+    }
+    expect(stopped == "stopped" && failures == 0, "what the worker did: " + stopped);
+    expect(took_ns < 1'000'000'000, "a line that cannot be written took " + std::to_string(took_ns) + " ns");
+    expect(told.find("1 lines were left out") != std::string::npos && told.find("no room for a blob") != std::string::npos, "the log: " + told);
+}
+
 // What a guest can have said as often as it likes does not fill the host's disk.
 void much_to_say() {
     environment();
@@ -524,6 +562,7 @@ int main(int count, char **values) {
                       {"fences_of_refused_contexts", fences_of_refused_contexts},
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
+                      {"terminal_of_the_log_stopped", terminal_of_the_log_stopped},
                       {"much_to_say", much_to_say},
                       {"many_with_much_to_say", many_with_much_to_say},
                       {"host_libraries_share_their_log", host_libraries_share_their_log},

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "virgl_fake_host.hpp"
@@ -94,6 +95,7 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
     case FakeCall::set_tensor: usleep(1000); return argument;
     case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);
+    case FakeCall::stop_terminal: return tcflow(STDERR_FILENO, TCOOFF) == 0 ? "stopped" : std::strerror(errno);
     case FakeCall::files: return open_files();
     case FakeCall::config: {
         const char *value = callbacks->get_config(context, argument.c_str());

@@ -9,6 +9,10 @@
 #include <ctime>
 #include <fcntl.h>
 #include <mutex>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <call_log.hpp>
@@ -36,8 +40,26 @@ int opened() {
     return fd;
 }
 
-// Of a whole line. Nothing can be done about a log that cannot be written.
-void put_line(Level level, const char *format, va_list arguments) {
+// As write(), but it waits for nobody: EAGAIN. Who has the descriptor as well, as workers have, can make it one that waits; so a terminal or pipe
+// is opened anew, each time, for QEMU may exchange what its standard error leads to. Where it may not be opened, poll() before has to do.
+ssize_t write_at_once(int fd, const char *bytes, size_t size) {
+    struct stat what {};
+    if (fstat(fd, &what) != 0) return -1;
+    if (S_ISSOCK(what.st_mode)) return send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    int own = -1;
+    if (S_ISCHR(what.st_mode) || S_ISFIFO(what.st_mode))
+        own = open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0) return write(fd, bytes, size);
+    const ssize_t written = write(own, bytes, size);
+    const int cause = errno;
+    close(own);
+    errno = cause;
+    return written;
+}
+
+// Of a whole line. False when its reader, or a terminal that was stopped, would have to be waited for: who logs may hold the component's lock.
+// Nothing can be done about a log that cannot be written for other reasons.
+bool put_line(Level level, const char *format, va_list arguments) {
     char line[1024];
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -48,18 +70,20 @@ void put_line(Level level, const char *format, va_list arguments) {
                              name(level));
     size += static_cast<size_t>(head);
     int body = std::vsnprintf(line + size, sizeof line - size - 1, format, arguments);
-    if (body < 0) return;
+    if (body < 0) return true;
     size += static_cast<size_t>(body);
     if (size > sizeof line - 2) size = sizeof line - 2;
     line[size++] = '\n';
-    if (write(log_fd(), line, size) < 0) return;
+    pollfd log{log_fd(), POLLOUT, 0};
+    return poll(&log, 1, 0) != 0 && (write_at_once(log_fd(), line, size) >= 0 || errno != EAGAIN);
 }
 
-[[gnu::format(printf, 2, 3)]] void put(Level level, const char *format, ...) {
+[[gnu::format(printf, 2, 3)]] bool put(Level level, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    put_line(level, format, arguments);
+    const bool put = put_line(level, format, arguments);
     va_end(arguments);
+    return put;
 }
 
 constexpr uint64_t lines_of_all_workers = 1000;
@@ -68,6 +92,7 @@ constexpr uint64_t lines_of_all_workers = 1000;
 struct Said {
     std::mutex mutex;
     LogBudget budget{500};
+    uint64_t left_out = 0; // and not told of yet
 };
 
 Said &said() {
@@ -92,11 +117,12 @@ void log(Level level, const char *format, ...) {
     Said &all = said();
     std::lock_guard lock(all.mutex);
     if (!all.budget.allows(monotonic_ns())) return;
-    if (const uint64_t lines = all.budget.take_left_out(); lines != 0)
-        put(Level::warn, "%" PRIu64 " lines were left out: too many at once", lines);
+    all.left_out += all.budget.take_left_out();
+    if (all.left_out != 0 && put(Level::warn, "%" PRIu64 " lines were left out: too many at once, or nobody took them", all.left_out))
+        all.left_out = 0;
     va_list arguments;
     va_start(arguments, format);
-    put_line(level, format, arguments);
+    if (!put_line(level, format, arguments)) ++all.left_out;
     va_end(arguments);
 }
 

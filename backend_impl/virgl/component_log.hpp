@@ -8,7 +8,8 @@ namespace apir::virgl {
 enum class Level { info, warn, error };
 
 // Whole lines, each one write(): lines of several processes do not mix. Of a process that says very much, a line a second, and how many
-// were left out.
+// were left out. It waits neither for who reads the log nor for a terminal that was stopped: lines are left out meanwhile. A file's disk is
+// waited for.
 [[gnu::format(printf, 2, 3)]] void log(Level level, const char *format, ...);
 
 // A worker's lines count among those of all workers, so that contexts which come and go do not say very much together either. The word is
