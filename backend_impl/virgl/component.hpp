@@ -1,8 +1,10 @@
 // All contexts of this QEMU that are ours, behind the virgl_renderer_* functions.
 //
 // Two threads come here: QEMU's main thread, through the functions, and the watcher, which notices the end of workers, ends
-// those of contexts that are gone, and gives memory back. One mutex guards everything; it is never held over anything that
-// waits. The main thread must not wait: whatever it does stops the whole guest.
+// those of contexts that are gone, and gives memory back. One mutex guards everything. The main thread must not wait: whatever
+// it does stops the whole guest. So the mutex is held over nothing that waits for a worker or the guest, but over what the kernel
+// does: the start of a worker, until its program begins; a line of the log, a file's disk included (no reader of a pipe, no
+// terminal); page faults in memory that is shared with a worker, which one that was taken over can make take longer.
 #pragma once
 
 #include <condition_variable>

@@ -32,8 +32,7 @@ uint64_t stall_limit_ns(const Config &config) {
 
 } // namespace
 
-// The arena has room for twice what the blobs may be, so that a context at its limit can exchange one for another while the worker still
-// has to be told of the old one; and for what lies between large ones, half as much as they have at most. It is sparse.
+// Three times: see ContextLimits. It is sparse.
 Context::Context(uint32_t id, uint32_t capset, const ContextLimits &limits)
     : id_(id), capset_(capset), limits_(limits), arena_(limits.blob_bytes * 3) {
     ++living_;

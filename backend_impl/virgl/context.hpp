@@ -19,8 +19,10 @@ namespace apir::virgl {
 
 // Bounds per context: what a guest can make the host hold.
 struct ContextLimits {
-    // At a time; variable APIR_GPU_SHMEM_WINDOW_BYTES, else default_blob_bytes (the key gpu.shmem_window is for the host library alone). With those that
-    // were freed and whose memory is not given back yet, because the worker is behind, a context holds three times as much at most.
+    // Of the blobs that the guest has at a time; variable APIR_GPU_SHMEM_WINDOW_BYTES, else default_blob_bytes (the key gpu.shmem_window is for the host
+    // library alone). The arena is three times as large, and a context holds no more memory than that: once for these blobs; once for those that were
+    // freed while the worker is behind, so that a context at its limit can exchange one for another; and once for what lies between large ones, which
+    // begin at huge pages, half as much as both have at most.
     uint64_t blob_bytes;
     size_t blobs;
 };

@@ -11,7 +11,7 @@
 //          after each one. ring is where that ring lies, so that QEMU can mark it dead when the worker has ended.
 //   asleep / bell   the worker stores asleep = 1, then looks at tail once more, both seq_cst, and only then waits on bell;
 //          QEMU stores tail, then looks at asleep, both seq_cst. So one of the two sees the other: no entry is slept over.
-// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within (last head, tail], takes
+// Trust: the worker believes the queue. QEMU believes nothing in it but head, and that only within [last head, tail], takes
 // beats, begun and finished for what they are worth, and ring only as a place inside the context's own arena: by way of the queue, a
 // worker that was taken over by its guest can at worst make QEMU fail that guest's commands. What else it reaches: worker/confinement.hpp.
 #pragma once

@@ -26,7 +26,8 @@ struct WorkerSpec {
 
 class WorkerProcess {
   public:
-    // Starts it; throws std::system_error. It is ended by the kernel when the calling thread's process ends.
+    // Starts it; throws std::system_error. The kernel ends it when the calling thread ends, which has to be one that lasts as long as QEMU:
+    // the worker asks for that itself (worker/confinement.hpp), and ends at once when its parent is gone by then.
     explicit WorkerProcess(const WorkerSpec &spec);
     // Kills it when it still runs, and reaps it.
     ~WorkerProcess();
