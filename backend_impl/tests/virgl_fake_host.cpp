@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -72,10 +73,21 @@ std::string reach_by_sockets() {
     return reached + (lets(connect, abstract, EPERM) ? ", abstract sockets" : ", no abstract sockets");
 }
 
+// Whether a process that this one begins may trace it.
+bool child_traces() {
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    const pid_t child = fork();
+    if (child == 0) _exit(ptrace(PTRACE_SEIZE, getppid(), nullptr, nullptr) == 0 ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 std::string reach_by_calls() {
     rlimit core{};
     const bool limits = prlimit(getppid(), RLIMIT_CORE, nullptr, &core) == 0 && prlimit(getppid(), RLIMIT_CORE, &core, nullptr) == 0;
-    return std::string(limits ? ", limits" : ", no limits") + (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced");
+    return std::string(limits ? ", limits" : ", no limits") + (child_traces() ? ", a tracer" : ", no tracer") +
+           (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced");
 }
 
 std::string reach() {

@@ -95,9 +95,23 @@ constexpr uint32_t known_calls = 0;
 #endif
 constexpr uint32_t first_x32_call = 0x40000000; // x86: the same calls by other numbers; no call of others has one as high
 
+// A sanitizer that looks for leaks at the end traces its own process for that.
+#if defined(__SANITIZE_ADDRESS__)
+#define APIR_TRACES_ITSELF 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define APIR_TRACES_ITSELF 1
+#endif
+#endif
+#ifdef APIR_TRACES_ITSELF
+constexpr bool traces_itself = true;
+#else
+constexpr bool traces_itself = false;
+#endif
+
 // What Landlock has no word about: whoever takes this process over could set QEMU's limits, of processor time for one, by which the kernel
-// ends it, and have QEMU trace it, by which QEMU's wait would tell of other things than its end. Its own limits (0 for the process) are
-// looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. Returns what failed, and why (errno), or nothing.
+// ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
+// wait would not tell of its end while that one lasts. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
     if (known_calls == 0) return "no filter of system calls for this processor";
@@ -115,7 +129,7 @@ const char *leave_parent_alone() {
         jump_if(BPF_JEQ, SYS_prlimit64, 3, 0),
         jump_if(BPF_JEQ, SYS_ptrace, 0, 5), // else it is allowed
         load(first_argument),
-        jump_if(BPF_JEQ, PTRACE_TRACEME, 2, 3),
+        jump_if(BPF_JEQ, PTRACE_TRACEME, 2, traces_itself ? 3 : 2),
         load(first_argument),
         jump_if(BPF_JEQ, 0, 1, 0),
         answer(SECCOMP_RET_ERRNO | EPERM),
