@@ -18,8 +18,19 @@
 namespace apir::host {
 namespace {
 
-// Indices that are copied for one part: what a guest can make the host hold beyond one tensor.
+// What a guest can make the host hold beyond one tensor: copies for one part, and what is noted of each place in the graph where a node
+// uses data. Graphs of models have some thousands of those; to list a node once more costs the guest eight bytes, and the host half a
+// kilobyte.
 constexpr uint64_t most_copied_bytes = uint64_t{64} << 20;
+constexpr size_t most_guarded = size_t{1} << 17;
+
+// Of each of its lists a worker keeps so much from one graph to the next.
+constexpr size_t most_kept_bytes = size_t{4} << 20;
+
+template <typename Element> void clear(std::vector<Element> &list) {
+    if (list.capacity() > most_kept_bytes / sizeof(Element)) std::vector<Element>().swap(list);
+    list.clear();
+}
 
 struct Range {
     uintptr_t begin, end;
@@ -96,7 +107,8 @@ ggml_status run(ggml_backend_t backend, ggml_cgraph *graph) {
 struct GuardedCompute::GiveBack {
     ~GiveBack() {
         compute.give_back(0, INT_MAX);
-        compute.guarded_.clear();
+        clear(compute.guarded_);
+        clear(compute.pool_);
     }
     GuardedCompute &compute;
 };
@@ -138,6 +150,7 @@ void GuardedCompute::find_guarded(ggml_cgraph *graph) {
         if (!computes(*node)) continue;
         DataUse use = data_use(*node);
         if (use.kind == DataUse::Kind::none) continue;
+        if (guarded_.size() == most_guarded) refuse("a graph of more than %zu nodes whose data says where their kernels go", most_guarded);
         Guarded guarded;
         guarded.node = node, guarded.position = i, guarded.use = use;
         guarded.source = node->src[use.source];
