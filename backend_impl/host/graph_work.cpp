@@ -22,6 +22,9 @@ double largest(const ggml_tensor &node) {
 
 double ne(const ggml_tensor *tensor, int axis) { return static_cast<double>(tensor->ne[axis]); }
 
+// How many of the first source's numbers fall on one of the result's along an axis, at least one.
+double shrinks(const ggml_tensor &node, int axis) { return std::max(1.0, ne(node.src[0], axis) / std::max(1.0, ne(&node, axis))); }
+
 // How many source numbers a result's number is made of.
 double factor(const ggml_tensor &node) {
     const ggml_tensor *a = node.src[0];
@@ -33,8 +36,8 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_OUT_PROD: return ne(a, 1);
     case GGML_OP_SOLVE_TRI: return ne(a, 0);
     case GGML_OP_CONV_2D:
-    case GGML_OP_CONV_2D_DW:
-    case GGML_OP_CONV_3D: return ne(a, 0) * ne(a, 1) * ne(a, 2);
+    case GGML_OP_CONV_2D_DW: return ne(a, 0) * ne(a, 1) * ne(a, 2);
+    case GGML_OP_CONV_3D: return ne(a, 0) * ne(a, 1) * ne(a, 2) * std::max(1, p[9]); // of all channels
     case GGML_OP_CONV_TRANSPOSE_1D: return ne(a, 0) * ne(a, 2);
     case GGML_OP_CONV_TRANSPOSE_2D: return ne(a, 0) * ne(a, 1) * ne(a, 3);
     case GGML_OP_COL2IM_1D: return ne(a, 0) / std::max(1.0, static_cast<double>(p[1]));
@@ -42,8 +45,8 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_POOL_1D: return p[1];
     case GGML_OP_POOL_2D:
     case GGML_OP_POOL_2D_BACK: return static_cast<double>(p[1]) * p[2];
-    case GGML_OP_UPSCALE: // with antialiasing each number is made of all that fall on it
-        return std::max(4.0, 4 * largest(node) / std::max(1.0, elements(node)));
+    case GGML_OP_UPSCALE: // of a result that is smaller than its source; with antialiasing each number is made of all that fall on it
+        return 4 * std::max(4.0, shrinks(node, 0) * shrinks(node, 1)) * elements(node) / std::max(1.0, largest(node));
     case GGML_OP_FLASH_ATTN_EXT: return ne(b, 1) * 2;
     case GGML_OP_LIGHTNING_INDEXER: return ne(a, 0) * ne(a, 1);
     case GGML_OP_SSM_SCAN: return ne(a, 0);
@@ -51,6 +54,7 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_RWKV_WKV7:
     case GGML_OP_GATED_LINEAR_ATTN: return ne(a, 0);
     case GGML_OP_GATED_DELTA_NET: return 4 * ne(a, 0);
+    case GGML_OP_DSV4_HC_POST: return ne(b, 1); // each stream is made of all
     case GGML_OP_DSV4_HC_COMB: return 4 * (1 + static_cast<double>(p[1]));
     case GGML_OP_ARGSORT:
     case GGML_OP_TOP_K: return 2 + std::log2(1 + ne(a, 0));

@@ -243,6 +243,74 @@ void too_much_work() {
     expect_equal(status, computed, "as much work as a graph may have");
 }
 
+Graph graph_of(const std::vector<TensorRecord> &sources, const TensorRecord &node) {
+    Graph graph;
+    graph.tensors = sources;
+    graph.tensors.push_back(node);
+    graph.nodes = {node.id};
+    return graph;
+}
+
+constexpr uint32_t side = 256;
+constexpr uint64_t square_bytes = side * side * sizeof(float);
+
+// All numbers of a column fall on each of a row.
+Graph antialiased(World &world) {
+    constexpr uint32_t length = 4096;
+    TensorRecord column = world.tensor(0, GGML_TYPE_F32, 1, length);
+    TensorRecord row = world.node(GGML_OP_UPSCALE, world.tensor(square_bytes, GGML_TYPE_F32, length), {column.id});
+    row.op_params[0] = static_cast<int32_t>(GGML_SCALE_MODE_BILINEAR) | static_cast<int32_t>(GGML_SCALE_FLAG_ANTIALIAS);
+    return graph_of({column}, row);
+}
+
+// As many streams as they are long, each made of all of them.
+Graph mixed_streams(World &world) {
+    TensorRecord x = world.tensor(0, GGML_TYPE_F32, side);
+    TensorRecord streams = world.tensor(square_bytes, GGML_TYPE_F32, side, side);
+    TensorRecord weights = world.tensor(square_bytes / 2, GGML_TYPE_F32, side);
+    TensorRecord mixture = world.tensor(2 * square_bytes, GGML_TYPE_F32, side, side);
+    TensorRecord mixed = world.node(GGML_OP_DSV4_HC_POST, world.tensor(3 * square_bytes, GGML_TYPE_F32, side, side),
+                                    {x.id, streams.id, weights.id, mixture.id});
+    return graph_of({x, streams, weights, mixture}, mixed);
+}
+
+// A kernel of one number for each pair of channels.
+Graph many_channels(World &world) {
+    TensorRecord kernel = world.tensor(0, GGML_TYPE_F32, 1);
+    kernel.ne[3] = side * side;
+    TensorRecord volume = world.tensor(square_bytes, GGML_TYPE_F32, side);
+    volume.ne[3] = side;
+    TensorRecord made = world.tensor(2 * square_bytes, GGML_TYPE_F32, side);
+    made.ne[3] = side;
+    made = world.node(GGML_OP_CONV_3D, made, {kernel.id, volume.id});
+    const int32_t parameters[] = {1, 1, 1, 0, 0, 0, 1, 1, 1, side, 1, side};
+    std::memcpy(made.op_params, parameters, sizeof parameters);
+    return graph_of({kernel, volume}, made);
+}
+
+// Each takes 17 million steps and more to make few numbers of few.
+void too_much_work_for_few_numbers() {
+    const std::pair<const char *, Graph (*)(World &)> rows[] = {
+        {"an antialiased row of a column", antialiased},
+        {"streams mixed of all streams", mixed_streams},
+        {"a volume of many channels", many_channels},
+    };
+    for (const auto &[name, make] : rows) {
+        {
+            World small({{"ggml.graph_work", "1e7"}});
+            expect_equal(small.compute(make(small)), failed, name);
+        }
+        World large({{"ggml.graph_work", "1e8"}});
+        expect_equal(large.compute(make(large)), ok, std::string(name) + " where it may be");
+    }
+    World world;
+    for (int32_t channels : {-1, INT32_MIN, INT32_MAX}) {
+        Graph graph = many_channels(world);
+        graph.tensors.back().op_params[9] = channels;
+        expect_equal(world.compute(graph), failed, "a volume of " + std::to_string(channels) + " channels");
+    }
+}
+
 void too_long() {
     World world({{"ggml.graph_time_ms", "1"}});
     int32_t status = 99;
@@ -278,6 +346,7 @@ int main(int count, char **values) {
                       {"sorted", sorted}, {"sorted_again", sorted_again},
                       {"read_behind", read_behind},
                       {"too_much_work", too_much_work},
+                      {"too_much_work_for_few_numbers", too_much_work_for_few_numbers},
                       {"too_long", too_long},
                       {"cancelled", cancelled}},
                      count > 1 ? values[1] : nullptr);
