@@ -95,7 +95,7 @@ void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     if (!has_cpu_layout(tensor)) refuse("%s of strides that ggml has no kernel for", ggml_op_name(tensor.op));
     if (!has_consistent_shapes(tensor)) refuse("%s of tensors whose shapes or parameters do not fit", ggml_op_name(tensor.op));
     if (has_vulkan_kernels(device) && !has_vulkan_shader(tensor, device))
-        refuse("%s of types or strides that the device has no shader for", ggml_op_name(tensor.op));
+        refuse("%s of types, strides or sizes that the device has no shader for", ggml_op_name(tensor.op));
     if (takes_nothing(tensor.op) || is_empty(tensor)) return;
     // Broadcasting takes remainders by the source's dimensions.
     for (const ggml_tensor *source : tensor.src)

@@ -1,5 +1,8 @@
 #include "vulkan_layout.hpp"
 
+#include <algorithm>
+#include <climits>
+#include <cmath>
 #include <cstring>
 
 namespace apir::host {
@@ -134,6 +137,92 @@ bool dequantizes_k_quants(const ggml_tensor &node) {
 // Mesa's driver for a GPU of software.
 bool is_lavapipe(ggml_backend_dev_t device) { return std::strstr(ggml_backend_dev_description(device), "llvmpipe") != nullptr; }
 
+double ne(const ggml_tensor &tensor, int axis) { return static_cast<double>(tensor.ne[axis]); }
+double rows(const ggml_tensor &tensor) { return ne(tensor, 1) * ne(tensor, 2) * ne(tensor, 3); }
+double elements(const ggml_tensor &tensor) { return ne(tensor, 0) * rows(tensor); }
+
+// Up to eight columns are multiplied row by row, 64 rows at a time, and a single row as the one column of the transposed product.
+double groups_of_product(const ggml_tensor &node) {
+    constexpr double most_columns = 8;
+    if (ne(node, 1) > most_columns && ne(node, 0) > 1) return ne(node, 0) / 32;
+    return std::max(ne(node, 0), ne(node, 1)) / 64;
+}
+
+// Work groups of a node's dispatch, of ops that do not spread theirs over several axes when they are many: what along each axis is
+// counted, and by how many one group does. Found with ggml 0.27 by the largest size of each that is computed.
+double groups_along_x(const ggml_tensor &node) {
+    const ggml_tensor &a = node.op == GGML_OP_ARANGE ? node : *node.src[0];
+    switch (node.op) {
+    case GGML_OP_ADD_ID:
+    case GGML_OP_CONV_TRANSPOSE_1D:
+    case GGML_OP_RMS_NORM: return ne(a, 1);
+    case GGML_OP_GROUP_NORM: return node.op_params[0] * ne(a, 3);
+    case GGML_OP_DIAG_MASK_INF: return rows(a);
+    case GGML_OP_FLASH_ATTN_EXT: return ne(a, 1) / 2;
+    case GGML_OP_GATED_DELTA_NET: return ne(*node.src[2], 1);
+    case GGML_OP_GATED_LINEAR_ATTN: return ne(a, 1) * ne(*node.src[4], 1);
+    case GGML_OP_RWKV_WKV6: return ne(a, 1) * ne(*node.src[5], 1);
+    case GGML_OP_RWKV_WKV7: return ne(a, 1) * ne(*node.src[6], 1);
+    case GGML_OP_SSM_SCAN: return ne(a, 1) * ne(a, 2);
+    case GGML_OP_SSM_CONV: return ne(a, 1) / 32;
+    case GGML_OP_CONV_2D:
+    case GGML_OP_CONV_TRANSPOSE_2D: return ne(node, 2) / 64;
+    case GGML_OP_CONV_3D: return node.op_params[11] / 64.0;
+    case GGML_OP_MUL_MAT: return groups_of_product(node);
+    case GGML_OP_MUL_MAT_ID: return ne(a, 1) / 64;
+    case GGML_OP_DSV4_HC_PRE:
+    case GGML_OP_DSV4_HC_POST: return ne(node, 0) / 128;
+    case GGML_OP_COL2IM_1D: return ne(node, 0) / 256;
+    case GGML_OP_ARGSORT:
+    case GGML_OP_TOP_K: return std::exp2(std::ceil(std::log2(ne(a, 0)))) / 256;
+    case GGML_OP_GET_ROWS:
+    case GGML_OP_IM2COL:
+    case GGML_OP_IM2COL_3D:
+    case GGML_OP_TIMESTEP_EMBEDDING: return ne(node, 0) / 512;
+    case GGML_OP_ARANGE:
+    case GGML_OP_POOL_1D: return elements(node) / 512;
+    case GGML_OP_ACC:
+    case GGML_OP_COUNT_EQUAL:
+    case GGML_OP_OPT_STEP_ADAMW:
+    case GGML_OP_OPT_STEP_SGD:
+    case GGML_OP_SET:
+    case GGML_OP_SILU_BACK: return elements(a) / 512;
+    default: return 1;
+    }
+}
+
+// The most along one of the other axes.
+double groups_along_y_or_z(const ggml_tensor &node) {
+    const ggml_tensor *a = node.src[0];
+    switch (node.op) {
+    case GGML_OP_ADD_ID: return ne(*a, 2);
+    case GGML_OP_FLASH_ATTN_EXT: return std::max(ne(*a, 2), ne(*a, 3));
+    case GGML_OP_TIMESTEP_EMBEDDING: return ne(*a, 0);
+    case GGML_OP_DIAG_MASK_INF: return ne(*a, 0) / 512;
+    case GGML_OP_COL2IM_1D:
+    case GGML_OP_IM2COL_3D: return ne(node, 1);
+    case GGML_OP_GATED_DELTA_NET: return ne(*node.src[2], 3);
+    case GGML_OP_SSM_SCAN: return ne(*node.src[1], 3);
+    case GGML_OP_SSM_CONV: return std::max(ne(node, 1) / 16, ne(node, 2));
+    case GGML_OP_DSV4_HC_COMB:
+    case GGML_OP_DSV4_HC_PRE:
+    case GGML_OP_DSV4_HC_POST:
+    case GGML_OP_LIGHTNING_INDEXER: return std::max({ne(node, 1), ne(node, 2), ne(node, 3)});
+    default: return 1;
+    }
+}
+
+// Along the first axis, where image models have more rows than Vulkan guarantees.
+bool takes_long_x(ggml_backend_dev_t device) { return device != nullptr && std::strstr(ggml_backend_dev_description(device), "NVIDIA") != nullptr; }
+
+// What Vulkan guarantees, or NVIDIA's drivers take: ggml does not tell what a device does.
+bool fits_work_groups(const ggml_tensor &node, ggml_backend_dev_t device) {
+    constexpr double guaranteed = 65535;
+    if (groups_along_y_or_z(node) > guaranteed) return false;
+    const double along_x = groups_along_x(node);
+    return along_x <= guaranteed || (along_x <= INT_MAX && takes_long_x(device));
+}
+
 } // namespace
 
 bool has_vulkan_kernels(ggml_backend_dev_t device) {
@@ -145,6 +234,7 @@ bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
     const bool copies = node.op == GGML_OP_CPY || node.op == GGML_OP_CONT || node.op == GGML_OP_DUP;
     if (copies && ggml_type_size(node.type) == 8 && !ggml_is_quantized(node.type)) return false;
     if (needs_dense_rows(node.op) && !has_dense_rows(node)) return false;
+    if (!fits_work_groups(node, device)) return false;
     // It dies while it compiles that shader (Mesa 25).
     return !dequantizes_k_quants(node) || !is_lavapipe(device);
 }

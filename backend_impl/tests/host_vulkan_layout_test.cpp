@@ -1,4 +1,7 @@
 // Which tensors ggml-vulkan is given: aligned ones, others where its shaders step over what lies before them, and none that it has no shader for.
+#include <algorithm>
+#include <array>
+#include <string>
 #include <vector>
 
 #include <ggml-cpp.h>
@@ -136,6 +139,113 @@ void convolutions_have_dense_rows() {
     expect(!has_vulkan_shader(*convolved, device), "whose next one would lie elsewhere");
 }
 
+using Shape = std::array<int64_t, 4>;
+constexpr int64_t groups = 65535;
+
+// An op, and shapes of its result and its sources by a number that becomes work groups. `most` is the largest that is computed.
+struct Sized {
+    ggml_op op;
+    int64_t most;
+    std::vector<Shape> (*shapes)(int64_t n);
+    int parameter = -1; // is the number, too
+};
+
+const Sized sized[] = {
+    {GGML_OP_RMS_NORM, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}}; }},
+    {GGML_OP_GROUP_NORM, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {2, 1, n, 1}}; }, 0},
+    {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}}; }},
+    {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {2, 1, n, 1}}; }},
+    {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, 1, n}, {2, 1, 1, n}}; }},
+    {GGML_OP_FLASH_ATTN_EXT, 2 * groups, [](int64_t n) { return std::vector<Shape>{{64, 1, n, 1}, {64, n, 1, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
+    {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, n, 1, 1}, {64, 1, n, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
+    {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, 1, 1, n}, {64, 1, 1, n}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
+    {GGML_OP_CONV_TRANSPOSE_1D, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, n, 1, 1}, {2, 1, 1, 1}}; }},
+    {GGML_OP_TIMESTEP_EMBEDDING, groups, [](int64_t n) { return std::vector<Shape>{{4, n, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_SSM_CONV, groups, [](int64_t n) { return std::vector<Shape>{{1, 1, n, 1}, {4, 1, n, 1}, {4, 1, 1, 1}}; }},
+    {GGML_OP_SSM_CONV, 16 * groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {3 + n, 1, 1, 1}, {4, 1, 1, 1}}; }},
+    {GGML_OP_SSM_CONV, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {4, n, 1, 1}, {4, n, 1, 1}}; }},
+    {GGML_OP_ADD_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}, {2, 4, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_ADD_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, 2, n, 1}, {2, 2, n, 1}, {2, 4, 1, 1}, {2, n, 1, 1}}; }},
+    {GGML_OP_GATED_DELTA_NET, groups,
+     [](int64_t n) {
+         return std::vector<Shape>{{16, 17 * n, 1, 1}, {16, 1, 1, n}, {16, 1, 1, n}, {16, 1, 1, n}, {1, 1, 1, n}, {1, 1, 1, n}, {16, 16, 1, n}};
+     }},
+    {GGML_OP_GATED_DELTA_NET, groups,
+     [](int64_t n) {
+         return std::vector<Shape>{{16 * n, 17, 1, 1}, {16, n, 1, 1}, {16, n, 1, 1}, {16, n, 1, 1}, {1, n, 1, 1}, {1, n, 1, 1}, {16, 16, n, 1}};
+     }},
+    {GGML_OP_SSM_SCAN, groups,
+     [](int64_t n) {
+         return std::vector<Shape>{{144 * n, 1, 1, 1}, {128, 16, 1, n}, {16, 1, 1, n}, {1, 1, n, 1}, {1, 1, 1, 1},
+                                   {128, 1, 1, n},     {128, 1, 1, n},  {n, 1, 1, 1}};
+     }},
+    {GGML_OP_RWKV_WKV6, groups,
+     [](int64_t n) {
+         Shape each{64, n, 1, 1};
+         return std::vector<Shape>{{64 * n, 65, 1, 1}, each, each, each, {64, n, 1, 1}, each, {4096 * n, 1, 1, 1}};
+     }},
+    {GGML_OP_RWKV_WKV7, groups,
+     [](int64_t n) {
+         Shape each{64, 1, n, 1};
+         return std::vector<Shape>{{64, 65 * n, 1, 1}, each, each, each, each, each, each, {4096, n, 1, 1}};
+     }},
+    {GGML_OP_GATED_LINEAR_ATTN, groups,
+     [](int64_t n) {
+         Shape each{64, n, 1, 1};
+         return std::vector<Shape>{{64 * n, 65, 1, 1}, each, each, each, each, {4096 * n, 1, 1, 1}};
+     }},
+    {GGML_OP_DSV4_HC_PRE, groups, [](int64_t n) { return std::vector<Shape>{{4, n, 1, 1}, {4, 4, n, 1}, {4, n, 1, 1}}; }},
+    {GGML_OP_DSV4_HC_POST, groups, [](int64_t n) { return std::vector<Shape>{{4, 4, n, 1}, {4, n, 1, 1}, {4, 4, n, 1}, {4, n, 1, 1}}; }},
+    {GGML_OP_LIGHTNING_INDEXER, groups,
+     [](int64_t n) { return std::vector<Shape>{{4, n, 1, 1}, {128, 64, n, 1}, {128, 1, 4, 1}, {64, n, 1, 1}, {4, n, 1, 1}}; }},
+    {GGML_OP_IM2COL_3D, groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {1, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_COL2IM_1D, groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_COL2IM_1D, 256 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 1, 1}}; }},
+    {GGML_OP_CONV_TRANSPOSE_2D, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, 1, n, 1}, {1, 1, n, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_CONV_3D, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, 1, 1, n}, {1, 1, 1, n}, {1, 1, 1, 1}}; }, 11},
+    {GGML_OP_ARGSORT, 1 << 23, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_TOP_K, 1 << 23, [](int64_t n) { return std::vector<Shape>{{1, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_GET_ROWS, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_POOL_1D, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_ARANGE, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}}; }},
+    {GGML_OP_SET, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_COUNT_EQUAL, 512 * groups, [](int64_t n) { return std::vector<Shape>{{1, 1, 1, 1}, {n, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 1, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {1, 1, 1, 1}, {1, n, 1, 1}}; }},
+    {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 9, 1, 1}, {1, n, 1, 1}, {1, 9, 1, 1}}; }},
+    {GGML_OP_MUL_MAT_ID, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}; }},
+};
+
+ggml_tensor *node_of(const Bench &bench, const Sized &each, int64_t n) {
+    std::vector<Shape> shapes = each.shapes(n);
+    auto tensor = [&](const Shape &ne) { return ggml_new_tensor(bench.context(), GGML_TYPE_F32, GGML_MAX_DIMS, ne.data()); };
+    ggml_tensor *node = tensor(shapes[0]);
+    node->op = each.op;
+    if (each.parameter >= 0) node->op_params[each.parameter] = static_cast<int32_t>(n);
+    std::transform(shapes.begin() + 1, shapes.end(), node->src, tensor);
+    return node;
+}
+
+// As many work groups as Vulkan guarantees along an axis.
+void sizes_fit_work_groups() {
+    ggml_backend_dev_t device = ggml_backend_buft_get_device(ggml_backend_cpu_buffer_type());
+    for (size_t i = 0; i < std::size(sized); ++i) {
+        Bench bench;
+        std::string name = std::string(ggml_op_name(sized[i].op)) + " (row " + std::to_string(i) + ") of ";
+        expect(has_vulkan_shader(*node_of(bench, sized[i], sized[i].most), device), name + std::to_string(sized[i].most));
+        expect(!has_vulkan_shader(*node_of(bench, sized[i], sized[i].most + 1), device), name + "one more is refused");
+    }
+    // These spread many over several axes.
+    for (ggml_op op : {GGML_OP_NORM, GGML_OP_L2_NORM, GGML_OP_SOFT_MAX, GGML_OP_ROPE, GGML_OP_SUM_ROWS, GGML_OP_SCALE, GGML_OP_CONT}) {
+        Bench bench;
+        Sized many{op, 0, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}, {1, 1, 1, 1}}; }};
+        expect(has_vulkan_shader(*node_of(bench, many, 1 << 20), device), std::string(ggml_op_name(op)) + " of many rows");
+    }
+    Bench bench;
+    Sized planes{GGML_OP_RMS_NORM, 0, [](int64_t n) { return std::vector<Shape>{{2, 1, n, n}, {2, 1, n, n}}; }};
+    expect(has_vulkan_shader(*node_of(bench, planes, groups + 1), device), "RMS_NORM of many planes and volumes");
+}
+
 } // namespace
 
 int main() {
@@ -146,5 +256,6 @@ int main() {
     strides_are_whole_elements();
     numbers_of_eight_bytes_are_only_read();
     convolutions_have_dense_rows();
+    sizes_fit_work_groups();
     return apir::test::failures == 0 ? 0 : 1;
 }
