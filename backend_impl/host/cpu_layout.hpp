@@ -1,4 +1,5 @@
-// What ggml-cpu's kernels assert of strides and types, and its supports_op does not say.
+// What ggml-cpu's kernels assert of strides and types, and its supports_op does not say. Strides have to be such for every
+// device, not for ggml-cpu alone: check_op in op_rules.cpp tells why.
 #pragma once
 
 #include <ggml-backend.h>

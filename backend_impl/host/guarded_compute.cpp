@@ -18,9 +18,9 @@
 namespace apir::host {
 namespace {
 
-// What a guest can make the host hold beyond one tensor: copies for one part, and what is noted of each place in the graph where a node
-// uses data. Graphs of models have some thousands of those; to list a node once more costs the guest eight bytes, and the host half a
-// kilobyte.
+// What a guest can make the host hold: copies for one part, or a single one that is larger, beside one result that is sorted elsewhere;
+// and what is noted of each place in the graph where a node uses data. Graphs of models have some thousands of those; to list a node once
+// more costs the guest eight bytes, and the host half a kilobyte.
 constexpr uint64_t most_copied_bytes = uint64_t{64} << 20;
 constexpr size_t most_guarded = size_t{1} << 17;
 
@@ -167,8 +167,9 @@ std::pair<size_t, size_t> GuardedCompute::guarded_in(int begin, int end) const {
     return {static_cast<size_t>(first - guarded_.begin()), static_cast<size_t>(last - guarded_.begin())};
 }
 
-// Where the first node stands that uses what a node from `begin` on makes, or for whose copy there is no room, or that comes behind
-// one which is sorted elsewhere, or that is itself one such and is computed again; else the end.
+// Where the part from `begin` on ends. Before the first node that uses data which a node of the part may write to; before one for whose
+// copy there is no room beside the others', or that sorts and did so before in the graph, unless the part begins with it. Behind the first
+// one that sorts: its result lies elsewhere until the part has been computed. Else with the graph.
 int GuardedCompute::part_end(ggml_cgraph *graph, int begin) const {
     int count = ggml_graph_n_nodes(graph);
     Written written;
