@@ -95,8 +95,12 @@ class Channel {
 
     template <typename Request, typename Reply>
     CallResult call(Call number, const Request &request, Reply &reply, const CallTraits &traits = {}) {
-        Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
-        return exchange.run(request, reply);
+        {
+            Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
+            const CallResult result = exchange.run(request, reply);
+            if (!exchange.was_held_up()) return result;
+        }
+        return call_alone(number, request, reply, traits);
     }
 
     // Sends a call and does not wait. The host carries calls out in the order in which they were sent; what their requests
@@ -109,8 +113,9 @@ class Channel {
     }
 
     // Leaves a call whose reply means nothing to go along with the next one that is sent, by any thread, in one command
-    // (extension batch). It is carried out before that one, which fails when this one does; then `lost_writes` tells. False when
-    // the request is too long for that, or when too many are left and cannot be sent: then this one was not left.
+    // (extension batch). It is carried out before that one. When it fails the host carries out none of those behind it; `lost_writes` tells, and the call
+    // that it went along with is made once more, by itself, unless it is a graph or was begun (`begin`): those fail. False when the request is too long
+    // for that, or when too many are left and cannot be sent: then this one was not left.
     template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
         BlobPool::Lease none;
         return defer_as(number, request, none, 0, device);
@@ -179,6 +184,15 @@ class Channel {
             begin(request, Slot::awaited);
             return end(reply);
         }
+        // The same, with no deferred call in the command.
+        template <typename Request, typename Reply> CallResult run_alone(const Request &request, Reply &reply) {
+            is_alone_ = true;
+            return run(request, reply);
+        }
+        // Whether it has ended so because a deferred call failed before it, as far as can be told: it may have failed by itself, and then does so again,
+        // for what the host refuses it leaves alone, and to write or read the same once more does no harm. Not so a graph, of which a part may have
+        // been computed that adds to what is there; without what was to be written before it, it would be of no use either.
+        bool was_held_up() const { return carries_deferred_ && result_.outcome == Outcome::answered && !result_.ok() && !may_run_long(); }
 
         // Sends the request, or leaves in the result why not.
         template <typename Request> void begin(const Request &request, Slot slot) {
@@ -186,7 +200,7 @@ class Channel {
             switch (prepare(slot, order)) {
             case Prepared::no: return;
             case Prepared::behind_deferred:
-                if (write_with_deferred(request)) return send_with_deferred();
+                if (!is_alone_ && write_with_deferred(request)) return send_with_deferred();
                 if (!send_after_deferred(slot)) return;
                 break;
             case Prepared::with_header: break;
@@ -219,7 +233,7 @@ class Channel {
         // them up anew, and where it returns to.
         enum class Prepared { no, behind_deferred, with_header };
         Prepared prepare(Slot slot, std::unique_lock<std::mutex> &order);
-        // The deferred calls, which do not fit in with this one: then a slot, and the header.
+        // The deferred calls, which do not fit in with this one or are to go without it: then a slot, and the header.
         bool send_after_deferred(Slot slot);
         // False with the cause in the result.
         bool may_call();
@@ -273,6 +287,7 @@ class Channel {
         bool sent_ = false;
         bool ended_ = false;
         bool in_a_hurry_ = false;
+        bool is_alone_ = false;
         bool carries_deferred_ = false;
         bool carries_slot_ = false; // of a deferred call
         uint8_t command_[command_buffer_size];
@@ -280,6 +295,13 @@ class Channel {
         uint8_t payload_[reply_page_size];
         size_t payload_size_ = 0;
     };
+
+    // Seldom: apart from the way of a call that goes well.
+    template <typename Request, typename Reply>
+    [[gnu::cold, gnu::noinline]] CallResult call_alone(Call number, const Request &request, Reply &reply, const CallTraits &traits) {
+        Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(number), traits);
+        return exchange.run_alone(request, reply);
+    }
 
     static constexpr size_t item_head = 12; // bytes of a BatchedCall
     // Room that deferred calls leave in a command for the one that they go along with.
