@@ -156,8 +156,12 @@ class Channel {
     // Of how many of them a stream was told: those behind are new to one that is made now.
     uint64_t told_lost_writes() const { return told_lost_writes_.load(std::memory_order_relaxed); }
     void tell_lost_writes(uint64_t count) { told_lost_writes_.store(count, std::memory_order_relaxed); }
-    // Whether no call will be answered any more, as of now: then it is lost from here on.
-    bool has_ended() { return lost() || look_for_its_end(); }
+    // Whether no call will be answered any more, as of now: then it is lost from here on. For whoever waits, at each step.
+    bool has_ended() {
+        if (lost()) return true;
+        transport_->remind();
+        return look_for_its_end();
+    }
     // Ends all calls from now on; says why once.
     void lose(const char *why);
 

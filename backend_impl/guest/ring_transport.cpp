@@ -39,25 +39,29 @@ RingTransport::~RingTransport() { device_.close_blob(blob_); }
 
 RingCreateRequest RingTransport::offer() const { return {blob_.resource, shape.slots, shape.slot_size}; }
 
-// A command that is in the ring is on its way even when this fails: the next one rings again, and its own deadline holds.
+// A command that is in the ring is on its way even when this fails: the next one rings again, and so does at each step whoever waits, for a graph may have
+// no deadline. What fails again and again is told once.
 void RingTransport::ring_doorbell() {
     uint8_t kick[12];
     Writer writer(kick, sizeof kick);
     write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
+    const bool told = unrung_.exchange(false);
     Status status = device_.submit(kick, sizeof kick);
     if (status.ok()) return;
+    unrung_ = true;
     producer_.doorbell_failed();
-    log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
+    if (!told) log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
 }
 
 // Until there is room; `full` when time is up.
 Push RingTransport::push_later(const uint8_t *command, size_t size, const Deadline &until) {
-    // Those whose commands fill it may all have failed to wake the worker.
-    if (producer_.owes_doorbell()) ring_doorbell();
     static const std::atomic<uint32_t> nothing{0};
     ReplyWait wait(nothing, room_);
     Push pushed = producer_.push(command, size);
-    while (pushed == Push::full && gone() == nullptr && wait.pause() < until.moment()) pushed = producer_.push(command, size);
+    while (pushed == Push::full && gone() == nullptr && wait.pause() < until.moment()) {
+        remind(); // those whose commands fill it may all have failed to wake the worker
+        pushed = producer_.push(command, size);
+    }
     return pushed;
 }
 
@@ -74,7 +78,11 @@ Status RingTransport::submit(const uint8_t *command, size_t size, const Deadline
 
 uint32_t RingTransport::await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
                               const std::atomic<bool> &given_up) {
-    return await_word(notify, until, pace, [&] { return given_up.load() || gone() != nullptr; }, other);
+    auto hopeless = [&] {
+        remind();
+        return given_up.load() || gone() != nullptr;
+    };
+    return await_word(notify, until, pace, hopeless, other);
 }
 
 const char *RingTransport::gone() const {

@@ -2,6 +2,7 @@
 // machine, but for the doorbell when the worker sleeps. See wire/ring.hpp and protocol/RING.md.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "apir_gen.hpp"
@@ -25,6 +26,9 @@ class RingTransport : public Transport {
     Status submit(const uint8_t *command, size_t size, const Deadline &until, OtherSide &other) override;
     uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
                    const std::atomic<bool> &given_up) override;
+    void remind() override {
+        if (unrung_.load(std::memory_order_relaxed) && producer_.owes_doorbell()) ring_doorbell();
+    }
     const char *gone() const override;
 
   private:
@@ -37,6 +41,7 @@ class RingTransport : public Transport {
     Blob blob_;
     const uint32_t type_offset_;
     RingProducer producer_;
+    std::atomic<bool> unrung_{false}; // the last doorbell could not be rung, as far as is known: who waits looks whether it is owed
     Pace room_; // how long it takes until a full ring has room
 };
 

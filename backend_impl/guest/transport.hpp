@@ -25,6 +25,10 @@ class Transport {
     virtual uint32_t await(const std::atomic<uint32_t> &notify, const Deadline &until, Pace &pace, OtherSide other,
                            const std::atomic<bool> &given_up) = 0;
 
+    // Tells the other side again what it could not be told before, if there is something: to be called now and then by whoever waits otherwise than in
+    // await(), which does so itself.
+    virtual void remind() {}
+
     // Why no command will ever be answered again; nullptr while nothing is known against it.
     virtual const char *gone() const { return nullptr; }
 };

@@ -1,6 +1,7 @@
 // The command ring at the guest: used when both sides have it, and against hosts that refuse it, stop, die or lie.
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,7 +85,8 @@ class RingHost : public ScriptedHost {
             if (sleeps) {
                 int heard = kicks;
                 consumer.announce_sleep();
-                while (consumer.may_sleep() ? kicks == heard && !ends_ : false) std::this_thread::yield();
+                if (consumer.may_sleep())
+                    while (kicks == heard && !ends_) std::this_thread::yield();
                 consumer.awake();
             }
             if (!takes || consumer.take(bytes.data(), size) != Take::taken) {
@@ -128,6 +130,84 @@ void test_doorbell() {
     std::unique_ptr<Registry> registry = set_up(host);
     for (int i = 0; i < 200; ++i) expect(ask(*registry), "a call to a host that sleeps");
     expect(host.kicks > 0, "it is woken");
+}
+
+// Some doorbells cannot be rung: there is no memory for the submission, say.
+struct Jammed : FakeDevice {
+    using FakeDevice::FakeDevice;
+
+    Status submit(const void *command, size_t size) override {
+        Reader reader(command, size);
+        CommandHeader header;
+        const bool kick = read(reader, header) && header.flags == static_cast<uint32_t>(Call::ring_kick);
+        return kick && failing-- > 0 ? Status::failure("no memory for it") : FakeDevice::submit(command, size);
+    }
+
+    static inline std::atomic<int> failing{0};
+};
+
+// Its caller rings again while he waits, and no deadline is there to end it: by itself, through a pipe, and when the ring is full.
+void test_failed_doorbell() {
+    RingHost host;
+    host.accepted |= static_cast<uint64_t>(Extension::liveness) | static_cast<uint64_t>(Extension::pipes);
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    std::atomic<bool> piped{false};
+    host.script(Call::pipe_get_tensor, [&piped](Reader &, Writer &) {
+        piped = true;
+        return static_cast<uint32_t>(ReturnCode::call_failed);
+    });
+    Jammed::failing = 0;
+    std::unique_ptr<Registry> registry = make_registry(std::make_unique<Jammed>(DevicePlan{}, host));
+    Channel &channel = registry->session->channel();
+    host.sleeps = true;
+    const auto asleep = [&host] { return __atomic_load_n(&host.places().asleep(), __ATOMIC_SEQ_CST) != 0; };
+    // Whether it is over soon; else the process is ended, for nothing would end it.
+    const auto ends = [&](const char *what, const std::function<void()> &call) {
+        while (!asleep()) std::this_thread::yield();
+        CapturedLog log;
+        Jammed::failing = 3;
+        std::atomic<bool> over{false};
+        std::thread caller([&] {
+            call();
+            over = true;
+        });
+        const auto until = Clock::now() + 5s;
+        while (!over && Clock::now() < until) std::this_thread::sleep_for(1ms);
+        expect(over, std::string(what) + " that the host was not woken for");
+        if (!over) std::_Exit(1);
+        caller.join();
+        expect(Jammed::failing <= 0, std::string(what) + ": doorbells failed");
+        const std::string text = log.text();
+        const size_t first = text.find("cannot be woken");
+        expect(first != std::string::npos && text.find("cannot be woken", first + 1) == std::string::npos, "that is told once: " + text);
+    };
+    ends("a graph", [&] {
+        CallTraits traits;
+        traits.patience = Patience::graph;
+        GraphRunReply reply;
+        expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, traits).ok(), "the graph");
+    });
+    Buffer buffer{ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry->device()), 4 << 20), ggml_backend_buffer_free};
+    Context memory = context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 4 << 20);
+    ggml_backend_tensor_alloc(buffer.get(), tensor, ggml_backend_buffer_get_base(buffer.get()));
+    ends("a pipe", [&] {
+        std::vector<uint8_t> bytes(4 << 20);
+        ggml_backend_tensor_get(tensor, bytes.data(), 0, bytes.size());
+    });
+    expect(piped, "it was a pipe");
+    std::vector<Channel::Pending<DeviceGetMemoryReply>> pending;
+    ends("a full ring", [&] {
+        for (uint64_t slot = 0; slot <= host.places().shape().slots; ++slot) {
+            Jammed::failing = slot == host.places().shape().slots ? 3 : 1000;
+            pending.push_back(channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+        }
+    });
+    DeviceGetMemoryReply reply;
+    for (auto &each : pending) expect(each.end(reply).ok(), "a call of a full ring");
 }
 
 void test_threads() {
@@ -372,6 +452,7 @@ void test_nonsense_from_the_host() {
 int main() {
     test_calls_go_through_the_ring();
     test_doorbell();
+    test_failed_doorbell();
     test_threads();
     test_fallbacks();
     test_full_ring();

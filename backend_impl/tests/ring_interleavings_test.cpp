@@ -29,7 +29,8 @@ enum class Plant {
     deaf_without_room,        // nor who waits for room
     kick_is_forgotten,        // who owes the doorbell does not ring it
     failure_is_kept,          // a doorbell that could not be rung does not put the 1 back
-    full_is_no_reason,        // who finds the ring full does not look whether the worker sleeps
+    not_rung_again,           // who waits for a reply does not ring again where that failed
+    not_rung_again_when_full, // nor who waits for room
 };
 
 constexpr RingShape shape{2, 64};
@@ -98,7 +99,7 @@ class RingScene : public Scene {
         Machine::mix(hash, tail_of_producers_);
         Machine::mix(hash, heads_);
         for (uint32_t word : {queue_tail_, queue_head_, queue_asleep_, bell_}) Machine::mix(hash, word);
-        for (bool flag : {worker_dead_, deaf_, excused_}) Machine::mix(hash, flag ? 1 : 0);
+        for (bool flag : {worker_dead_, deaf_, unrung_}) Machine::mix(hash, flag ? 1 : 0);
         for (size_t i = 0; i < producers; ++i)
             for (uint32_t word : {served_[i], replies_[i], published_[i]}) Machine::mix(hash, word);
         for (const auto &commands : before_)
@@ -107,10 +108,7 @@ class RingScene : public Scene {
         return hash;
     }
     const char *wrong() const override { return wrong_; }
-    // While the doorbell fails commands wait, until their deadlines, which are not in here, or until the next one rings: none that is begun
-    // behind the last failure waits, and so none before it either.
     const char *wrong_at_rest(const Machine &machine) const override {
-        if (excused_ && !worker_dead_) return nullptr;
         for (size_t i = 1; i <= producers; ++i)
             if (!machine.ended(i)) return worker_dead_ ? "a thread waits for a worker that is dead" : "a thread waits for ever";
         for (size_t i = 0; i < producers && !worker_dead_; ++i)
@@ -171,13 +169,11 @@ class RingScene : public Scene {
     bool submit(uint32_t i, uint32_t number) {
         const Command command{i, number, i * 100 + number, ~(i * 100 + number)};
         before_[i][number] = published_;
-        excused_ = false;
-        bool looked = plan_.plant == Plant::full_is_no_reason;
         Push pushed;
         while ((pushed = producer_.push(reinterpret_cast<const uint8_t *>(&command), sizeof command)) == Push::full) {
-            if (!std::exchange(looked, true)) ring_if_owed();
-            machine().wait_until([this] { return has_room() || hopeless_without_room(); });
+            machine().wait_until([this] { return has_room() || hopeless_without_room() || has_to_ring(Plant::not_rung_again_when_full); });
             if (hopeless()) return false;
+            if (has_to_ring(Plant::not_rung_again_when_full)) ring_if_owed();
             machine().checkpoint(most_commands + number);
         }
         if (pushed != Push::done) wrong_ = "a producer finds the ring broken";
@@ -188,14 +184,29 @@ class RingScene : public Scene {
 
     // RingTransport::ring_doorbell.
     void ring_if_owed() {
-        if (!producer_.owes_doorbell() || plan_.plant == Plant::kick_is_forgotten || kick()) return;
+        if (!producer_.owes_doorbell() || plan_.plant == Plant::kick_is_forgotten) return;
+        machine().point();
+        unrung_ = false;
+        if (kick()) return;
+        machine().point();
+        unrung_ = true;
         if (plan_.plant != Plant::failure_is_kept) producer_.doorbell_failed();
-        excused_ = true;
+    }
+
+    // RingTransport::remind, at each step of waiting. Those at which it does nothing are left out, and those at which it fails again.
+    bool has_to_ring(Plant not_done) const {
+        uint32_t asleep = 0;
+        std::memcpy(&asleep, memory_ + ring_asleep_offset, sizeof asleep);
+        return unrung_ && asleep != 0 && !deaf_ && plan_.plant != not_done;
     }
 
     bool await(uint32_t i, uint32_t number) {
-        machine().wait_until([this, i, number] { return replies_[i] >= number || hopeless(); });
-        return replies_[i] >= number;
+        for (;;) {
+            machine().wait_until([this, i, number] { return replies_[i] >= number || hopeless() || has_to_ring(Plant::not_rung_again); });
+            if (replies_[i] >= number || hopeless()) return replies_[i] >= number;
+            ring_if_owed();
+            machine().checkpoint(2 * most_commands + number);
+        }
     }
 
     // EXECBUFFER, Context::submit, QueueProducer::push. False when it failed.
@@ -291,7 +302,7 @@ class RingScene : public Scene {
     uint32_t queue_tail_ = 0, queue_head_ = 0, queue_asleep_ = 0, bell_ = 0;
     uint64_t heads_ = 0;
     bool deaf_ = false;    // EXECBUFFER
-    bool excused_ = false; // a doorbell failed, and no command was begun since
+    bool unrung_ = false;  // as RingTransport has it
     using Counts = std::array<uint32_t, producers>;
     Counts served_{}, replies_{}, published_{};
     std::array<std::array<Counts, most_commands + 1>, producers> before_{}; // published when a command was begun
@@ -377,6 +388,7 @@ int main() {
     const Plan full_and_dying{{3, 0}, false, true};
     const Plan both_without_room{{2, 2}, false, true, false, false};
     const Plan failing{{3, 0}, false, false, true};
+    const Plan failing_beside{{1, 1}, true, false, true};
     Verdicts verdicts;
     verdicts.sound("two threads, a call each", made(one_each));
     verdicts.sound("two threads, three commands in two slots", made(full));
@@ -385,6 +397,7 @@ int main() {
     verdicts.sound("a full ring, a worker that dies", made(full_and_dying));
     verdicts.sound("two threads at a full ring, a dead worker", made(both_without_room));
     verdicts.sound("a full ring, a doorbell that fails", made(failing));
+    verdicts.sound("two threads, a call each, a doorbell that fails", made(failing_beside));
     verdicts.planted("planted: published before written", made(one_each, Plant::published_before_written), "torn");
     verdicts.planted("planted: freed before read", made(full, Plant::freed_before_read), "overtake");
     verdicts.planted("planted: a claim that is not atomic", made(one_each, Plant::claim_not_atomic), "waits for ever");
@@ -394,6 +407,7 @@ int main() {
     verdicts.planted("planted: who waits is deaf to death", made(dying, Plant::deaf_to_death), "dead");
     verdicts.planted("planted: who waits for room is deaf to death", made(both_without_room, Plant::deaf_without_room), "dead");
     verdicts.planted("planted: a failed doorbell is not put back", made(failing, Plant::failure_is_kept), "waits for ever");
-    verdicts.planted("planted: nobody rings at a full ring", made(failing, Plant::full_is_no_reason), "waits for ever");
+    verdicts.planted("planted: nobody rings again", made(failing_beside, Plant::not_rung_again), "waits for ever");
+    verdicts.planted("planted: nobody rings at a full ring", made(failing, Plant::not_rung_again_when_full), "waits for ever");
     return verdicts.failures() == 0 ? 0 : 1;
 }
