@@ -185,7 +185,7 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
     return supported;
 }
 
-uint64_t RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise) {
+std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise) {
     BufferTypeGetAllocSizeReply reply;
     WideGetAllocSizeReply wide_reply;
     const bool wide = session_.has(Extension::wide_shapes);
@@ -195,6 +195,7 @@ uint64_t RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherw
     const uint64_t size = wide ? wide_reply.size : reply.size;
     if (!result.ok()) {
         result.report("get_alloc_size");
+        if (result.timed_out() || result.outcome == Outcome::not_sent) return std::nullopt;
         return otherwise;
     }
     if (size <= largest_need) return size;
@@ -211,8 +212,12 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
     const OpSignature signature = signature_of(tensor, parts);
     uint64_t size = 0;
     // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the
-    // first: whatever the first was, a failure too, stands.
-    if (!alloc_sizes_.find(signature, size)) size = alloc_sizes_.keep(signature, ask_alloc_size(tensor, bytes));
+    // first: whatever the first was, a refusal too, stands. Without an answer there is to be no such buffer: the next one may ask again.
+    if (!alloc_sizes_.find(signature, size)) {
+        const std::optional<uint64_t> answer = ask_alloc_size(tensor, bytes);
+        if (!answer) return largest_need;
+        size = alloc_sizes_.keep(signature, *answer);
+    }
     return std::max<size_t>(size, bytes);
 }
 
@@ -231,6 +236,7 @@ std::unique_ptr<RemoteBuffer> RemoteDevice::allocate_anew(size_t size) {
 }
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
+    if (size >= largest_need) return nullptr;
     auto kept = reserve_.take(size);
     return kept != nullptr ? std::move(kept) : allocate_anew(size);
 }

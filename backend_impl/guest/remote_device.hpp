@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -75,7 +76,7 @@ class RemoteDevice {
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
-    // At least ggml_nbytes; that when the host does not answer, and, unasked, when libggml takes no more.
+    // At least ggml_nbytes; that when the host refuses to tell, and, unasked, when libggml takes no more. More than there can be, when it does not answer.
     size_t alloc_size(const ggml_tensor *tensor);
     // Its content is undefined: it may have been another buffer of this program's before.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
@@ -117,8 +118,8 @@ class RemoteDevice {
     Status ask_for(Call number, const Request &request, Reply &reply, size_t reply_limit = CallTraits{}.reply_limit);
     std::unique_ptr<RemoteBuffer> allocate_anew(size_t size);
     template <typename Reply, typename Request> CallResult ask_support(Call number, const Request &request, bool &supported);
-    // What the host says, or `otherwise` when it says nothing that can be.
-    uint64_t ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise);
+    // What the host says, or `otherwise` when it says nothing that can be. Nothing without an answer, and as long as one may come to a later call.
+    std::optional<uint64_t> ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise);
 
     Session &session_;
     const uint32_t index_;

@@ -107,6 +107,32 @@ void test_deadlines() {
     expect(Clock::now() - start < 100ms, "a lost device is waited for");
 }
 
+// libggml allocates what it is told, and aborts when it is told more for the tensor in it: a size that was not told is no size.
+void test_unanswered_sizes() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    ggml_tensor *weight = ggml_new_tensor_1d(memory.get(), GGML_TYPE_Q8_0, 32);
+    host.answer(Call::buffer_type_get_alloc_size, from_hex("4000000000000000"));
+    host.silence(Call::buffer_type_get_alloc_size);
+    CapturedLog log;
+    auto placed = [&] { return Buffer{ggml_backend_alloc_ctx_tensors_from_buft(memory.get(), bench.buft()), ggml_backend_buffer_free}; };
+    expect(placed() == nullptr && log.has("get_alloc_size: no reply from the host in time"), "a buffer for a size that is not known");
+    expect(host.sent(Call::buffer_type_alloc_buffer).empty(), "is not asked for");
+    host.end_silence(Call::buffer_type_get_alloc_size);
+    const Buffer buffer = placed();
+    expect(buffer != nullptr && weight->buffer == buffer.get(), "when it is known it is made");
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 64, "of that size");
+    host.silence(Call::buffer_type_get_alloc_size);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 64, "which is known from then on");
+
+    // Nothing more will be told.
+    bench.registry->session->channel().lose("the test says so");
+    ggml_tensor *other = ggml_new_tensor_1d(memory.get(), GGML_TYPE_Q8_0, 64);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), other) == 68, "a lost device");
+}
+
 void test_worker_lost() {
     ScriptedHost host;
     Bench bench(host);
@@ -222,6 +248,7 @@ int main() {
     test_refusals();
     test_hostile_buffers();
     test_deadlines();
+    test_unanswered_sizes();
     test_worker_lost();
     test_graph_deadline();
     test_data_slot_of_a_graph();

@@ -115,6 +115,7 @@ class ScriptedHost : public FakeHost {
     void refuse(Call call, uint32_t code);
     // Never answers that call.
     void silence(Call call) { silent_.insert(static_cast<uint32_t>(call)); }
+    void end_silence(Call call) { silent_.erase(static_cast<uint32_t>(call)); }
 
     // Commands of one call, in order, as sent.
     std::vector<std::vector<uint8_t>> sent(Call call);
