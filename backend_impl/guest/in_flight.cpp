@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "forked.hpp"
 #include "guarded.hpp"
 #include "log.hpp"
 
 namespace apir::guest {
 
 bool InFlight::has_room() {
+    if (in_forked_child()) return false;
     if (all_.load() >= limit_of_all) await_all();
     return all_.load() < limit_of_all;
 }
@@ -35,6 +37,7 @@ uint64_t InFlight::last() const {
 }
 
 void InFlight::await(uint64_t place) {
+    if (in_forked_child()) return; // there they are the parent's
     std::unique_lock lock(mutex_);
     while (ended_ < place) {
         if (ending_) one_less_.wait(lock);

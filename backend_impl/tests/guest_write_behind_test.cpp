@@ -411,6 +411,31 @@ void a_forked_child_does_not_look() {
     expect(ended == 1, "who ends it");
 }
 
+// What was sent ahead is the parent's, too.
+void a_forked_child_does_not_await() {
+    GatedHost host(static_cast<uint64_t>(Extension::asynchronous));
+    Written written(host);
+    Backend backend = written.bench.backend();
+    const std::vector<uint8_t> bytes(size, 7);
+    host.set_gate(false);
+    ggml_backend_tensor_set_async(backend.get(), written.tensor, bytes.data(), 0, size);
+    expect(written.bench.registry->session->calls_in_flight() == 1, "one is in flight");
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        CapturedLog log;
+        ggml_backend_synchronize(backend.get());
+        ggml_backend_tensor_set_async(backend.get(), written.tensor, bytes.data(), 0, size);
+        backend.reset();
+        _exit(0);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child's synchronize returns: " + std::to_string(status));
+    host.set_gate(true);
+    ggml_backend_synchronize(backend.get());
+    expect(written.bench.registry->session->calls_in_flight() == 0 && written.holds(7), "its parent goes on");
+}
+
 // The session's end, which its blobs go with: what is left is awaited before.
 void it_is_awaited_at_the_end() {
     GatedHost host;
@@ -496,6 +521,7 @@ int main() {
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);
     a_forked_child_does_not_wait();
     a_forked_child_does_not_look();
+    a_forked_child_does_not_await();
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
     threads();
