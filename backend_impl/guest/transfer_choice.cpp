@@ -42,13 +42,20 @@ void TransferChoice::took(bool by_two, size_t size, std::chrono::steady_clock::d
     constexpr double mib = 1 << 20;
     const std::chrono::duration<double, std::nano> each = time / (static_cast<double>(size) / mib);
     std::lock_guard lock(mutex_);
-    if (ways_.decided() && ++since_known_ == pause_) {
-        ways_ = {};
-        since_known_ = 0;
-        pause_ = std::min(2 * pause_, longest_pause);
-        return;
-    }
-    ways_.took(by_two, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
+    if (!begins_anew()) ways_.took(by_two, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
+}
+
+void TransferChoice::got_no_second() {
+    std::lock_guard lock(mutex_);
+    if (!begins_anew()) ways_.missed_second();
+}
+
+bool TransferChoice::begins_anew() {
+    if (!ways_.decided() || ++since_known_ != pause_) return false;
+    ways_ = {};
+    since_known_ = 0;
+    pause_ = std::min(2 * pause_, longest_pause);
+    return true;
 }
 
 } // namespace apir::guest

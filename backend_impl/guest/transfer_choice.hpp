@@ -43,20 +43,28 @@ class TransferChoice {
     static TransferChoice &of(bool in);
     static TransferChoice &in_blobs(bool in, size_t size);
 
-    // Has `move(by_two)` carry so many bytes, and notes how long that took: of whichever way they went in the end, which `move` writes to `by_two`. Nothing
-    // where it returns false, for they did not get there. What it returned.
+    // Has `move(by_two)` carry so many bytes, and notes how long that took: of the way that they went in the end, which `move` writes to `by_two`. Or that
+    // there was no second thread: where there never is (the program may use one processor only), the choice is one thread in the end, too. Nothing where
+    // it returns false, for they did not get there. What it returned.
     template <typename Move> bool carry(size_t size, Move move) {
-        bool by_two = this->by_two();
+        const bool wanted = this->by_two();
+        bool by_two = wanted;
         const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
         const bool well = move(by_two);
-        if (well) took(by_two, size, std::chrono::steady_clock::now() - start);
+        if (well && wanted && !by_two) got_no_second();
+        else if (well) took(by_two, size, std::chrono::steady_clock::now() - start);
         return well;
     }
 
     bool by_two();
     void took(bool by_two, size_t size, std::chrono::steady_clock::duration time);
+    // Two threads were to carry a transfer, and one did.
+    void got_no_second();
 
   private:
+    // Whether both are to take turns again, from now on. With the mutex held.
+    bool begins_anew();
+
     std::mutex mutex_;
     Ways ways_;
     size_t since_known_ = 0;

@@ -26,13 +26,22 @@ template <size_t trials, size_t turn = 1, size_t unsettled = 0> class TwoWays {
     bool second() const { return decided() ? second_is_quicker_ : used_ / turn % 2 != 0; }
     // A way took so long, for as much work as all the others. One that was begun in the other's turn tells nothing.
     void took(bool second, Duration time) {
+        if (second) missed_ = 0;
         if (decided() || second != this->second()) return;
         const size_t way = second ? 1 : 0;
         if (used_ % turn >= unsettled) times_[way][count_[way]++] = time;
         if (++used_ == uses) second_is_quicker_ = lower_quartile(times_[1]) < lower_quartile(times_[0]);
     }
+    // It was the second way's turn, and that way was not to be had. So many times in a row, as many as all other turns have, and it is not the quicker one.
+    void missed_second() {
+        if (!second() || ++missed_ < most_missed) return;
+        used_ = uses;
+        second_is_quicker_ = false;
+    }
 
   private:
+    static constexpr size_t most_missed = uses - turn;
+
     using Times = std::array<Duration, trials>;
 
     // So long the quickest quarter of them took, or less: what else goes on in the machine makes work slower, never quicker.
@@ -45,6 +54,7 @@ template <size_t trials, size_t turn = 1, size_t unsettled = 0> class TwoWays {
     std::array<Times, 2> times_{};
     std::array<size_t, 2> count_{};
     size_t used_ = 0;
+    size_t missed_ = 0;
     bool second_is_quicker_ = false;
 };
 

@@ -99,6 +99,38 @@ void transfers_go_the_quicker_way_and_it_is_looked_at_again() {
     expect(looks >= 98 * trial / 2 && looks <= 102 * trial / 2, "and is looked at for ever, more rarely: " + std::to_string(looks));
 }
 
+// As on one processor, or where the program may have no more threads.
+void what_gets_no_second_thread_goes_by_one() {
+    constexpr size_t trial = TransferChoice::Ways::uses;
+    constexpr size_t others = trial - TransferChoice::Ways::in_a_row;
+    // So many transfers with a second thread to be had, or not; how many of them asked for one.
+    auto carried = [](TransferChoice &choice, size_t count, bool is_to_be_had) {
+        size_t asked = 0;
+        for (size_t i = 0; i < count; ++i) {
+            choice.carry(size_t{128} << 20, [&](bool &by_two) {
+                asked += by_two ? 1 : 0;
+                by_two = by_two && is_to_be_had;
+                return true;
+            });
+        }
+        return asked;
+    };
+    TransferChoice choice;
+    expect(carried(choice, trial, false) == others, "a second thread is asked for");
+    expect(carried(choice, TransferChoice::first_pause, false) == 0, "and then no more");
+    expect(carried(choice, trial, false) == others && carried(choice, TransferChoice::first_pause, false) == 0, "but later");
+
+    TransferChoice now_and_then;
+    carried(now_and_then, TransferChoice::Ways::in_a_row, true);
+    for (size_t i = 0; i < TransferChoice::Ways::in_a_row - 1; ++i)
+        expect(carried(now_and_then, others - 1, false) == others - 1 && carried(now_and_then, 1, true) == 1, "some say nothing");
+
+    // There was one until it was known that two are quicker.
+    TransferChoice no_more;
+    go(no_more, trial, std::chrono::milliseconds(20), std::chrono::milliseconds(10));
+    expect(carried(no_more, TransferChoice::first_pause - 1, false) == others, "what is known does not hold without one");
+}
+
 std::atomic<size_t> by_slow{0};
 std::atomic<size_t> by_quick{0};
 
@@ -168,6 +200,7 @@ int main(int count, char **) {
     the_quicker_way_is_known_in_spite_of_noise();
     what_a_turn_begins_with_does_not_count();
     transfers_go_the_quicker_way_and_it_is_looked_at_again();
+    what_gets_no_second_thread_goes_by_one();
     the_quicker_loop_is_found_whichever_it_is();
     several_threads_find_out_at_once();
     for (const CopyLoop &loop : copy_loops())
