@@ -80,6 +80,17 @@ void Channel::send_deferred_slot() {
     if (deferred_slots_.has_unsent()) send_deferred();
 }
 
+// Calls in flight leave one free slot; but a call without a reply may take that one away, and then nobody gives back any but who looks at their replies.
+[[gnu::cold]] BlobPool::Lease Channel::reply_slot_in_time(const Deadline &until) {
+    for (;;) {
+        const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
+        BlobPool::Lease slot = reply_slots_.take(look);
+        const Clock::time_point now = Clock::now();
+        if (slot || now < look.moment() || now >= until.moment() || lost()) return slot;
+        if (relieve_) relieve_();
+    }
+}
+
 std::unique_lock<std::mutex> Channel::order_of_deferred() {
     if (deferred_count_.load(std::memory_order_acquire) == 0) return {};
     return std::unique_lock(deferred_mutex_);
@@ -157,7 +168,8 @@ inline bool Channel::Exchange::may_call() {
 }
 
 inline bool Channel::Exchange::take_slot(Slot slot) {
-    slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(until_);
+    slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(Deadline(Clock::duration::zero()));
+    if (!slot_ && slot == Slot::awaited) slot_ = channel_.reply_slot_in_time(until_);
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
     return true;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -54,6 +55,9 @@ struct CallTraits {
     size_t reply_limit = 64; // bytes of payload that are looked at
     uint32_t device = 0; // addressed; others than the first need the extension devices
 };
+
+// For so long does who waits for a slot wait, until he looks whether nobody gives it back but himself.
+inline constexpr std::chrono::milliseconds between_looks{10};
 
 class Channel {
     class Exchange;
@@ -141,6 +145,8 @@ class Channel {
     void trust_graphs() { deadlines_.graph = no_deadline; }
     // From now on replies tell how long the host took (extension timing). Before a second thread calls.
     void expect_times() { expects_times_ = true; }
+    // Called now and then by who waits for a reply slot: it ends calls that are answered and nobody has looked at. Before a second thread calls.
+    void relieve_by(std::function<void()> relieve) { relieve_ = std::move(relieve); }
     // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
     void use(Transport &transport) { transport_ = &transport; }
 
@@ -329,6 +335,7 @@ class Channel {
         return !writer.failed() && defer_item(bytes, writer.size(), slot, data_out);
     }
     bool defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out);
+    BlobPool::Lease reply_slot_in_time(const Deadline &until);
     // Not locked when no call is deferred.
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.
@@ -354,6 +361,7 @@ class Channel {
     CallLog &call_log_;
     Deadlines deadlines_;
     const uint32_t type_offset_;
+    std::function<void()> relieve_;
     bool expects_times_ = false;
     Pace ordinary_pace_;
     Pace graph_pace_;

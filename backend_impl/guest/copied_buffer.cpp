@@ -347,11 +347,12 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
     if (record) piece->slot = slot_beside(in_flight);
     // In order all the same: the host carries out what is in flight first.
     if (!piece->slot || piece->slot->size < size) return set(tensor, data, offset, size);
-    InFlight::End end = [piece] { return settle(Way::out, *piece); }; // takes memory: before it is sent
+    InFlight::End end = [piece] { return settle(Way::out, *piece); }; // takes memory, as the next one does: before it is sent
+    InFlight::Answered answered = [piece] { return piece->call == nullptr || piece->call->answered(); };
     piece->size = size;
     bulk_copy(piece->slot->memory, data, size);
     begin(Way::out, *record, offset, false, *piece);
-    in_flight.add(std::move(end));
+    in_flight.add(std::move(end), std::move(answered));
     return true;
 }
 
@@ -369,9 +370,10 @@ bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offse
         unread.size = 0;
         return true;
     };
+    InFlight::Answered answered = [piece] { return piece->call == nullptr || piece->call->answered(); };
     piece->size = size;
     begin(Way::in, *record, offset, false, *piece);
-    in_flight.add(std::move(end));
+    in_flight.add(std::move(end), std::move(answered));
     return true;
 }
 

@@ -14,11 +14,11 @@ bool InFlight::has_room() {
     return all_.load() < limit_of_all;
 }
 
-void InFlight::add(End end) {
+void InFlight::add(End end, Answered answered) {
     uint64_t surplus = 0;
     {
         std::lock_guard lock(mutex_);
-        calls_.push_back(std::move(end));
+        calls_.push_back({std::move(end), std::move(answered)});
         ++all_; // of those that are here only: each is taken off when it ends
         ++added_;
         if (calls_.size() > limit) surplus = added_ - limit;
@@ -46,11 +46,17 @@ void InFlight::await(uint64_t place) {
     }
 }
 
+void InFlight::end_answered() {
+    if (in_forked_child()) return;
+    std::unique_lock lock(mutex_);
+    while (!ending_ && !calls_.empty() && calls_.front().answered()) end_one(lock);
+}
+
 void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
     // However the call ends: one that throws has failed.
     struct Ending {
         ~Ending() {
-            end = nullptr; // what it holds, without the lock
+            call = {}; // what it holds, without the lock
             --calls.all_;
             lock.lock();
             calls.ending_ = false;
@@ -61,14 +67,14 @@ void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
 
         InFlight &calls;
         std::unique_lock<std::mutex> &lock;
-        End end;
+        Call call;
         bool went_well = false;
     };
     Ending one{*this, lock, std::move(calls_.front())};
     calls_.pop_front();
     ending_ = true;
     lock.unlock();
-    one.went_well = one.end();
+    one.went_well = one.call.end();
 }
 
 // Whoever waits has been told of success before, and ggml has no status for waiting.

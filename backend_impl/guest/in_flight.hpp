@@ -19,18 +19,22 @@ class InFlight {
 
     // Awaits one call and does what its reply asks for; false when it failed, which it has logged.
     using End = std::function<bool()>;
+    // Whether that would not wait.
+    using Answered = std::function<bool()>;
 
     // `all` counts the calls in flight of all streams, and outlives this.
     explicit InFlight(std::atomic<size_t> &all) : all_(all) {}
 
     // Whether one more may be added; when all streams together have too many, this one's are awaited first.
     bool has_room();
-    void add(End end);
+    void add(End end, Answered answered);
     // Place of the call that was added last.
     uint64_t last() const;
     // Ends all calls up to a place, in order, or waits until others have. A failure is logged, once until it is taken.
     void await(uint64_t place);
     void await_all() { await(UINT64_MAX); }
+    // Ends those that are answered, from the oldest one on; not while another thread ends one. For who needs what they hold.
+    void end_answered();
     // What was to join them and went at once has failed: told as their failures are.
     void fail();
     // Whether anything has failed that nobody was told of.
@@ -39,6 +43,11 @@ class InFlight {
     bool take_failure();
 
   private:
+    struct Call {
+        End end;
+        Answered answered;
+    };
+
     // Ends the oldest call without the mutex, which `lock` holds before and after; no other is ended meanwhile.
     void end_one(std::unique_lock<std::mutex> &lock);
     // With the mutex held.
@@ -48,7 +57,7 @@ class InFlight {
     mutable std::mutex mutex_;
     std::condition_variable one_less_; // when a call has ended
     bool ending_ = false; // a thread ends a call
-    std::deque<End> calls_;
+    std::deque<Call> calls_;
     uint64_t added_ = 0;
     uint64_t ended_ = 0;
     bool failed_ = false;

@@ -6,6 +6,7 @@
 
 #include "execbuffer_transport.hpp"
 #include "forked.hpp"
+#include "guarded.hpp"
 
 namespace apir::guest {
 
@@ -17,7 +18,6 @@ constexpr size_t reply_slot_limit = 64;
 // So many there are before buffers fill the host-visible window: graphs go ahead with all but one.
 constexpr size_t least_reply_slots = 4;
 constexpr size_t data_slot_limit = 4;
-constexpr std::chrono::milliseconds between_looks{10};
 constexpr size_t least_data_slot = size_t{64} << 10;
 constexpr uint64_t known_extensions = component_extensions | host_library_extensions;
 
@@ -128,12 +128,37 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
       data_slots_(*device_, data_page_size, least_data_slot, data_slot_limit), buffer_blobs_(*device_),
       transport_(std::make_unique<ExecbufferTransport>(*device_)),
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
-      write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {}
+      write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {
+    channel_.relieve_by([this] { end_answered(); });
+}
 
-// What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph. Another
-// thread may leave more of them meanwhile.
+void Session::know(const std::shared_ptr<InFlight> &in_flight) {
+    std::lock_guard lock(streams_mutex_);
+    streams_.erase(std::remove_if(streams_.begin(), streams_.end(), [](const auto &each) { return each.expired(); }), streams_.end());
+    streams_.push_back(in_flight);
+}
+
+// What fails has been noted by the stream that it is of.
+void Session::end_answered() noexcept {
+    if (in_forked_child()) return; // there they are the parent's
+    guarded("a call sent ahead", 0, [this] {
+        std::vector<std::weak_ptr<InFlight>> streams;
+        {
+            std::lock_guard lock(streams_mutex_);
+            streams = streams_;
+        }
+        for (const auto &each : streams)
+            if (const std::shared_ptr<InFlight> stream = each.lock()) stream->end_answered();
+        return 0;
+    });
+    write_behind_.look();
+}
+
+// What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was
+// sent ahead. Another thread may leave more of them meanwhile.
 BlobPool::Lease Session::data_slot_in_time(size_t size) {
     write_behind_.settle();
+    end_answered();
     const Deadline until = channel_.deadline(Patience::graph);
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
@@ -141,6 +166,7 @@ BlobPool::Lease Session::data_slot_in_time(size_t size) {
         const Clock::time_point now = Clock::now();
         if (slot || now < look.moment() || now >= until.moment() || channel_.lost()) return data_slots_.sized(std::move(slot), size);
         write_behind_.settle();
+        end_answered();
     }
 }
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "blob_reserve.hpp"
 #include "channel.hpp"
 #include "config.hpp"
+#include "in_flight.hpp"
 #include "ring_transport.hpp"
 #include "write_behind.hpp"
 
@@ -33,6 +36,11 @@ class Session {
     // Calls of all streams that were sent and not awaited yet.
     std::atomic<size_t> &calls_in_flight() { return calls_in_flight_; }
     const Config &config() const { return config_; }
+    // A stream's, which may hold what others come to need.
+    void know(const std::shared_ptr<InFlight> &in_flight);
+    // Ends what is answered and nobody has looked at yet: each holds a reply slot, and some a data slot. For who waits for one: nobody else may ever
+    // look. Waits for no reply.
+    void end_answered() noexcept;
     // Whether both sides have it.
     bool has(Extension extension) const { return (extensions_ & static_cast<uint64_t>(extension)) != 0; }
 
@@ -59,6 +67,8 @@ class Session {
     Channel channel_;
     WriteBehind write_behind_;
     std::atomic<size_t> calls_in_flight_{0};
+    std::mutex streams_mutex_;
+    std::vector<std::weak_ptr<InFlight>> streams_;
     uint64_t id_ = 0; // random, to join the call records of both sides
     uint64_t extensions_ = 0;
 };

@@ -142,9 +142,10 @@ bool Stream::begin_kept(const KeptGraph &kept) {
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
         return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
     };
+    InFlight::Answered answered = [call] { return call->answered(); };
     *call = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!call->sent()) return false;
-    in_flight_->add(std::move(end));
+    in_flight_->add(std::move(end), std::move(answered));
     return true;
 }
 

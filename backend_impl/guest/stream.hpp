@@ -17,6 +17,7 @@ class Stream {
         : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())),
           told_lost_writes_(device.session().channel().told_lost_writes()) {
         device_.add_stream();
+        device_.session().know(in_flight_);
     }
     ~Stream();
     Stream(const Stream &) = delete;

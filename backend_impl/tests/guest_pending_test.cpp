@@ -257,6 +257,8 @@ bool within(Clock::duration patience, const std::atomic<bool> &what) {
     return what;
 }
 
+bool answered() { return true; }
+
 // An event waits for what was sent before it, not for what another thread waits for behind it.
 void events_wait_for_their_own_calls() {
     std::atomic<size_t> all{0};
@@ -268,12 +270,12 @@ void events_wait_for_their_own_calls() {
         begun = true;
         first.pass();
         return true;
-    });
+    }, answered);
     const uint64_t place = calls.last();
     calls.add([&] {
         second.pass();
         return true;
-    });
+    }, answered);
     std::thread synchronizes([&] { calls.await_all(); });
     expect(within(5s, begun), "somebody waits for all");
     std::atomic<bool> over{false};
@@ -300,8 +302,8 @@ void calls_that_throw() {
     std::atomic<size_t> all{0};
     InFlight calls(all);
     CapturedLog log;
-    calls.add([]() -> bool { throw std::bad_alloc(); });
-    calls.add([] { return true; });
+    calls.add([]() -> bool { throw std::bad_alloc(); }, answered);
+    calls.add([] { return true; }, answered);
     try {
         calls.await_all();
         expect(false, "what a call throws is kept quiet");
@@ -309,6 +311,36 @@ void calls_that_throw() {
         calls.await_all();
     }
     expect(all == 0 && calls.take_failure(), "a call that threw has ended, and failed");
+}
+
+// Who needs what they hold waits for no reply, and not for who ends one.
+void answered_calls_are_ended() {
+    std::atomic<size_t> all{0};
+    InFlight calls(all);
+    bool second_is = false;
+    std::string ended;
+    calls.add([&] { return !(ended += '1').empty(); }, answered);
+    calls.add([&] { return !(ended += '2').empty(); }, [&] { return second_is; });
+    calls.add([&] { return !(ended += '3').empty(); }, answered);
+    calls.end_answered();
+    expect(ended == "1" && all == 2, "up to the first one that is not answered: " + ended);
+    second_is = true;
+    calls.end_answered();
+    expect(ended == "123" && all == 0, "then the others: " + ended);
+    Gate gate;
+    std::atomic<bool> begun{false};
+    calls.add([&] {
+        begun = true;
+        gate.pass();
+        return true;
+    }, answered);
+    calls.add([] { return true; }, answered);
+    std::thread synchronizes([&] { calls.await_all(); });
+    expect(within(5s, begun), "somebody ends one");
+    calls.end_answered();
+    expect(all == 2, "that is his, and comes before the other");
+    gate.open();
+    synchronizes.join();
 }
 
 } // namespace
@@ -324,5 +356,6 @@ int main() {
     only_answers_teach_the_pace();
     events_wait_for_their_own_calls();
     calls_that_throw();
+    answered_calls_are_ended();
     return failures();
 }

@@ -111,6 +111,49 @@ void slots_are_made_before_buffers() {
     ggml_backend_synchronize(run.backend.get());
 }
 
+// Does not answer the next command.
+class SilentLibrary : public LibraryHost {
+  public:
+    using LibraryHost::LibraryHost;
+    void on_command(const std::vector<uint8_t> &command) override {
+        if (!silent.exchange(false)) LibraryHost::on_command(command);
+    }
+
+    std::atomic<bool> silent{false};
+};
+
+// Calls that were sent ahead leave one slot of each kind, and a call without a reply takes that one. The thread that would look at theirs waits for one.
+void slots_of_answered_calls_are_had() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "300");
+    for (const bool data : {false, true}) {
+        DevicePlan plan = window_of(data ? 8 : 4);
+        if (data) plan.window += data_page_size;
+        RunOn<SilentLibrary> run("-batch,-pipes", "copied", plan);
+        Doubled doubled(run.buft(), count);
+        Doubled other(run.buft(), 2 * count);
+        const std::vector<float> numbers(count, 1.0F);
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+        const std::atomic<size_t> &in_flight = run.registry->session->calls_in_flight();
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+        if (data) ggml_backend_tensor_set_async(run.backend.get(), doubled.input, numbers.data(), 0, count * 4);
+        else for (int i = 0; i < 3; ++i) ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+        expect(in_flight == (data ? 1 : 3), "sent ahead: " + std::to_string(in_flight.load()));
+        std::this_thread::sleep_for(200ms); // all are answered
+        run.host.silent = true;
+        CapturedLog log;
+        std::vector<float> back(count);
+        size_t free = 0;
+        size_t total = 0;
+        if (data) ggml_backend_tensor_get(doubled.output, back.data(), 0, count * 4);
+        else ggml_backend_dev_memory(run.registry->device(), &free, &total);
+        expect(log.has("no reply from the host in time"), "a call without a reply: " + log.text());
+        const Clock::time_point start = Clock::now();
+        if (!data) expect(ggml_backend_graph_compute(run.backend.get(), other.graph) == GGML_STATUS_SUCCESS, "another graph: " + log.text());
+        ggml_backend_tensor_get(doubled.output, back.data(), 0, count * 4);
+        expect(back == std::vector<float>(count, 2.0F) && Clock::now() - start < 1s, data ? "who waits gets a data slot" : "who waits gets a reply slot");
+    }
+}
+
 // Counts blobs that there was no room for.
 class CountingDevice : public FakeDevice {
   public:
@@ -158,6 +201,7 @@ int main(int count, char **arguments) {
     graphs_of_several_threads();
     writes_before_a_long_call();
     slots_are_made_before_buffers();
+    slots_of_answered_calls_are_had();
     a_full_window_is_not_asked_again();
     return failures();
 }
