@@ -14,7 +14,8 @@ namespace apir::guest {
 enum class DataPath { automatic, shared, copied };
 
 // Whether the last command of a write is awaited later (write_behind.hpp). By itself not by the ring, where replies are quick, nor while call records are
-// kept, which tell when they came. Unless it is off, by EXECBUFFER one of up to 1 MiB goes along with the next call, and into its record.
+// kept, which tell when they came. Unless it is off, by EXECBUFFER one of up to 1 MiB goes along with the next call, and into its record. Writes of up to
+// 1 KiB always do, by the ring, too, where the host has the extension batch.
 enum class WriteBehindUse { automatic, on, off };
 
 struct Config {

@@ -98,7 +98,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         auto empty_rest = [&](const uint8_t *slot, size_t after, size_t n) { empty_slot(slot, *done + after, n); };
         return transfer(Way::in, tensor, offset + *done, size - *done, by_two, [](uint8_t *, size_t, size_t) {}, empty_rest);
     });
-    // What was written before is there, or has failed: whoever reads is told.
+    // What was written before is there, or has failed. In that case what was read is what stood there before: the log tells, and the next graph is refused.
     session().write_behind().look();
     return well;
 }

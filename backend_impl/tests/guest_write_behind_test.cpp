@@ -170,7 +170,7 @@ void a_failure_is_logged_by_the_next_write() {
     expect(doubling.compute() == GGML_STATUS_FAILED && doubling.compute() == GGML_STATUS_SUCCESS, "and one graph is refused");
 }
 
-// Who reads is told as well.
+// Who reads finds what stood there before; the log tells.
 void a_failure_is_logged_by_the_next_read() {
     GatedHost host;
     Written written(host);
