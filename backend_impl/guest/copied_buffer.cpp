@@ -347,12 +347,12 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
     if (record) piece->slot = slot_beside(in_flight);
     // In order all the same: the host carries out what is in flight first.
     if (!piece->slot || piece->slot->size < size) return set(tensor, data, offset, size);
-    InFlight::End end = [piece] { return settle(Way::out, *piece); }; // takes memory, as the next one does: before it is sent
-    InFlight::Answered answered = [piece] { return piece->call == nullptr || piece->call->answered(); };
+    // Takes memory: before it is sent.
+    InFlight::Call sent = [piece](InFlight::Step step) { return step == InFlight::Step::look ? piece->is_answered() : settle(Way::out, *piece); };
     piece->size = size;
     bulk_copy(piece->slot->memory, data, size);
     begin(Way::out, *record, offset, false, *piece);
-    in_flight.add(std::move(end), std::move(answered));
+    in_flight.add(std::move(sent));
     return true;
 }
 
@@ -363,17 +363,17 @@ bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offse
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece->slot = slot_beside(in_flight);
     if (!piece->slot || piece->slot->size < size) return get(tensor, data, offset, size);
-    InFlight::End end = [piece, data] {
+    InFlight::Call sent = [piece, data](InFlight::Step step) {
+        if (step == InFlight::Step::look) return piece->is_answered();
         Unread unread{data, piece->size};
         if (!settle(Way::in, *piece)) return false;
         bulk_copy(data, piece->slot->memory, piece->size, Far::source);
         unread.size = 0;
         return true;
     };
-    InFlight::Answered answered = [piece] { return piece->call == nullptr || piece->call->answered(); };
     piece->size = size;
     begin(Way::in, *record, offset, false, *piece);
-    in_flight.add(std::move(end), std::move(answered));
+    in_flight.add(std::move(sent));
     return true;
 }
 

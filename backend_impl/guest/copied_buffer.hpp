@@ -46,6 +46,8 @@ class CopiedBuffer : public RemoteBuffer {
         ~Piece() {
             if (call != nullptr) slot.retire();
         }
+        // Whether to await it would not wait.
+        bool is_answered() const { return call == nullptr || call->answered(); }
 
         BlobPool::Lease slot;
         std::unique_ptr<SentCall> call; // from when it was sent until it was awaited

@@ -14,11 +14,11 @@ bool InFlight::has_room() {
     return all_.load() < limit_of_all;
 }
 
-void InFlight::add(End end, Answered answered) {
+void InFlight::add(Call call) {
     uint64_t surplus = 0;
     {
         std::lock_guard lock(mutex_);
-        calls_.push_back({std::move(end), std::move(answered)});
+        calls_.push_back(std::move(call));
         ++all_; // of those that are here only: each is taken off when it ends
         ++added_;
         if (calls_.size() > limit) surplus = added_ - limit;
@@ -49,14 +49,14 @@ void InFlight::await(uint64_t place) {
 void InFlight::end_answered() {
     if (in_forked_child()) return;
     std::unique_lock lock(mutex_);
-    while (!ending_ && !calls_.empty() && calls_.front().answered()) end_one(lock);
+    while (!ending_ && !calls_.empty() && calls_.front()(Step::look)) end_one(lock);
 }
 
 void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
     // However the call ends: one that throws has failed.
     struct Ending {
         ~Ending() {
-            call = {}; // what it holds, without the lock
+            call = nullptr; // what it holds, without the lock
             --calls.all_;
             lock.lock();
             calls.ending_ = false;
@@ -74,7 +74,7 @@ void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
     calls_.pop_front();
     ending_ = true;
     lock.unlock();
-    one.went_well = one.call.end();
+    one.went_well = one.call(Step::end);
 }
 
 // Whoever waits has been told of success before, and ggml has no status for waiting.

@@ -17,17 +17,16 @@ class InFlight {
     static constexpr size_t limit = 16;
     static constexpr size_t limit_of_all = 32;
 
-    // Awaits one call and does what its reply asks for; false when it failed, which it has logged.
-    using End = std::function<bool()>;
-    // Whether that would not wait.
-    using Answered = std::function<bool()>;
+    // `look`: whether `end` would not wait. `end`: awaits the call and does what its reply asks for; false when it failed, which it has logged.
+    enum class Step { look, end };
+    using Call = std::function<bool(Step)>;
 
     // `all` counts the calls in flight of all streams, and outlives this.
     explicit InFlight(std::atomic<size_t> &all) : all_(all) {}
 
     // Whether one more may be added; when all streams together have too many, this one's are awaited first.
     bool has_room();
-    void add(End end, Answered answered);
+    void add(Call call);
     // Place of the call that was added last.
     uint64_t last() const;
     // Ends all calls up to a place, in order, or waits until others have. A failure is logged, once until it is taken.
@@ -43,11 +42,6 @@ class InFlight {
     bool take_failure();
 
   private:
-    struct Call {
-        End end;
-        Answered answered;
-    };
-
     // Ends the oldest call without the mutex, which `lock` holds before and after; no other is ended meanwhile.
     void end_one(std::unique_lock<std::mutex> &lock);
     // With the mutex held.

@@ -135,17 +135,17 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 bool Stream::begin_kept(const KeptGraph &kept) {
     // All that takes memory before it is sent.
     auto call = std::make_shared<Channel::Pending<GraphRunReply>>();
-    InFlight::End end = [call] {
+    InFlight::Call sent = [call](InFlight::Step step) {
+        if (step == InFlight::Step::look) return call->answered();
         GraphRunReply reply;
         CallResult result = call->end(reply);
         // The host keeps a graph until we let go of it: it has broken its word.
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
         return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
     };
-    InFlight::Answered answered = [call] { return call->answered(); };
     *call = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!call->sent()) return false;
-    in_flight_->add(std::move(end), std::move(answered));
+    in_flight_->add(std::move(sent));
     return true;
 }
 

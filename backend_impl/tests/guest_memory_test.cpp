@@ -152,7 +152,7 @@ void calls_without_a_place() {
     int added = 0;
     Shortage shortage(0, all_of_them);
     try {
-        for (; added < 1000; ++added) calls.add([] { return true; }, [] { return true; });
+        for (; added < 1000; ++added) calls.add([](InFlight::Step) { return true; });
     } catch (const std::bad_alloc &) {
     }
     shortage.end();

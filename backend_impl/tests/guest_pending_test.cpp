@@ -257,7 +257,9 @@ bool within(Clock::duration patience, const std::atomic<bool> &what) {
     return what;
 }
 
-bool answered() { return true; }
+InFlight::Call call_of(std::function<bool()> end, std::function<bool()> answered = [] { return true; }) {
+    return [=](InFlight::Step step) { return step == InFlight::Step::look ? answered() : end(); };
+}
 
 // An event waits for what was sent before it, not for what another thread waits for behind it.
 void events_wait_for_their_own_calls() {
@@ -266,16 +268,16 @@ void events_wait_for_their_own_calls() {
     Gate first;
     Gate second;
     std::atomic<bool> begun{false};
-    calls.add([&] {
+    calls.add(call_of([&] {
         begun = true;
         first.pass();
         return true;
-    }, answered);
+    }));
     const uint64_t place = calls.last();
-    calls.add([&] {
+    calls.add(call_of([&] {
         second.pass();
         return true;
-    }, answered);
+    }));
     std::thread synchronizes([&] { calls.await_all(); });
     expect(within(5s, begun), "somebody waits for all");
     std::atomic<bool> over{false};
@@ -302,8 +304,8 @@ void calls_that_throw() {
     std::atomic<size_t> all{0};
     InFlight calls(all);
     CapturedLog log;
-    calls.add([]() -> bool { throw std::bad_alloc(); }, answered);
-    calls.add([] { return true; }, answered);
+    calls.add(call_of([]() -> bool { throw std::bad_alloc(); }));
+    calls.add(call_of([] { return true; }));
     try {
         calls.await_all();
         expect(false, "what a call throws is kept quiet");
@@ -319,9 +321,9 @@ void answered_calls_are_ended() {
     InFlight calls(all);
     bool second_is = false;
     std::string ended;
-    calls.add([&] { return !(ended += '1').empty(); }, answered);
-    calls.add([&] { return !(ended += '2').empty(); }, [&] { return second_is; });
-    calls.add([&] { return !(ended += '3').empty(); }, answered);
+    calls.add(call_of([&] { return !(ended += '1').empty(); }));
+    calls.add(call_of([&] { return !(ended += '2').empty(); }, [&] { return second_is; }));
+    calls.add(call_of([&] { return !(ended += '3').empty(); }));
     calls.end_answered();
     expect(ended == "1" && all == 2, "up to the first one that is not answered: " + ended);
     second_is = true;
@@ -329,12 +331,12 @@ void answered_calls_are_ended() {
     expect(ended == "123" && all == 0, "then the others: " + ended);
     Gate gate;
     std::atomic<bool> begun{false};
-    calls.add([&] {
+    calls.add(call_of([&] {
         begun = true;
         gate.pass();
         return true;
-    }, answered);
-    calls.add([] { return true; }, answered);
+    }));
+    calls.add(call_of([] { return true; }));
     std::thread synchronizes([&] { calls.await_all(); });
     expect(within(5s, begun), "somebody ends one");
     calls.end_answered();
