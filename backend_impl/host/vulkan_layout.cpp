@@ -141,11 +141,14 @@ double ne(const ggml_tensor &tensor, int axis) { return static_cast<double>(tens
 double rows(const ggml_tensor &tensor) { return ne(tensor, 1) * ne(tensor, 2) * ne(tensor, 3); }
 double elements(const ggml_tensor &tensor) { return ne(tensor, 0) * rows(tensor); }
 
-// Up to eight columns are multiplied row by row, 64 rows at a time, and a single row as the one column of the transposed product.
+// Up to eight columns, or tokens of experts, are multiplied row by row, 64 rows at a time, and a single row as the one column of the transposed
+// product; more of them in tiles, of which the smallest have 32 rows and columns.
+constexpr double most_columns = 8;
+constexpr double tile = 32;
+bool is_tiled(const ggml_tensor &node) { return node.op == GGML_OP_MUL_MAT_ID ? ne(node, 2) > most_columns : ne(node, 1) > most_columns && ne(node, 0) > 1; }
 double groups_of_product(const ggml_tensor &node) {
-    constexpr double most_columns = 8;
-    if (ne(node, 1) > most_columns && ne(node, 0) > 1) return ne(node, 0) / 32;
-    return std::max(ne(node, 0), ne(node, 1)) / 64;
+    if (is_tiled(node)) return ne(node, 0) / tile;
+    return (node.op == GGML_OP_MUL_MAT_ID ? ne(node, 0) : std::max(ne(node, 0), ne(node, 1))) / 64;
 }
 
 // Work groups of a node's dispatch, of ops that do not spread theirs over several axes when they are many: what along each axis is
@@ -168,8 +171,8 @@ double groups_along_x(const ggml_tensor &node) {
     case GGML_OP_CONV_2D:
     case GGML_OP_CONV_TRANSPOSE_2D: return ne(node, 2) / 64;
     case GGML_OP_CONV_3D: return node.op_params[11] / 64.0;
-    case GGML_OP_MUL_MAT: return groups_of_product(node);
-    case GGML_OP_MUL_MAT_ID: return ne(a, 1) / 64;
+    case GGML_OP_MUL_MAT:
+    case GGML_OP_MUL_MAT_ID: return groups_of_product(node);
     case GGML_OP_DSV4_HC_PRE:
     case GGML_OP_DSV4_HC_POST: return ne(node, 0) / 128;
     case GGML_OP_COL2IM_1D: return ne(node, 0) / 256;
@@ -195,6 +198,8 @@ double groups_along_x(const ggml_tensor &node) {
 double groups_along_y_or_z(const ggml_tensor &node) {
     const ggml_tensor *a = node.src[0];
     switch (node.op) {
+    case GGML_OP_MUL_MAT: return is_tiled(node) ? ne(node, 1) / tile : 1;
+    case GGML_OP_MUL_MAT_ID: return is_tiled(node) ? std::max(ne(*a, 2), ne(node, 2) / tile) : 1; // experts, and tokens
     case GGML_OP_ADD_ID: return ne(*a, 2);
     case GGML_OP_FLASH_ATTN_EXT: return std::max(ne(*a, 2), ne(*a, 3));
     case GGML_OP_TIMESTEP_EMBEDDING: return ne(*a, 0);
@@ -212,10 +217,14 @@ double groups_along_y_or_z(const ggml_tensor &node) {
     }
 }
 
-// Along the first axis, where image models have more rows than Vulkan guarantees.
-bool takes_long_x(ggml_backend_dev_t device) { return device != nullptr && std::strstr(ggml_backend_dev_description(device), "NVIDIA") != nullptr; }
+// Along the first axis, where image models have more rows than Vulkan guarantees: NVIDIA's drivers, and Mesa's for AMD.
+bool takes_long_x(ggml_backend_dev_t device) {
+    if (device == nullptr) return false;
+    const char *description = ggml_backend_dev_description(device);
+    return std::strstr(description, "NVIDIA") != nullptr || std::strstr(description, "RADV") != nullptr;
+}
 
-// What Vulkan guarantees, or NVIDIA's drivers take: ggml does not tell what a device does.
+// What Vulkan guarantees, or those drivers take: ggml does not tell what a device does.
 bool fits_work_groups(const ggml_tensor &node, ggml_backend_dev_t device) {
     constexpr double guaranteed = 65535;
     if (groups_along_y_or_z(node) > guaranteed) return false;

@@ -113,9 +113,9 @@ class ScriptedHost : public FakeHost {
     // Answers a call with fixed payload bytes.
     void answer(Call call, std::vector<uint8_t> payload);
     void refuse(Call call, uint32_t code);
-    // Never answers that call.
-    void silence(Call call) { silent_.insert(static_cast<uint32_t>(call)); }
-    void end_silence(Call call) { silent_.erase(static_cast<uint32_t>(call)); }
+    // Does not answer that call, until the end of its silence.
+    void silence(Call call);
+    void end_silence(Call call);
 
     // Commands of one call, in order, as sent.
     std::vector<std::vector<uint8_t>> sent(Call call);
@@ -144,6 +144,7 @@ class ScriptedHost : public FakeHost {
         size_t size = 0;
     };
 
+    bool is_silent(uint32_t call);
     void reply(uint32_t resource, uint32_t code, const std::vector<uint8_t> &payload);
     void script_device();
     void script_buffer_type();

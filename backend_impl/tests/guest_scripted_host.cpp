@@ -70,7 +70,7 @@ void ScriptedHost::on_command(const std::vector<uint8_t> &command) {
             first_load_codes.pop_front();
         }
     } else {
-        if (silent_.count(header.flags) != 0) return;
+        if (is_silent(header.flags)) return;
         auto handler = handlers_.find(header.flags);
         code = handler == handlers_.end() ? static_cast<uint32_t>(ReturnCode::unknown_call) : handler->second(reader, writer);
     }
@@ -83,6 +83,21 @@ void ScriptedHost::answer(Call call, std::vector<uint8_t> payload) {
         reply.bytes(payload.data(), payload.size());
         return ok;
     });
+}
+
+void ScriptedHost::silence(Call call) {
+    std::lock_guard lock(mutex_);
+    silent_.insert(static_cast<uint32_t>(call));
+}
+
+void ScriptedHost::end_silence(Call call) {
+    std::lock_guard lock(mutex_);
+    silent_.erase(static_cast<uint32_t>(call));
+}
+
+bool ScriptedHost::is_silent(uint32_t call) {
+    std::lock_guard lock(mutex_);
+    return silent_.count(call) != 0;
 }
 
 void ScriptedHost::refuse(Call call, uint32_t code) {

@@ -213,6 +213,10 @@ const Sized sized[] = {
     {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 1, 1}, {1, 1, 1, 1}}; }},
     {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {1, 1, 1, 1}, {1, n, 1, 1}}; }},
     {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 9, 1, 1}, {1, n, 1, 1}, {1, 9, 1, 1}}; }},
+    {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, 2, 1, 1}, {1, n, 1, 1}}; }},
+    {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 9, 1}, {1, n, 2, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
+    {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {1, 2, 2, 1}, {1, 1, n, 1}, {1, n, 1, 1}}; }},
+    {GGML_OP_MUL_MAT_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, 9, 1}, {1, 2, n, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
     {GGML_OP_MUL_MAT_ID, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}; }},
 };
 

@@ -27,7 +27,7 @@ class LlamaCheck(CheckTable):
     chunks: Annotated[int, Field(ge=1, le=1000)] = 2
     """Of so many pieces of text probabilities are compared."""
     context: Annotated[int, Field(ge=16, le=LONGEST_CONTEXT)] = 128
-    """Tokens of a piece, of which the second half is compared."""
+    """Tokens of a piece; those behind its first half are compared, which have the other half before them."""
     max_divergence: Annotated[float, Field(gt=0)] = 1e-4
     """Largest Kullback-Leibler divergence of any token, in nats, from what the guest's own processor says.
 

@@ -74,7 +74,7 @@ def test_what_a_model_says_and_costs_is_told(tmp_path: Path) -> None:
     assert (bundle.run.exit, texts(bundle)) == (0, "")
     assert [(row.name, row.expected, row.seen) for row in facts(bundle)] == [
         (
-            "largest divergence of 128 tokens from the guest's own processor",
+            "largest divergence of 126 tokens from the guest's own processor",
             "at most 0.0001",
             "7e-06 (mean 0; most likely token the same in 100 %; perplexity 771.1 and 771.2)",
         ),
@@ -108,7 +108,7 @@ def test_tokens_are_timed_without_call_records_and_counted_with_some(tmp_path: P
 @pytest.mark.parametrize(
     ("llama", "settings", "finding"),
     [
-        (Llama(largest="0.000150"), "", "case failed [product] largest divergence of 128 tokens"),
+        (Llama(largest="0.000150"), "", "case failed [product] largest divergence of 126 tokens"),
         (Llama(largest="-nan"), "", "expected at most 0.0001, seen nan"),
         (Llama(per_token=0), "", "too slow [product] remote calls of a generated token: expected some, seen 0"),
         (Llama(per_token=4), "max_calls_per_token = 3", "expected at most 3, seen 4"),
@@ -129,7 +129,7 @@ def test_what_could_not_be_measured_is_no_measurement(tmp_path: Path) -> None:
     few.times = 1
     bundle = ran(tmp_path, few)
     assert "llama-bench did not tell 2 times of both tests; it said last" in texts(bundle)
-    assert [row.name for row in facts(bundle)] == ["largest divergence of 128 tokens from the guest's own processor"]
+    assert [row.name for row in facts(bundle)] == ["largest divergence of 126 tokens from the guest's own processor"]
 
 
 def test_a_divergence_that_is_not_told_is_the_products_failure(tmp_path: Path) -> None:
