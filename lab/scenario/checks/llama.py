@@ -119,7 +119,8 @@ class LlamaRun:
     def judge_divergence(self, found: Divergence) -> None:
         """The largest one must be small. NaN is not."""
         most = self.check.max_divergence
-        name = f"largest divergence of {self.check.chunks * (self.check.context - 1 - self.check.context // 2)} tokens from the guest's own processor"
+        tokens = self.check.chunks * (self.check.context - 1 - self.check.context // 2)
+        name = f"largest divergence of {tokens} tokens from the guest's own processor"
         told = (
             f"{found.largest:.2g} (mean {found.mean:.2g}; most likely token the same in {found.same_top_percent:g} %; "
             f"perplexity {found.perplexity:.6g} and {found.base_perplexity:.6g})"
