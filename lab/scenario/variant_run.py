@@ -227,11 +227,8 @@ class VariantRun:
         run = llama.prepared(stage, check, writer, self.here.plan.deadline)
         if run is not None:
             self.llama_runs.append(run)
-            try:
-                with self.here.listener.step(check.summary):
-                    run.run(collector)
-            finally:
-                self.facts += run.facts
+            with self.here.listener.step(check.summary):
+                run.run(collector)
 
     def _another(self, run: ops.OpsRun, number: int) -> tuple[ops.OpsRun, CheckWriter]:
         """A further process with the same cases: its rows are those of a check of its own."""
@@ -276,7 +273,8 @@ class VariantRun:
                     state.tell(fact, writer)
             for finding in calls.findings_of(joined, self._computed() if recorded else 0):
                 writer.finding(finding)
-            if not self.facts and not self._results() and not self.findings():
+            facts = self.facts + sum(run.facts for run in self.llama_runs)
+            if not facts and not self._results() and not self.findings():
                 writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, "nothing was checked"))
         if alive and not cut_off and not self.interrupted:
             self._judge_expected()

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import MappedFile, ProcessFacts
@@ -22,7 +20,6 @@ from lab.ggml.registry import Device
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
-from lab.metrics.calls import HEADER, RECORD
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.ops.upstream_cases import Listed, ListedCase
@@ -30,6 +27,7 @@ from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.shipment import GUEST_LIBRARY, Payload, ReferenceFiles, Shipment
+from tests.scenario.call_files import Made, write_calls
 
 KERNEL = "6.12.0-fake"
 SHA = "ab" * 32
@@ -233,35 +231,6 @@ class FakeShell:
             return SHA
         shutil.copyfile(self.folder / Path(remote).parent.name / Path(remote).name, local)
         return SHA
-
-
-@dataclass(frozen=True)
-class Made:
-    """What both sides' files of a context have in common; the first call is ``first_call``, all others compute graphs.
-
-    With the status of a ring's offer, negotiation and offer come before them.
-    """
-
-    session: int
-    capset: int
-    first_call: int
-    ring: int | None = None
-
-
-def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
-    """A call record file with ``count`` records."""
-    header = np.zeros((), HEADER)
-    header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 2, side, RECORD.itemsize
-    header["session"], header["counted"], header["written"], header["capset"] = made.session, count, count, made.capset
-    header["pid"], header["monotonic_ns"] = 9, made.session
-    records = np.zeros(count, RECORD)
-    opening = [(made.first_call, 4)] if made.ring is None else [(64, 4), (72, made.ring), (made.first_call, 4)]
-    for index in range(count):
-        call, status = opening[index] if index < len(opening) else (22, 4)
-        status = last_status if index == count - 1 else status
-        records[index] = (index, 1000 * (index + 1), 50_000 + index, 900, 2, call, 3, status, 340, 16, 0, 0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(header.tobytes() + records.tobytes())
 
 
 @dataclass

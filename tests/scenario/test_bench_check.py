@@ -42,7 +42,7 @@ from lab.scenario.model_bench import BenchCheck
 from lab.scenario.switches import Switches, laid
 from reports import rendered_report
 from tests.bench.realistic import ANSWER, token
-from tests.scenario.fakes import Made, write_calls
+from tests.scenario.call_files import Made, write_calls
 
 
 def writer_of(bundle: BundleWriter) -> CheckWriter:

@@ -13,7 +13,7 @@ from lab.deadline import Deadline
 from lab.errors import GuestError
 from lab.metrics.calls import Joined, JoinedCall
 from lab.scenario.calls import calls_record, fetched_logs
-from tests.scenario.fakes import Made, write_calls
+from tests.scenario.call_files import Made, write_calls
 
 
 class Shell:

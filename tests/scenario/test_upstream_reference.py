@@ -26,7 +26,8 @@ from lab.scenario.reference_files import BUILDS, other_build
 from lab.scenario.runner import run
 from lab.scenario.shipment import BACKENDS, Payload, ReferenceFiles
 from lab.scenario.source import read_source
-from tests.scenario.fakes import SHIPMENT, FakePlatform, Made, Script, payload, write_calls
+from tests.scenario.call_files import Made, write_calls
+from tests.scenario.fakes import SHIPMENT, FakePlatform, Script, payload
 from tests.scenario.upstream_runs import CASES, LISTED, Program
 
 SCENARIO = """\
