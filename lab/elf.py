@@ -18,7 +18,11 @@ from typing import BinaryIO
 
 PT_NOTE = 4
 NT_GNU_BUILD_ID = 3
+SHT_DYNAMIC = 6
 SHT_DYNSYM = 11
+DT_NEEDED = 1
+DT_RPATH = 15
+DT_RUNPATH = 29
 SHN_UNDEF = 0
 NOTES_MAX_BYTES = 1 << 20
 
@@ -33,6 +37,14 @@ class MappedFile:
 
     path: str
     build_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """What an ELF file is loaded with: names of libraries, and folders to look for them in, both as they are written there."""
+
+    needed: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,26 @@ def exported_symbols(path: Path) -> frozenset[str]:
                 strings = file.read(sections[link][2])
                 names.update(_defined_names(symbols, strings))
     return frozenset(names)
+
+
+def linking(path: Path) -> Linking:
+    """What the dynamic section of an ELF file asks for; nothing when it has none. Raises ``NotElf``."""
+    needed: list[str] = []
+    search: list[str] = []
+    with open(path, "rb") as file:
+        sections = list(_sections(file, _header(file)))
+        for kind, offset, size, link in sections:
+            if kind == SHT_DYNAMIC and link < len(sections):
+                file.seek(offset)
+                entries = file.read(size // 16 * 16)
+                file.seek(sections[link][1])
+                strings = file.read(sections[link][2])
+                for tag, at in struct.iter_unpack("<qQ", entries):
+                    if tag == DT_NEEDED:
+                        needed.append(_string(strings, at))
+                    elif tag in {DT_RPATH, DT_RUNPATH}:
+                        search += filter(None, _string(strings, at).split(":"))
+    return Linking(tuple(needed), tuple(search))
 
 
 def process_facts(pid: int, *, proc: Path = Path("/proc")) -> ProcessFacts:
@@ -171,7 +203,14 @@ def _defined_names(symbols: bytes, strings: bytes) -> Iterator[str]:
     """Names of the symbols that have a section, that is, are defined here."""
     for name_at, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", symbols):
         if section != SHN_UNDEF and name_at:
-            yield strings[name_at : strings.index(b"\0", name_at)].decode(errors="replace")
+            yield _string(strings, name_at)
+
+
+def _string(strings: bytes, at: int) -> str:
+    """The text at a place of a string table."""
+    if at >= len(strings):
+        raise NotElf("a name lies outside of its string table")
+    return strings[at : strings.find(b"\0", at)].decode(errors="replace")
 
 
 def main(arguments: list[str]) -> int:

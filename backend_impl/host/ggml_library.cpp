@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <sched.h>
 
+#include <abi/backend_interface.hpp>
+
 #include "log.hpp"
 
 namespace apir::host {
@@ -36,6 +38,11 @@ ggml_backend_reg_t registered(const GgmlOptions &options) {
     if (registry == nullptr)
         throw InitFailure{InitCode::registration_failed, std::string("cannot register the GGML library: '") + symbol + "' of '" +
                                                              options.path + "' gave no backend"};
+    // Of another version every function lies in another place, and would be called as what it is not.
+    if (registry->api_version != APIR_GGML_API)
+        throw InitFailure{InitCode::registration_failed, std::string("cannot register the GGML library: '") + options.path +
+                                                             "' is of ggml's backend API " + std::to_string(registry->api_version) +
+                                                             ", not " + std::to_string(APIR_GGML_API)};
     return registry;
 }
 

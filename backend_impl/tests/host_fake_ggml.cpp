@@ -27,6 +27,12 @@ ggml_backend_reg registry(size_t (*count)(ggml_backend_reg_t), ggml_backend_dev_
 
 extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t fake_no_registry() { return nullptr; }
 
+extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t fake_other_version() {
+    static ggml_backend_reg made = registry(one, no_device);
+    made.api_version = APIR_GGML_API - 1;
+    return &made;
+}
+
 extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t fake_no_device() {
     static ggml_backend_reg made = registry(none, no_device);
     return &made;

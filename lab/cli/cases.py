@@ -17,6 +17,7 @@ from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.host.native import native_payloads
+from lab.host.outside import outside
 from lab.host.progress import Progress
 from lab.host.root import Bind, host_root
 from lab.host.shaders import shader_binds
@@ -87,7 +88,8 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     root = host_root(progress, deadline)
     native = native_payloads(root, progress, deadline)
     own = ggml_library(choice, root, deadline)
-    binds = (Bind(paths.PROJECT), Bind(native.folder), *([Bind(own.path.parent)] if str(own.path) == own.inside else []))
+    more = outside([own.path], root).binds if own.of_machine else ()
+    binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(native.folder), *more)))
 
     def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
         return root.enter(argv, binds=(*binds, Bind(folder, writable=True), *shader_binds(env)), env=env, cwd=paths.PROJECT)

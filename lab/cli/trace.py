@@ -20,6 +20,7 @@ from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import native_payloads
+from lab.host.outside import outside, seen_at
 from lab.host.root import Bind, host_root
 from lab.ops.said import event_in, fits
 from lab.process import finish
@@ -137,13 +138,12 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
         host = host_library.resolve() if host_library else native_payloads(root, progress, deadline).host_library
         chosen = ggml_library(library, root, deadline)
         argv = (
-            "python3", "-m", "lab.apir.replay", file, "--host-library", host,
+            "python3", "-m", "lab.apir.replay", file, "--host-library", seen_at(host),
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
-        folders = {paths.PROJECT, host.parent, file.parent}
-        if chosen.inside == str(chosen.path):
-            folders.add(chosen.path.parent)
-        entered = root.enter(argv, binds=tuple(map(Bind, sorted(folders))), env={"HOME": "/tmp"}, cwd=paths.PROJECT)
+        loaded = outside([*([chosen.path] if chosen.of_machine else []), host], root).binds
+        binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded)))
+        entered = root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))
     answers = answers_in(done.output)

@@ -2,9 +2,9 @@
 
 ggml's backend structs are in no public header and drift: ours are declared by hand, and ``abi-probe``, built with the very
 options of the payload, finds out which slot each public accessor of a libggml reaches. It runs in the host root, against
-the root's own libggml and, with the guest's C and C++ libraries, against the one that lies in a guest's root image. A payload whose
-slots lie elsewhere there is refused before anything is shipped, with the slot's name: ggml would call the wrong function, or leave
-the library out without a word.
+the root's own libggml, against one that the machine's ggml library brings and, with the guest's C and C++ libraries, against the
+one that lies in a guest's root image. A payload whose slots lie elsewhere there is refused before anything is shipped, with the
+slot's name: ggml would call the wrong function, or leave the library out without a word.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lab import paths
 from lab.deadline import Deadline
 from lab.errors import BuildError
 from lab.host.native import NativePayloads
+from lab.host.outside import Outside
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot
 from lab.host.store import content_key, stored
@@ -76,31 +77,49 @@ def prove_payload(
     )
 
 
-def prove_layout(
-    probe: Path, root: HostRoot, deadline: Deadline, *, libraries: Path | None = None, owner: str = "the host root"
-) -> Layout:
-    """Prove the layout against the libggml in ``libraries`` (without: the root's own).
+def prove_outside(native: NativePayloads, root: HostRoot, files: Outside, deadline: Deadline) -> Layout | None:
+    """Prove the layout against a libggml of the machine, which a ggml library of the machine brings; None where it brings none.
 
     Raises:
         BuildError: as ``prove_payload``.
     """
-    done = _probed(probe, root, deadline, libraries)
+    if files.base is None:
+        return None
+    return prove_layout(native.abi_probe, root, deadline, owner=f"the machine ({files.base})", binds=files.binds, payload="host")
+
+
+def prove_layout(
+    probe: Path,
+    root: HostRoot,
+    deadline: Deadline,
+    *,
+    libraries: Path | None = None,
+    owner: str = "the host root",
+    binds: tuple[Bind, ...] = (),
+    payload: str = "guest",
+) -> Layout:
+    """Prove the layout against the libggml in ``libraries``, or one that ``binds`` bring (without either: the root's own).
+
+    Raises:
+        BuildError: as ``prove_payload``.
+    """
+    done = _probed(probe, root, deadline, libraries, binds)
     layout = layout_of(done.output)
     if done.exit_status == 0 and not layout.moved and layout.facts:
         return layout
     ggml = dict(layout.facts).get("ggml", "of an unknown version")
     slots = "; ".join(f"{name} {why}" for name, why in layout.moved) or "the probe did not finish"
     raise BuildError(
-        f"the guest library does not fit the libggml {ggml} of {owner}: {slots}",
+        f"the {payload} library does not fit the libggml {ggml} of {owner}: {slots}",
         argv=(os.fspath(probe),),
         output=done.output,
         hint="build it for that version: -DAPIR_GGML_API=2 or 3 (2 is older than libggml 0.27)",
     )
 
 
-def _probed(probe: Path, root: HostRoot, deadline: Deadline, libraries: Path | None) -> Finished:
+def _probed(probe: Path, root: HostRoot, deadline: Deadline, libraries: Path | None, more: tuple[Bind, ...]) -> Finished:
     argv: tuple[str | os.PathLike[str], ...] = (probe,)
-    binds = [Bind(probe.parent)]
+    binds = [Bind(probe.parent), *more]
     if libraries is not None:
         argv = (next(libraries.glob(LOADER)), "--library-path", libraries, probe)
         binds.append(Bind(libraries))

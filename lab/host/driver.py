@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import re
+import shutil
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,8 @@ STUBS = "stubs"
 """Folders of libraries that programs are linked with where there is no driver: CUDA's."""
 CACHED = re.compile(r"^\s+(?P<name>\S+) \((?P<kind>[^)]*)\) => (?P<path>/\S+)$", re.MULTILINE)
 INSIDE = Path("/run/host-driver")
+FOR_ROOT = ("/usr/sbin", "/sbin")
+"""Folders with ldconfig, which are not in an ordinary user's PATH everywhere (Debian)."""
 LOOK_S = 20.0
 
 
@@ -58,14 +61,19 @@ def gpu_driver() -> GpuDriver:
     """The driver of this machine. Looked for once."""
     if not CONTROL_NODE.exists():
         return GpuDriver()
-    try:
-        cache = finish(("ldconfig", "-p"), deadline=Deadline.after(LOOK_S)).output
-    except LabError:
-        cache = ""
-    libraries = driver_libraries(
-        libraries_in(named(os.environ, "LD_LIBRARY_PATH")), library_cache(cache), libraries_in((LENT / "lib64", LENT / "lib"))
-    )
+    own, lent = libraries_in(named(os.environ, "LD_LIBRARY_PATH")), libraries_in((LENT / "lib64", LENT / "lib"))
+    libraries = driver_libraries(own, linker_cache(), lent)
     return found_driver(libraries, manifests(libraries.values(), os.environ))
+
+
+@functools.cache
+def linker_cache() -> dict[str, Path]:
+    """Libraries that the machine's loader knows of, by name. Looked for once; none where it cannot be asked."""
+    program = shutil.which("ldconfig", path=os.pathsep.join((os.environ.get("PATH", ""), *FOR_ROOT))) or "ldconfig"
+    try:
+        return library_cache(finish((program, "-p"), deadline=Deadline.after(LOOK_S)).output)
+    except LabError:
+        return {}
 
 
 def library_cache(text: str) -> dict[str, Path]:

@@ -1,7 +1,7 @@
 """Host roots: a folder with the QEMU, virglrenderer, Mesa, ggml and compilers of a chosen Debian, and how to enter it.
 
 The distribution of the machine is mostly too old (Venus and blobs need QEMU 9.2 with virglrenderer 1.0), so QEMU runs from a
-tree of our own, entered with bwrap: the tree's /usr, /etc and /var read-only, an empty /tmp and /run, the host's /dev, /sys
+tree of our own, entered with bwrap: the tree's /usr and /etc read-only, an empty /tmp, /run and /var, the host's /dev, /sys
 and network, a GPU driver that must be the host's own (``driver``), and exactly those paths bound that the caller names.
 Works alike as root and as an ordinary user.
 Everything that runs inside shares a process namespace whose first process is bwrap's: when it ends, all of it ends.
@@ -34,6 +34,10 @@ LAYOUT = 2  # raise it when what this module makes of a recipe changes
 FACTS = "facts.json"
 TREE = "root"
 LIBRARY_PATH = "LD_LIBRARY_PATH"
+LIBRARIES = Path("/run/host-libraries")
+"""Libraries of the machine that the root has not: its loader looks there first."""
+TREES = ("usr", "etc", "bin", "sbin", "lib", "lib64")
+"""What the root has itself at the top; nothing of the machine can be bound within."""
 SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -74,13 +78,15 @@ class HostRoot:
         """
         driver = gpu_driver()
         variables = {"PATH": SEARCH, "LC_ALL": "C.UTF-8", **(env or {})}
-        if driver.files:
-            variables[LIBRARY_PATH] = ":".join(filter(None, (variables.get(LIBRARY_PATH), os.fspath(DRIVER_FOLDER))))
+        led = [os.fspath(LIBRARIES)] if any(bind.inside and bind.inside.parent == LIBRARIES for bind in binds) else []
+        led += [os.fspath(DRIVER_FOLDER)] if driver.files else []
+        if led:
+            variables[LIBRARY_PATH] = ":".join(filter(None, (variables.get(LIBRARY_PATH), *led)))
         return (
             "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
             *self._tree_words(),
             "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--ro-bind", "/sys", "/sys",
-            "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/run/user",
+            "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/run/user", "--dir", "/var/tmp",
             *_bind_words(Bind(path, inside=DRIVER_FOLDER / name) for name, path in driver.files),
             *_bind_words(binds),
             "--clearenv", *(word for name, value in sorted(variables.items()) for word in ("--setenv", name, value)),
@@ -91,10 +97,11 @@ class HostRoot:
     def _tree_words(self) -> tuple[str, ...]:
         """The tree on an empty root, so that mount points of binds can be made in it."""
         words: list[str] = []
-        for name in ("usr", "etc", "var"):
-            words += ["--ro-bind", os.fspath(self.path / name), f"/{name}"]
-        for name in ("bin", "sbin", "lib", "lib64"):
-            words += ["--symlink", f"usr/{name}", f"/{name}"]
+        for name in TREES:
+            if name in {"usr", "etc"}:
+                words += ["--ro-bind", os.fspath(self.path / name), f"/{name}"]
+            else:
+                words += ["--symlink", f"usr/{name}", f"/{name}"]
         return tuple(words)
 
 

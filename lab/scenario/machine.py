@@ -13,9 +13,10 @@ from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
 from lab.errors import ConfigError, ConfigProblem
-from lab.host.abi import prove_payload
+from lab.host.abi import prove_outside, prove_payload
 from lab.host.driver import gpu_driver
 from lab.host.native import native_payloads
+from lab.host.outside import outside
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
@@ -63,10 +64,10 @@ class References:
         symbol = shipped.registration if wish.own and shipped.registration != DEFAULT_REGISTRATION else None
         key = (wish, f"{ingredients.root.key} {own.sha256}")
         if key not in self.known:
-            outside = {path.parent for path in (own.path,) if str(own.path) == own.inside}
+            more = outside([own.path], ingredients.root).binds if own.of_machine else ()
 
             def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
-                binds = (Bind(paths.PROJECT), *map(Bind, sorted(outside)), Bind(folder, writable=True), *shader_binds(env))
+                binds = (Bind(paths.PROJECT), *more, Bind(folder, writable=True), *shader_binds(env))
                 return ingredients.root.enter(argv, binds=binds, env=env, cwd=paths.PROJECT)
 
             library = Library(own.inside, symbol, wish.threads)
@@ -84,7 +85,8 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
     """Build or find root, image and payloads, and choose the files the scenario asks for.
 
     Raises:
-        BuildError: among others, when our guest library does not fit the ggml of root or image (the slot is named).
+        BuildError: among others, when our guest library does not fit the ggml of root or image, or our host library the one
+            that the scenario's ggml library brings (the slot is named).
     """
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
@@ -92,7 +94,10 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
     native = native_payloads(root, progress, deadline)
     if scenario.implementation.guest.path == BUILTIN:
         prove_payload(native, root, image.rootfs, progress, deadline)
-    shipped = with_reference(shipment(scenario, root, native, deadline), scenario, root, native, deadline)
+    shipped = shipment(scenario, root, native, deadline)
+    if scenario.implementation.host.path == BUILTIN and shipped.ggml_library.of_machine:
+        prove_outside(native, root, outside([shipped.ggml_library.path], root), deadline)
+    shipped = with_reference(shipped, scenario, root, native, deadline)
     return Ingredients(root, image, shipped, native.folder)
 
 
@@ -120,21 +125,22 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         display=Display(plan.display),
         render_node=plan.render_node,
         environment=plan.variables,
-        binds=(*map(Bind, payload_folders(plan.ingredients, plan.scenario)), *shader_binds(dict(plan.variables))),
+        binds=(*payload_binds(plan.ingredients, plan.scenario), *shader_binds(dict(plan.variables))),
     )
 
 
-def payload_folders(ingredients: Ingredients, scenario: Scenario) -> tuple[Path, ...]:
-    """Folders outside of the root that QEMU and its workers load from."""
+def payload_binds(ingredients: Ingredients, scenario: Scenario) -> tuple[Bind, ...]:
+    """What makes loadable in the root what QEMU and its workers load from outside of it.
+
+    The ggml library comes first: where files need different libraries of one name, each is loaded with the same one.
+    """
     shipped = ingredients.shipment
-    loaded = (shipped.host_library, shipped.component, shipped.worker, shipped.ggml_library)
-    outside = {payload.path.parent for payload in loaded if str(payload.path) == payload.inside}
-    outside |= {
-        Path(check.host_library).parent for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library
-    }
-    outside |= {shipped.reference.library.path.parent} if shipped.reference is not None else set()
-    outside |= {ingredients.tools} if ingredients.tools is not None else set()
-    return tuple(sorted(outside))
+    loaded = (shipped.ggml_library, shipped.host_library, shipped.component, shipped.worker)
+    files = [payload.path for payload in loaded if payload.of_machine]
+    files += [Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library]
+    files += [shipped.reference.library.path] if shipped.reference is not None else []
+    tools = (Bind(ingredients.tools),) if ingredients.tools is not None else ()
+    return tuple(dict.fromkeys((*outside(files, ingredients.root).binds, *tools)))
 
 
 def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
@@ -163,9 +169,9 @@ def native_listing(
     environment = {name: value for name, value in variables.items() if name.startswith(DRIVER_VARIABLES)}
     environment |= {"LD_PRELOAD": str(lister), "HOME": "/tmp"}
     binds = [Bind(lister.parent)]
-    if str(library.path) == library.inside:
+    if library.of_machine:
         environment[BACKEND_PATH] = library.inside
-        binds.append(Bind(library.path.parent))
+        binds += outside([library.path], ingredients.root).binds
     argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
     done = finish(argv, deadline=deadline)
     return listed_cases(listed.mode, done.output.splitlines(), done.exit_status) or None

@@ -14,6 +14,7 @@ from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, sha256
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import WORKER, NativePayloads
+from lab.host.outside import outside, seen_at
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
@@ -28,6 +29,7 @@ GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
 SCORES_S = 60.0
 WRAPPED = "cpu"
 """What the liar wraps."""
+OF_DRIVERS = ("libcuda.so.1", "libnvidia-ml.so.1")
 SONAME = "libvirglrenderer.so.1"
 SERVER = "virgl_render_server"
 SERVER_PLACES = (".", "../libexec", "../../libexec", "../server", "server")
@@ -58,11 +60,16 @@ class Payload:
     def of(cls, role: str, path: Path, inside: str | None = None) -> Payload:
         """Identify a file. Raises ``BuildError`` when it is no ELF file: nothing else can be loaded."""
         try:
-            return cls(role, path, inside or str(path), sha256(path), build_id(path))
+            return cls(role, path, inside or seen_at(path), sha256(path), build_id(path))
         except (OSError, NotElf) as error:
             key = KEYS.get(role)
             hint = f"{key} in the scenario names it" if key else None
             raise BuildError(f"the {role} {path} cannot be used: {error}", hint=hint) from error
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether it is a file of the machine that a root sees, and none of the root's own or of the guest."""
+        return self.inside == seen_at(self.path)
 
     @property
     def record(self) -> PayloadRecord:
@@ -154,6 +161,7 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
         wrapped_library=wrapped,
     )
     require_builds(shipped, scenario)
+    require_libraries(shipped, scenario, root)
     return shipped
 
 
@@ -211,6 +219,22 @@ def require_builds(shipped: Shipment, scenario: Scenario) -> None:
         )
         for side, build, payload in expected
         if build.build_id is not None and not (payload.build_id or "").startswith(build.build_id)
+    ]
+    if problems:
+        raise ConfigError(f"scenario {scenario.name}", problems)
+
+
+def require_libraries(shipped: Shipment, scenario: Scenario, root: HostRoot) -> None:
+    """What QEMU and its workers load must have all that it needs. Raises ``ConfigError`` with all that is missing."""
+    problems = [
+        ConfigProblem(
+            KEYS.get(payload.role, payload.role),
+            f"{needed_by} needs {name}, which neither the host root nor this machine has",
+            "the GPU's driver brings it" if name in OF_DRIVERS else "install it, or name its folder in LD_LIBRARY_PATH",
+        )
+        for payload in (shipped.component, *shipped.of_worker)
+        if payload.of_machine
+        for needed_by, name in outside([payload.path], root).missing
     ]
     if problems:
         raise ConfigError(f"scenario {scenario.name}", problems)

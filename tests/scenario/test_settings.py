@@ -25,7 +25,7 @@ from lab.scenario.listener import SilentListener
 from lab.scenario.machine import require_kernel
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from lab.scenario.shipment import component_files, require_builds
+from lab.scenario.shipment import Payload, component_files, require_builds, require_libraries
 from lab.scenario.source import read_source
 from lab.scenario.thresholds import call_findings
 from tests.scenario.fakes import KERNEL, SCENARIO, SHIPMENT, FakePlatform, Script
@@ -107,6 +107,18 @@ def test_another_build_than_the_expected_one_is_refused_with_both_ids(tmp_path: 
     text = str(caught.value)
     assert "implementation.guest.build_id: /native/libggml-virtgpu.so has build id id of guest library, not abcdef01" in text
     assert "implementation.host" not in text
+
+
+def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(root: HostRoot, tmp_path: Path) -> None:
+    library = tmp_path / "libggml-cuda.so"
+    source = root.path / "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
+    library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", b"libcuda.so.1"))
+    shipped = replace(SHIPMENT, ggml_library=Payload.of("ggml library", library))
+    with pytest.raises(ConfigError) as caught:
+        require_libraries(shipped, load(written(tmp_path, SCENARIO)), root)
+    text = f"host.ggml_library: {library} needs libcuda.so.1, which neither the host root nor this machine has"
+    assert f"{text} (the GPU's driver brings it)" in str(caught.value)
+    require_libraries(SHIPMENT, load(written(tmp_path, SCENARIO)), root)
 
 
 def root_with(folder: Path, *, apir: bool) -> HostRoot:

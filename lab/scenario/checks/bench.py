@@ -27,6 +27,7 @@ from lab.bundle.writer import CheckWriter, write_whole
 from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.guest.agent import turns
+from lab.host.outside import outside, seen_at
 from lab.host.root import Bind
 from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import guest_command
@@ -111,11 +112,10 @@ class Bench:
         library = (program, "loopback", shipped.host_library.inside, shipped.ggml_library.inside, "1")
         phases = self.asked(standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort))
         plan.write_text(plan_text(phases), encoding="utf-8")
-        folders = {self.tools, script.parent, *(path.parent for path in (shipped.host_library.path, shipped.ggml_library.path))}
-        binds = [Bind(folder) for folder in sorted(folders) if not folder.is_relative_to(self.stage.ingredients.root.path)]
-        argv = self.stage.ingredients.root.enter(
-            ("/usr/bin/python3", script, plan, rows), binds=(*binds, Bind(logs, writable=True)), env={"HOME": "/tmp"}
-        )
+        root = self.stage.ingredients.root
+        loaded = [payload.path for payload in (shipped.ggml_library, shipped.host_library) if payload.of_machine]
+        binds = dict.fromkeys((Bind(self.tools), Bind(script.parent), *outside(loaded, root).binds, Bind(logs, writable=True)))
+        argv = root.enter(("/usr/bin/python3", script, plan, rows), binds=tuple(binds), env={"HOME": "/tmp"})
         try:
             done = finish(argv, deadline=deadline)
         finally:
@@ -190,7 +190,8 @@ class Bench:
     def host_library(self, name: str) -> Iterator[None]:
         """For as long as the context lasts, new contexts of the guest get this host library."""
         ours = self.stage.ingredients.shipment.host_library.inside
-        path = {OURS: ours, ECHO: str(self.tools / ECHO_LIBRARY)}.get(name, self.check.host_library or ours)
+        theirs = seen_at(Path(self.check.host_library)) if self.check.host_library else ours
+        path = {OURS: ours, ECHO: str(self.tools / ECHO_LIBRARY)}.get(name, theirs)
         if self.stage.switches is None:
             raise LabError("the boot has no switch for the host library")
         with self.stage.switches.set_to({"host": path}):

@@ -231,7 +231,7 @@ def native_refusals(stage: Stage, device: Device, native: ExpectedCases | None, 
     shipped, name = stage.ingredients.shipment, device.name.removeprefix(NAME_PREFIX)
     if name == CPU_DEVICE:
         computing = shipped.wrapped_library or shipped.ggml_library
-        return native.unsupported if native is not None and str(computing.path) != computing.inside else None
+        return native.unsupported if native is not None and not computing.of_machine else None
     listed = stage.platform.native_listing(Listed(Mode.TEST, name), stage.host_variables, stage.ingredients, deadline)
     return None if listed is None else frozenset(one.case for one in listed if not one.supported)
 

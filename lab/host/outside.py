@@ -1,0 +1,125 @@
+"""Files of the machine that programs in a host root load, and how they are seen in there.
+
+A payload that is not of the root, a ggml library with CUDA say, lies anywhere on the machine and needs others of the machine:
+CUDA's run time, the ggml that it was built with. Its folder is bound under its own name, for it may find more beside it; one in a
+tree that the root has itself (``/usr``) cannot be, and is seen in a folder of ours. Libraries that it needs and the root lacks
+are looked for where the machine's own loader would find them (ld.so(8)), beside it, and where CUDA is installed; they are bound by
+the names that they are asked for by, into one folder that the root's loader is led to. Of ggml's own libraries those that lie where
+a payload says, or beside it, go before the root's: a backend is good with the ggml that it was built with.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.elf import NotElf, linking
+from lab.host.driver import STUBS, entries, gpu_driver, is_library, linker_cache, named
+from lab.host.root import LIBRARIES, TREES, Bind, HostRoot
+from lab.host.store import content_key
+
+OF_GGML = "libggml"
+BASE = "libggml-base.so.0"
+CUDA = ("CUDA_HOME", "CUDA_PATH")
+"""Variables of CUDA's tools that name the folder it is installed in."""
+CUDA_FOLDER = Path("/usr/local/cuda")
+ORIGIN = ("$ORIGIN", "${ORIGIN}")
+ROOT_FOLDERS = tuple(Path(folder) for folder in ("usr/lib/x86_64-linux-gnu", "usr/lib", "usr/local/lib", "usr/lib64"))
+"""Where a root's loader looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What makes files of the machine loadable in a root, and what cannot be found: (file that needs it, name)."""
+
+    binds: tuple[Bind, ...] = ()
+    missing: tuple[tuple[Path, str], ...] = ()
+
+    @property
+    def base(self) -> Path | None:
+        """The libggml-base that is loaded in the place of the root's."""
+        return next((bind.path for bind in self.binds if bind.inside == LIBRARIES / BASE), None)
+
+
+def seen_at(path: Path) -> str:
+    """Where programs in a root see a file of the machine."""
+    if len(path.parts) > 1 and path.parts[1] in TREES:
+        return os.fspath(LIBRARIES / content_key(os.fspath(path.parent)) / path.name)
+    return os.fspath(path)
+
+
+def outside(files: Iterable[Path], root: HostRoot) -> Outside:
+    """What makes ELF files of the machine loadable in a root, each with all that it needs.
+
+    Files that are none, or cannot be read, need nothing: who loads them says so.
+    """
+    first = tuple(dict.fromkeys(files))
+    found: dict[str, Path] = {}
+    missing: dict[tuple[Path, str], None] = {}
+    waiting = list(first)
+    while waiting:
+        file = waiting.pop(0)
+        needed, folders = wanted_by(file)
+        for name in needed:
+            if name in found or loader_has(name, root, folders):
+                continue
+            library = lookup(name, folders, linker_cache())
+            if library is None:
+                missing[file, name] = None
+            else:
+                found[name] = library
+                waiting.append(library)
+    binds = dict.fromkeys(bind for file in first for bind in file_binds(file))
+    return Outside(
+        (*binds, *(Bind(path.resolve(), inside=LIBRARIES / name) for name, path in sorted(found.items()))), tuple(missing)
+    )
+
+
+def wanted_by(file: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Libraries that a file needs, and the folders that it names for them, with its own."""
+    try:
+        asked = linking(file)
+    except (OSError, NotElf):
+        return (), ()
+    origin = file.resolve().parent
+    named_there = (Path(replaced(folder, os.fspath(origin))) for folder in asked.search)
+    folders = dict.fromkeys((*named_there, file.parent, origin))
+    return asked.needed, tuple(folder for folder in folders if folder.is_absolute())
+
+
+def replaced(folder: str, origin: str) -> str:
+    """A folder as an ELF file names it, with its own in the place of the word for that."""
+    for word in ORIGIN:
+        folder = folder.replace(word, origin)
+    return folder
+
+
+def loader_has(name: str, root: HostRoot, folders: Iterable[Path]) -> bool:
+    """Whether a library is in the root, or comes with the GPU's driver, and none goes before it."""
+    if name.startswith(OF_GGML) and any(is_library(folder / name) for folder in folders):
+        return False
+    of_root = any(os.path.lexists(root.path / folder / name) for folder in ROOT_FOLDERS)
+    return of_root or "/" in name or name in dict(gpu_driver().files)
+
+
+def lookup(name: str, folders: Iterable[Path], cache: Mapping[str, Path]) -> Path | None:
+    """The library of a name on the machine."""
+    places = [folder / name for folder in (*folders, *named(os.environ, "LD_LIBRARY_PATH"))]
+    places += [cache[name]] if name in cache else []
+    installed = [*(path for variable in CUDA for path in named(os.environ, variable)), CUDA_FOLDER]
+    places += [folder / "lib64" / name for folder in installed]
+    return next((place for place in places if place.parent.name != STUBS and is_library(place)), None)
+
+
+def file_binds(file: Path) -> Iterator[Bind]:
+    """The file's folder under its own name; where that cannot be, the file by all names that it has in there."""
+    inside = Path(seen_at(file))
+    if inside == file:
+        yield Bind(file.parent)
+        return
+    target = file.resolve()
+    for path in entries(file.parent):
+        if path.resolve() == target:
+            yield Bind(target, inside=inside.with_name(path.name))

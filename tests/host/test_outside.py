@@ -1,0 +1,211 @@
+"""Files of the machine in a host root: where they are seen, and what they need besides."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from lab.deadline import Deadline
+from lab.elf import linking, sha256
+from lab.errors import BuildError
+from lab.host import driver
+from lab.host import outside as module
+from lab.host.abi import prove_outside
+from lab.host.driver import GpuDriver, linker_cache
+from lab.host.native import native_payloads
+from lab.host.outside import file_binds, outside, seen_at
+from lab.host.progress import SilentProgress
+from lab.host.root import LIBRARIES, Bind, HostRoot
+from lab.process import finish
+from tests.beforehand import OTHER_API
+
+BUILD_S = 1500.0
+RUN_S = 60.0
+FOLDER = "usr/lib/x86_64-linux-gnu"
+BACKEND = f"{FOLDER}/ggml/backends0/libggml-cpu-x64.so"
+OPENMP, RENAMED = b"libgomp.so.1", b"libgomq.so.1"
+LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(open('/proc/self/maps').read())"
+
+
+@pytest.fixture(autouse=True)
+def no_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but what a test brings."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    monkeypatch.setattr(module, "linker_cache", dict)
+    monkeypatch.setattr(module, "gpu_driver", GpuDriver)
+
+
+def renamed(library: Path, folder: Path, name: str | None = None) -> Path:
+    """A copy of a library of the root, in which the OpenMP library has a name that no root knows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / (name or library.name)
+    copy.write_bytes(library.read_bytes().replace(OPENMP, RENAMED))
+    return copy
+
+
+def backend(root: HostRoot, folder: Path) -> Path:
+    """A backend of ggml that needs a library which the root lacks."""
+    return renamed(root.path / BACKEND, folder)
+
+
+def openmp(root: HostRoot, folder: Path) -> Path:
+    """The library that it needs."""
+    return renamed((root.path / FOLDER / OPENMP.decode()).resolve(), folder, RENAMED.decode())
+
+
+def loaded(root: HostRoot, file: Path, binds: tuple[Bind, ...]) -> str:
+    """What a program in the root says that loads it: what it has mapped, or why it could not."""
+    return finish(root.enter(("/usr/bin/python3", "-c", LOADS, seen_at(file)), binds=binds), deadline=Deadline.after(RUN_S)).output
+
+
+def test_what_a_file_is_linked_with_is_what_binutils_says(root: HostRoot) -> None:
+    for path in (root.path / BACKEND, root.path / FOLDER / "libvirglrenderer.so.1", root.path / "usr/bin/qemu-system-x86_64"):
+        told = subprocess.run(("readelf", "-d", path), capture_output=True, text=True, check=True).stdout
+        found = linking(path)
+        assert found.needed == tuple(re.findall(r"\(NEEDED\).*\[(.+)\]", told))
+        assert ":".join(found.search) == ":".join(re.findall(r"\(RU?N?PATH\).*\[(.+)\]", told))
+        assert found.needed
+
+
+def test_own_path_is_kept_but_where_the_root_has_a_tree_itself() -> None:
+    for same in ("/opt/llama.cpp/lib/libggml-cuda.so", "/home/a/x.so", "/var/lib/jenkins/x.so", "/usrlocal/x.so"):
+        assert seen_at(Path(same)) == same
+    for tree in ("/usr/local/lib", "/usr/lib64", "/lib", "/etc"):
+        assert Path(seen_at(Path(tree) / "x.so")).parent.parent == LIBRARIES
+    assert seen_at(Path("/usr/local/lib/x.so")) != seen_at(Path("/usr/lib/x.so"))
+
+
+def test_a_file_in_usr_is_seen_by_all_its_names_and_by_those_alone(root: HostRoot) -> None:
+    here = next(path for path in sorted(Path("/usr/lib/x86_64-linux-gnu").glob("libz.so.1")))
+    binds = tuple(file_binds(here))
+    assert {bind.path for bind in binds} == {here.resolve()}
+    assert {bind.inside.name for bind in binds if bind.inside} >= {here.name, here.resolve().name}
+    told = finish(root.enter(("sha256sum", seen_at(here)), binds=binds), deadline=Deadline.after(RUN_S)).output
+    assert told.split()[0] == sha256(here)
+
+
+def test_a_folder_below_var_can_be_bound(root: HostRoot) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        (Path(name) / "here").write_text("seen")
+        told = finish(root.enter(("cat", f"{name}/here"), binds=(Bind(Path(name)),)), deadline=Deadline.after(RUN_S))
+        assert told.output == "seen"
+
+
+def test_what_the_root_has_is_not_looked_for(root: HostRoot) -> None:
+    assert outside([root.path / BACKEND], root) == module.Outside((Bind((root.path / BACKEND).parent),))
+
+
+def test_what_nobody_has_is_named(root: HostRoot, tmp_path: Path) -> None:
+    made = backend(root, tmp_path)
+    found = outside([made], root)
+    assert found.missing == ((made, RENAMED.decode()),)
+    assert "cannot open shared object file" in loaded(root, made, found.binds)
+
+
+@pytest.mark.parametrize("place", ["beside", "LD_LIBRARY_PATH", "ldconfig", "CUDA_HOME"])
+def test_what_the_machine_has_is_loaded_from_there(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    made = backend(root, tmp_path / "backends")
+    library = openmp(root, tmp_path / {"beside": "backends", "CUDA_HOME": "cuda/lib64"}.get(place, "elsewhere"))
+    match place:
+        case "LD_LIBRARY_PATH":
+            monkeypatch.setenv(place, f"{tmp_path}/none:{library.parent}")
+        case "ldconfig":
+            monkeypatch.setattr(module, "linker_cache", lambda: {library.name: library})
+        case "CUDA_HOME":
+            monkeypatch.setenv(place, str(tmp_path / "cuda"))
+    found = outside([made], root)
+    assert found.missing == ()
+    assert Bind(library, inside=LIBRARIES / library.name) in found.binds
+    assert f"{LIBRARIES}/{library.name}" in loaded(root, made, found.binds)
+
+
+def test_what_a_found_library_needs_is_looked_for_too(root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = backend(root, tmp_path / "a")
+    between = tmp_path / "b" / RENAMED.decode()
+    between.parent.mkdir()
+    between.write_bytes((root.path / FOLDER / OPENMP.decode()).read_bytes().replace(b"libc.so.6", b"libq.so.6"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(between.parent))
+    assert outside([made], root).missing == ((between, "libq.so.6"),)
+
+
+def test_what_a_file_names_with_its_own_folder_in_it_is_found() -> None:
+    for word in ("$ORIGIN/../lib", "${ORIGIN}/../lib"):
+        assert module.replaced(word, "/opt/llama/bin") == "/opt/llama/bin/../lib"
+
+
+def test_what_comes_with_the_gpus_driver_is_not_missing(root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = backend(root, tmp_path)
+    monkeypatch.setattr(module, "gpu_driver", lambda: GpuDriver(((RENAMED.decode(), Path("/nowhere")),)))
+    assert outside([made], root) == module.Outside((Bind(tmp_path),))
+
+
+def test_stand_ins_that_programs_are_linked_with_are_not_taken(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = backend(root, tmp_path / "stubs")
+    openmp(root, tmp_path / "stubs")
+    assert outside([made], root).missing
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "stubs"))
+    assert outside([made], root).missing
+
+
+def test_a_text_that_is_called_a_library_is_not_taken(root: HostRoot, tmp_path: Path) -> None:
+    made = backend(root, tmp_path)
+    (tmp_path / RENAMED.decode()).write_text("INPUT(libgomp.so.1)")
+    assert outside([made], root).missing == ((made, RENAMED.decode()),)
+    assert outside([tmp_path / RENAMED.decode(), tmp_path / "none"], root).missing == ()
+
+
+def test_ggml_beside_a_backend_goes_before_the_roots(root: HostRoot, tmp_path: Path) -> None:
+    made = tmp_path / "libggml-cpu.so"
+    made.write_bytes((root.path / BACKEND).read_bytes())
+    assert outside([made], root).base is None
+    base = tmp_path / "libggml-base.so.0"
+    base.write_bytes((root.path / FOLDER / base.name).read_bytes())
+    found = outside([made], root)
+    assert found.base == base
+    maps = loaded(root, made, found.binds)
+    assert f"{LIBRARIES}/{base.name}" in maps
+    assert f"{FOLDER}/libggml-base" not in maps
+
+
+def test_ggml_of_somebodys_environment_does_not_go_before_the_roots(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "libggml-base.so.0").write_bytes((root.path / FOLDER / "libggml-base.so.0").read_bytes())
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    assert outside([root.path / BACKEND], root).base is None
+
+
+@pytest.mark.native
+@pytest.mark.compiled_beforehand("other-api")
+def test_ggml_of_another_layout_beside_a_backend_is_refused(root: HostRoot, tmp_path: Path) -> None:
+    made = tmp_path / "libggml-cpu.so"
+    made.write_bytes((root.path / BACKEND).read_bytes())
+    deadline = Deadline.after(BUILD_S)
+    native = native_payloads(root, SilentProgress(), deadline)
+    assert prove_outside(native, root, outside([made], root), deadline) is None
+    (tmp_path / "libggml-base.so.0").write_bytes((root.path / FOLDER / "libggml-base.so.0").read_bytes())
+    files = outside([made], root)
+    layout = prove_outside(native, root, files, deadline)
+    assert layout is not None
+    assert dict(layout.facts)["api_version"] == "3"
+    other = native_payloads(root, SilentProgress(), deadline, options=OTHER_API)
+    with pytest.raises(BuildError, match=rf"the host library does not fit the libggml 0\.27\S* of the machine \({files.base}\): "):
+        prove_outside(other, root, files, deadline)
+
+
+def test_the_loaders_list_is_found_without_its_folder_in_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    linker_cache.cache_clear()
+    assert "libc.so.6" in linker_cache()
+    monkeypatch.setattr(driver, "FOR_ROOT", ())
+    linker_cache.cache_clear()
+    assert linker_cache() == {}
+    linker_cache.cache_clear()
