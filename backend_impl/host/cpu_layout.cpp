@@ -240,4 +240,9 @@ bool has_cpu_layout(const ggml_tensor &tensor) {
     return fits_kernel(tensor);
 }
 
+bool has_cpu_shape(const ggml_tensor &tensor) {
+    // Of more than two dimensions the kernel reads elsewhere.
+    return tensor.op != GGML_OP_COUNT_EQUAL || ggml_is_matrix(tensor.src[0]);
+}
+
 } // namespace apir::host

@@ -13,6 +13,9 @@ bool has_cpu_kernels(ggml_backend_dev_t device);
 // without a kernel that leaves a tensor because it takes it for contiguous.
 bool has_cpu_layout(const ggml_tensor &tensor);
 
+// Whether ggml-cpu's kernel of the op takes the shape, which those of others do.
+bool has_cpu_shape(const ggml_tensor &tensor);
+
 // Whether ggml-cpu has a kernel of the op for these types: an op with others asserts. (cpu_types.cpp)
 bool has_cpu_types(const ggml_tensor &tensor);
 // The same of devices that have kernels of their own: these multiply any weight by half precision as well. (cpu_types.cpp)

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "cpu_layout.hpp"
+#include "cuda_layout.hpp"
 #include "op_shapes.hpp"
 #include "refusal.hpp"
 #include "vulkan_layout.hpp"
@@ -93,9 +94,12 @@ void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     if (!(has_cpu_kernels(device) ? has_cpu_types(tensor) : has_gpu_types(tensor)))
         refuse("%s of types that ggml has no kernel for", ggml_op_name(tensor.op));
     if (!has_cpu_layout(tensor)) refuse("%s of strides that ggml has no kernel for", ggml_op_name(tensor.op));
-    if (!has_consistent_shapes(tensor)) refuse("%s of tensors whose shapes or parameters do not fit", ggml_op_name(tensor.op));
+    const bool shaped = has_consistent_shapes(tensor) && (!has_cpu_kernels(device) || has_cpu_shape(tensor));
+    if (!shaped) refuse("%s of tensors whose shapes or parameters do not fit", ggml_op_name(tensor.op));
     if (has_vulkan_kernels(device) && !has_vulkan_shader(tensor, device))
         refuse("%s of types, strides or sizes that the device has no shader for", ggml_op_name(tensor.op));
+    if (has_cuda_kernels(device) && !has_cuda_kernel(tensor))
+        refuse("%s of types, strides or sizes that the device has no kernel for", ggml_op_name(tensor.op));
     if (takes_nothing(tensor.op) || is_empty(tensor)) return;
     // Broadcasting takes remainders by the source's dimensions.
     for (const ggml_tensor *source : tensor.src)

@@ -37,10 +37,7 @@ bool add_one(T t) { return like_source(t) && elements(b(t)) == 1; }
 bool arg_max(T t) {
     return is_shape(t, a(t).ne[1], 1, 1, 1) && is_shape(a(t), a(t).ne[0], a(t).ne[1], 1, 1) && t.type == GGML_TYPE_I32;
 }
-// Of more than two dimensions the kernel of ggml-cpu reads elsewhere.
-bool count_equal(T t) {
-    return elements(t) == 1 && t.type == GGML_TYPE_I64 && same(a(t), b(t)) && a(t).ne[2] == 1 && a(t).ne[3] == 1;
-}
+bool count_equal(T t) { return elements(t) == 1 && t.type == GGML_TYPE_I64 && same(a(t), b(t)); }
 bool sum(T t) { return elements(t) == 1; }
 
 // ACC and SET write b into t at strides and an offset that are parameters.

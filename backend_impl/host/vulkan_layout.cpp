@@ -142,7 +142,7 @@ double rows(const ggml_tensor &tensor) { return ne(tensor, 1) * ne(tensor, 2) * 
 double elements(const ggml_tensor &tensor) { return ne(tensor, 0) * rows(tensor); }
 
 // Up to eight columns, or tokens of experts, are multiplied row by row, 64 rows at a time, and a single row as the one column of the transposed
-// product; more of them in tiles, of which the smallest have 32 rows and columns.
+// product; more of them in tiles, of which the smallest have 32 rows. Of many columns, or experts, there are several dispatches.
 constexpr double most_columns = 8;
 constexpr double tile = 32;
 bool is_tiled(const ggml_tensor &node) { return node.op == GGML_OP_MUL_MAT_ID ? ne(node, 2) > most_columns : ne(node, 1) > most_columns && ne(node, 0) > 1; }
@@ -198,8 +198,6 @@ double groups_along_x(const ggml_tensor &node) {
 double groups_along_y_or_z(const ggml_tensor &node) {
     const ggml_tensor *a = node.src[0];
     switch (node.op) {
-    case GGML_OP_MUL_MAT: return is_tiled(node) ? ne(node, 1) / tile : 1;
-    case GGML_OP_MUL_MAT_ID: return is_tiled(node) ? std::max(ne(*a, 2), ne(node, 2) / tile) : 1; // experts, and tokens
     case GGML_OP_ADD_ID: return ne(*a, 2);
     case GGML_OP_FLASH_ATTN_EXT: return std::max(ne(*a, 2), ne(*a, 3));
     case GGML_OP_TIMESTEP_EMBEDDING: return ne(*a, 0);

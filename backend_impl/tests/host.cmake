@@ -55,10 +55,15 @@ target_include_directories(test-host-vulkan-layout PRIVATE ${CMAKE_SOURCE_DIR} $
 target_link_libraries(test-host-vulkan-layout PRIVATE ${GGML_BASE_LIBRARY})
 add_test(NAME host-vulkan-layout COMMAND test-host-vulkan-layout)
 
+# What ggml-cuda is given; neither CUDA nor a device is needed.
+add_executable(test-host-cuda-layout host_cuda_layout_test.cpp ${CMAKE_SOURCE_DIR}/host/cuda_layout.cpp)
+target_link_libraries(test-host-cuda-layout PRIVATE apir-abi)
+add_test(NAME host-cuda-layout COMMAND test-host-cuda-layout)
+
 # The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
 find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml)
 if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
-  set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp tensor_check.cpp vulkan_layout.cpp)
+  set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp cuda_layout.cpp tensor_check.cpp vulkan_layout.cpp)
   list(TRANSFORM host_rules PREPEND ${CMAKE_SOURCE_DIR}/host/)
   add_library(test-host-rules-spy MODULE host_rules_spy.cpp ${host_rules})
   target_include_directories(test-host-rules-spy PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})

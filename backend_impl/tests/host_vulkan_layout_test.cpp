@@ -213,10 +213,7 @@ const Sized sized[] = {
     {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 1, 1}, {1, 1, 1, 1}}; }},
     {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {1, 1, 1, 1}, {1, n, 1, 1}}; }},
     {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 9, 1, 1}, {1, n, 1, 1}, {1, 9, 1, 1}}; }},
-    {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, 2, 1, 1}, {1, n, 1, 1}}; }},
     {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 9, 1}, {1, n, 2, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
-    {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {1, 2, 2, 1}, {1, 1, n, 1}, {1, n, 1, 1}}; }},
-    {GGML_OP_MUL_MAT_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, 9, 1}, {1, 2, n, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
     {GGML_OP_MUL_MAT_ID, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}; }},
 };
 
@@ -244,6 +241,16 @@ void sizes_fit_work_groups() {
         Bench bench;
         Sized many{op, 0, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}, {1, 1, 1, 1}}; }};
         expect(has_vulkan_shader(*node_of(bench, many, 1 << 20), device), std::string(ggml_op_name(op)) + " of many rows");
+    }
+    // And these dispatch their columns, tokens or experts one part after the other: 2,105,344 columns and 66,000 experts were computed.
+    const Sized products[] = {
+        {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, 2, 1, 1}, {1, n, 1, 1}}; }},
+        {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {1, 2, 2, 1}, {1, 1, n, 1}, {1, n, 1, 1}}; }},
+        {GGML_OP_MUL_MAT_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, 9, 1}, {1, 2, n, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
+    };
+    for (const Sized &each : products) {
+        Bench bench;
+        expect(has_vulkan_shader(*node_of(bench, each, each.most + 1), device), std::string(ggml_op_name(each.op)) + " in parts");
     }
     Bench bench;
     Sized planes{GGML_OP_RMS_NORM, 0, [](int64_t n) { return std::vector<Shape>{{2, 1, n, n}, {2, 1, n, n}}; }};
