@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from lab.llama.model_file import BLOCK, LEAST_VOCABULARY, LONGEST_CONTEXT, ModelShape, Weights
 from lab.scenario.section import CheckTable, Seconds
+
+LEAST_COMPARED = 100
 
 
 class LlamaCheck(CheckTable):
@@ -50,6 +53,20 @@ class LlamaCheck(CheckTable):
     """For all of it."""
     program_deadline_s: Seconds = 300.0
     """For each program. The guest's own processor takes the longest."""
+
+    @property
+    def compared(self) -> int:
+        """Tokens whose probabilities are compared."""
+        return self.chunks * (self.context - 1 - self.context // 2)
+
+    @model_validator(mode="after")
+    def tells_something(self) -> Self:
+        """Below a number of tokens llama-perplexity says nothing of their divergence."""
+        if self.compared < LEAST_COMPARED:
+            text = "{tokens} tokens would be compared, and llama.cpp tells the divergence of {least} or more"
+            values = {"tokens": self.compared, "least": LEAST_COMPARED, "hint": "raise chunks or context"}
+            raise PydanticCustomError("few_tokens", text, values)
+        return self
 
     @property
     def shape(self) -> ModelShape:

@@ -9,6 +9,7 @@ import pytest
 
 from lab.bundle import Bundle
 from lab.bundle.rows import FactRow
+from lab.errors import ConfigError
 from tests.scenario.fakes import OURS, Script
 from tests.scenario.small_runs import run_small, texts
 
@@ -41,6 +42,7 @@ class Llama:
         self.script = Script(program=self.program)
         self.largest, self.per_token, self.status, self.ns = largest, per_token, status, ns
         self.times = 2
+        self.ends_lost = 0
         self.ran: list[str] = []
 
     def program(self, command: str, on_line: Callable[[str], None]) -> int:
@@ -55,7 +57,9 @@ class Llama:
                 row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": OURS.name}
                 on_line(json.dumps(row | {"samples_ns": [self.ns] * self.times}) + "\n")
         if "--kl-divergence " in command:
-            for line in DIVERGENCE.format(largest=self.largest).splitlines():
+            whole = DIVERGENCE.format(largest=self.largest).splitlines()
+            lost, self.ends_lost = int(self.ends_lost > 0), self.ends_lost - 1
+            for line in whole[: len(whole) - lost]:
                 on_line(f"{line}\n")
         on_line("the last word\n")
         return self.status if "GGML_BACKEND_PATH" in command else 0
@@ -134,8 +138,24 @@ def test_what_could_not_be_measured_is_no_measurement(tmp_path: Path) -> None:
 
 def test_a_divergence_that_is_not_told_is_the_products_failure(tmp_path: Path) -> None:
     bundle = ran(tmp_path, Llama(largest="none"))
-    assert "llama-perplexity told no divergence; it said last: Maximum KLD:   none" in texts(bundle)
+    assert "llama-perplexity told no divergence, 3 times; it said last: Maximum KLD:   none" in texts(bundle)
     assert not facts(bundle)
+
+
+@pytest.mark.parametrize(("times", "told"), [(2, True), (3, False)])
+def test_a_report_without_its_end_is_asked_for_again(tmp_path: Path, times: int, told: bool) -> None:
+    llama = Llama()
+    llama.ends_lost = times
+    bundle = ran(tmp_path, llama)
+    assert bundle.run.exit == int(not told)
+    assert sum("--kl-divergence " in command for command in llama.ran) == 3
+    assert any(row.name.startswith("largest divergence") for row in facts(bundle)) == told
+
+
+def test_fewer_tokens_than_the_program_tells_of_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="93 tokens would be compared, and llama.cpp tells the divergence of 100 or more"):
+        ran(tmp_path, Llama(), "chunks = 3\ncontext = 64")
+    assert ran(tmp_path, Llama(), "chunks = 4\ncontext = 64").run.exit == 0
 
 
 def test_an_image_without_llama_cpp_is_told(tmp_path: Path) -> None:
