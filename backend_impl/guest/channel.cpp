@@ -155,7 +155,7 @@ inline Pace &Channel::pace_of(Patience patience) {
 Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
                             std::chrono::milliseconds deadline)
     : channel_(channel), traits_(traits),
-      until_(deadline == 0ms ? channel.deadline(traits.patience) : Deadline(Clock::duration(deadline))), writer_(command_, sizeof command_) {
+      until_(deadline == 0ms ? channel.deadline(traits.patience) : Deadline(Clock::duration(deadline))), writer_(command_, command_buffer_size) {
     record_.start_ns = time_for_record();
     record_.type = static_cast<uint32_t>(type);
     record_.call = flags;
@@ -177,6 +177,13 @@ inline bool Channel::Exchange::take_slot(Slot slot) {
 
 void Channel::Exchange::write_header(uint32_t call) {
     write(writer_, CommandHeader{channel_.type_offset_ + record_.type, call, slot_->resource});
+}
+
+// Only a command that begins so has all of the room.
+void Channel::Exchange::write_header_of_batch(uint32_t calls) {
+    writer_ = Writer(command_, sizeof command_);
+    write_header(static_cast<uint32_t>(Call::batch));
+    write(writer_, BatchRequest{calls});
 }
 
 inline void Channel::Exchange::write_header() {
@@ -236,8 +243,7 @@ void Channel::Exchange::record_loss() {
 
 CallResult Channel::Exchange::run_deferred() {
     if (!may_call() || !take_slot(Slot::awaited)) return result_;
-    write_header(static_cast<uint32_t>(Call::batch));
-    write(writer_, BatchRequest{channel_.deferred_count_});
+    write_header_of_batch(channel_.deferred_count_);
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
     send();
     if (sent_) carry_deferred();

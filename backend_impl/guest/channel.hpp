@@ -251,14 +251,14 @@ class Channel {
         bool take_slot(Slot slot);
         void write_header();
         void write_header(uint32_t call);
+        void write_header_of_batch(uint32_t calls);
         // False when they do not fit into one command: then nothing is written.
         template <typename Request> bool write_with_deferred(const Request &request) {
-            write_header(static_cast<uint32_t>(Call::batch));
-            write(writer_, BatchRequest{channel_.deferred_count_ + 1});
+            write_header_of_batch(channel_.deferred_count_ + 1);
             writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
             write_item(writer_, traits_.device, record_.call, request);
             if (!writer_.failed()) return true;
-            writer_ = Writer(command_, sizeof command_);
+            writer_ = Writer(command_, command_buffer_size);
             return false;
         }
         void send_with_deferred();
@@ -300,7 +300,7 @@ class Channel {
         bool is_alone_ = false;
         bool carries_deferred_ = false;
         bool carries_slot_ = false; // of a deferred call
-        uint8_t command_[command_buffer_size];
+        uint8_t command_[batch_command_size];
         Writer writer_;
         uint8_t payload_[reply_page_size];
         size_t payload_size_ = 0;
@@ -315,7 +315,7 @@ class Channel {
 
     static constexpr size_t item_head = 12; // bytes of a BatchedCall
     // Room that deferred calls leave in a command for the one that they go along with.
-    static constexpr size_t deferred_limit = command_buffer_size - 1024;
+    static constexpr size_t deferred_limit = batch_command_size - 1024;
 
     // A call as a batch has it.
     template <typename Request>
@@ -329,7 +329,7 @@ class Channel {
     }
     template <typename Request>
     bool defer_as(Call number, const Request &request, BlobPool::Lease &slot, uint64_t data_out, uint32_t device) {
-        uint8_t bytes[deferred_limit];
+        uint8_t bytes[command_buffer_size];
         Writer writer(bytes, sizeof bytes);
         write_item(writer, device, static_cast<uint32_t>(number), request);
         return !writer.failed() && defer_item(bytes, writer.size(), slot, data_out);

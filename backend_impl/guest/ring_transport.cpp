@@ -7,12 +7,12 @@ namespace apir::guest {
 namespace {
 
 // More commands wait at once than any program has threads, and each slot takes the longest one.
-constexpr RingShape shape{32, (command_buffer_size + ring_command_offset + 63) / 64 * 64};
+constexpr RingShape shape{32, (batch_command_size + ring_command_offset + 63) / 64 * 64};
 
 } // namespace
 
 std::unique_ptr<RingTransport> RingTransport::lay_out(Device &device, uint32_t type_offset, std::string &error) {
-    static_assert(shape.slots >= 2 && shape.slot_size >= command_buffer_size + ring_command_offset);
+    static_assert(shape.slots >= 2 && shape.slot_size >= batch_command_size + ring_command_offset);
     Blob blob;
     Status status = device.create_blob(shape.bytes(), blob);
     if (!status.ok()) {

@@ -250,6 +250,36 @@ std::vector<uint32_t> data_slots_of_batch(const std::vector<uint8_t> &command) {
 }
 
 // The slots of what went along with a command without a reply are not used again, either.
+uint32_t calls_of_batch(const std::vector<uint8_t> &command) {
+    Reader reader(command.data(), command.size());
+    CommandHeader header;
+    BatchRequest batch;
+    expect(read(reader, header) && read(reader, batch), "a batch of calls");
+    return batch.count;
+}
+
+// A token of a language model has some ten of them before its graph.
+void small_writes_go_along_in_one_command() {
+    constexpr size_t small = 600;
+    for (auto [writes, commands] : {std::pair<uint32_t, size_t>{10, 1}, {40, 3}}) {
+        GatedHost host(static_cast<uint64_t>(Extension::batch));
+        Written written(host);
+        host.script(Call::batch, [](Reader &, Writer &) { return ScriptedHost::ok; });
+        const std::vector<uint8_t> bytes(small, 7);
+        for (uint32_t i = 0; i < writes; ++i) ggml_backend_tensor_set(written.tensor, bytes.data(), i, small);
+        ggml_backend_buffer_clear(written.buffer.get(), 0);
+        uint32_t calls = 0;
+        const std::vector<std::vector<uint8_t>> sent = host.sent(Call::batch);
+        for (const auto &command : sent) {
+            calls += calls_of_batch(command);
+            expect(command.size() <= batch_command_size, "a batch is no longer than the protocol says");
+        }
+        expect(calls == writes + 1, "all writes and the call behind them");
+        expect(sent.size() == commands, "commands of so many writes");
+        expect(sent.front().size() > command_buffer_size, "more than other commands hold");
+    }
+}
+
 void silence_of_a_batch() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
     GatedHost host(static_cast<uint64_t>(Extension::batch));
@@ -516,6 +546,7 @@ int main() {
     a_failure_is_logged_by_the_next_read();
     the_last_slot_is_not_kept();
     silence();
+    small_writes_go_along_in_one_command();
     silence_of_a_batch();
     a_slot_that_went_along_is_not_kept();
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);

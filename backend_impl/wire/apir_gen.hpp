@@ -30,8 +30,10 @@ inline constexpr uint32_t blob_granularity = 16384;
 inline constexpr uint32_t reply_page_size = 16384;
 // Size of the data resource, in bytes; smaller where the window has no room for it. Today's peer brings a blob of its own for larger transfers; ours carries tensors in pieces, and brings one for larger graphs only.
 inline constexpr uint32_t data_page_size = 25362432;
-// A command, header included, is at most this long, in bytes.
+// A command, header included, is at most this long, in bytes; only one with calls that go along with another (batch) may be longer.
 inline constexpr uint32_t command_buffer_size = 4096;
+// A command of the extension batch, header included, is at most this long, in bytes: a token of a language model has some ten small writes, of 7 KiB together.
+inline constexpr uint32_t batch_command_size = 16384;
 // How long the guest waits for the reply to HandShake.
 inline constexpr uint32_t handshake_wait_ms = 2000;
 // How long the guest waits for the reply to LoadLibrary.

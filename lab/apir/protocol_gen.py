@@ -27,7 +27,9 @@ REPLY_PAGE_SIZE = 16384
 DATA_PAGE_SIZE = 25362432
 """Size of the data resource, in bytes; smaller where the window has no room for it. Today's peer brings a blob of its own for larger transfers; ours carries tensors in pieces, and brings one for larger graphs only."""
 COMMAND_BUFFER_SIZE = 4096
-"""A command, header included, is at most this long, in bytes."""
+"""A command, header included, is at most this long, in bytes; only one with calls that go along with another (batch) may be longer."""
+BATCH_COMMAND_SIZE = 16384
+"""A command of the extension batch, header included, is at most this long, in bytes: a token of a language model has some ten small writes, of 7 KiB together."""
 HANDSHAKE_WAIT_MS = 2000
 """How long the guest waits for the reply to HandShake."""
 LOAD_LIBRARY_WAIT_MS = 60000

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from lab.apir.protocol_gen import COMMAND_BUFFER_SIZE, EXTENSION_OF, Call, Extension
+from lab.apir.protocol_gen import BATCH_COMMAND_SIZE, EXTENSION_OF, Call, Extension
 from lab.bundle.outcome import Blame, FindingKind
 from lab.bundle.schema import CallsRecord
 from lab.scenario.checks.state import Fact
@@ -148,7 +148,7 @@ def used_facts(scenario: Scenario, calls: CallsRecord, asked: Extension, sent: C
     largest = max((one.most_bytes for one in calls.commands if one.command in TRANSFERS), default=0)
     if Extension.ASYNCHRONOUS in asked and largest:
         limit = f"at most {LARGEST_PIECE} bytes"
-        seen = limit if largest <= LARGEST_PIECE + COMMAND_BUFFER_SIZE else f"{largest} bytes"
+        seen = limit if largest <= LARGEST_PIECE + BATCH_COMMAND_SIZE else f"{largest} bytes"
         yield way_fact("largest transfer by one command (asynchronous)", limit, seen)
     for command in promised_commands(scenario):
         if EXTENSION_OF[Call[command.upper()]] in asked:
