@@ -32,7 +32,7 @@ LOG, SPEEDS = "llama.log", "llama-bench.jsonl"
 KILL_AFTER_S, SPARE_S = 5, 20.0
 TIMED_OUT, NOT_THERE = 124, 127
 ATTEMPTS = 3
-"""Once in some thirty runs llama-perplexity ends in order without the last lines of its report, on the guest's own processor as well."""
+"""Once in some thirty runs llama-perplexity ends in order without the end of its report, on the guest's own processor, too."""
 FEW = 8
 """Tokens of the shorter of the two runs whose calls are counted: what both have, the start among it, is in neither's difference."""
 LETTERS_PER_TOKEN = 2
