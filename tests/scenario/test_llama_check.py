@@ -153,7 +153,7 @@ def test_a_report_without_its_end_is_asked_for_again(tmp_path: Path, times: int,
 
 
 def test_fewer_tokens_than_the_program_tells_of_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="93 tokens would be compared, and llama.cpp tells the divergence of 100 or more"):
+    with pytest.raises(ConfigError, match=r"93 tokens would be compared, and llama\.cpp tells the divergence of 100 or more"):
         ran(tmp_path, Llama(), "chunks = 3\ncontext = 64")
     assert ran(tmp_path, Llama(), "chunks = 4\ncontext = 64").run.exit == 0
 
