@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ PT_NOTE = 4
 NT_GNU_BUILD_ID = 3
 SHT_DYNAMIC = 6
 SHT_DYNSYM = 11
+DT_NULL = 0
 DT_NEEDED = 1
 DT_RPATH = 15
 DT_RUNPATH = 29
@@ -99,11 +101,10 @@ def linking(path: Path) -> Linking:
         sections = list(_sections(file, _header(file)))
         for kind, offset, size, link in sections:
             if kind == SHT_DYNAMIC and link < len(sections):
-                file.seek(offset)
-                entries = file.read(size // 16 * 16)
-                file.seek(sections[link][1])
-                strings = file.read(sections[link][2])
+                entries, strings = _section(file, offset, size // 16 * 16), _section(file, *sections[link][1:3])
                 for tag, at in struct.iter_unpack("<qQ", entries):
+                    if tag == DT_NULL:
+                        break
                     if tag == DT_NEEDED:
                         needed.append(_string(strings, at))
                     elif tag in {DT_RPATH, DT_RUNPATH}:
@@ -210,7 +211,17 @@ def _string(strings: bytes, at: int) -> str:
     """The text at a place of a string table."""
     if at >= len(strings):
         raise NotElf("a name lies outside of its string table")
-    return strings[at : strings.find(b"\0", at)].decode(errors="replace")
+    end = strings.find(b"\0", at)
+    return strings[at : end if end >= 0 else None].decode(errors="replace")
+
+
+def _section(file: BinaryIO, offset: int, size: int) -> bytes:
+    """The bytes of a section, all of which the file has."""
+    end = file.seek(0, os.SEEK_END)
+    if offset > end or size > end - offset:
+        raise NotElf("a section lies outside of the file")
+    file.seek(offset)
+    return file.read(size)
 
 
 def main(arguments: list[str]) -> int:

@@ -26,10 +26,23 @@ bool multiplies(const ggml_tensor &node) {
     return !in_pairs || begins_in_pairs(columns);
 }
 
+// Of experts the columns of a token, and tokens, lie whole rows apart.
+bool multiplies_by_experts(const ggml_tensor &node) {
+    const ggml_tensor &columns = *node.src[1];
+    const bool apart = columns.nb[1] > 0 && columns.nb[2] >= columns.nb[1] && columns.nb[2] % columns.nb[1] == 0;
+    return apart && (!is_float(node.src[0]->type) || begins_in_pairs(columns));
+}
+
+// One axis has its elements side by side, and the other one begins behind all of them.
+bool is_matrix_of(const ggml_tensor &tensor, int dense) {
+    const size_t one = ggml_type_size(tensor.type);
+    return tensor.nb[dense] == one && tensor.nb[1 - dense] >= one * static_cast<size_t>(tensor.ne[dense]);
+}
+
 // Which way the second source lies is told by its strides: transposed, and of a single row, it looks like one that is not, with rows in one another.
 bool multiplies_outer(const ggml_tensor &node) {
     const ggml_tensor &b = *node.src[1];
-    return ggml_is_transposed(&b) || b.nb[1] >= b.nb[0] * static_cast<size_t>(b.ne[0]);
+    return is_matrix_of(*node.src[0], 0) && is_matrix_of(b, ggml_is_transposed(&b) ? 1 : 0);
 }
 
 // Of sizes that kernels are made for. The first source has a head's numbers along the first axis.
@@ -61,6 +74,7 @@ bool has_cuda_kernel(const ggml_tensor &node) {
     case GGML_OP_RWKV_WKV6:
     case GGML_OP_RWKV_WKV7: return has_head(node);
     case GGML_OP_MUL_MAT: return multiplies(node);
+    case GGML_OP_MUL_MAT_ID: return multiplies_by_experts(node);
     case GGML_OP_OUT_PROD: return multiplies_outer(node);
     case GGML_OP_SET: return ggml_is_contiguous(node.src[1]);
     case GGML_OP_SUM: return node.src[0]->type == GGML_TYPE_F32 && has_no_gaps(*node.src[0]);

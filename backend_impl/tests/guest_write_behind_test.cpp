@@ -249,7 +249,6 @@ std::vector<uint32_t> data_slots_of_batch(const std::vector<uint8_t> &command) {
     return slots;
 }
 
-// The slots of what went along with a command without a reply are not used again, either.
 uint32_t calls_of_batch(const std::vector<uint8_t> &command) {
     Reader reader(command.data(), command.size());
     CommandHeader header;
@@ -280,6 +279,7 @@ void small_writes_go_along_in_one_command() {
     }
 }
 
+// The slots of what went along with a command without a reply are not used again, either.
 void silence_of_a_batch() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
     GatedHost host(static_cast<uint64_t>(Extension::batch));

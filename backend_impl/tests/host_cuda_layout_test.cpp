@@ -88,6 +88,20 @@ void products() {
     expect(has_cuda_kernel(*ggml_mul_mat(s.context(), blocks, s.slice(GGML_TYPE_F32, 32, 2, 33))), "blocks are made numbers of their own");
 }
 
+void products_by_experts() {
+    Shapes s;
+    ggml_tensor *experts = s.leaf(GGML_TYPE_Q8_0, 32, 16, 4);
+    ggml_tensor *ids = s.leaf(GGML_TYPE_I32, 2, 5);
+    auto chosen = [&](ggml_tensor *matrices, ggml_tensor *columns) { return has_cuda_kernel(*ggml_mul_mat_id(s.context(), matrices, columns, ids)); };
+    ggml_tensor *wide = s.leaf(GGML_TYPE_F32, 48, 2, 5);
+    auto view = [&](size_t row, size_t plane) { return ggml_view_3d(s.context(), wide, 32, 2, 5, row * 4, plane * 4, 0); };
+    expect(chosen(experts, s.leaf(GGML_TYPE_F32, 32, 2, 5)), "columns in an array");
+    expect(chosen(experts, view(34, 68)), "columns apart");
+    expect(!chosen(experts, view(34, 70)), "tokens that do not begin whole columns apart");
+    expect(chosen(experts, view(33, 66)), "blocks are made numbers of their own");
+    expect(!chosen(s.leaf(GGML_TYPE_F16, 32, 16, 4), view(33, 66)), "columns that begin at odd places");
+}
+
 void outer_products() {
     Shapes s;
     auto outer = [&](int64_t n, int64_t k) {
@@ -97,6 +111,9 @@ void outer_products() {
     expect(has_cuda_kernel(*outer(5, 3)), "a transposed source");
     expect(has_cuda_kernel(*outer(1, 1)), "of a single number");
     expect(!has_cuda_kernel(*outer(5, 1)), "of a single row");
+    ggml_tensor *turned = ggml_permute(s.context(), s.leaf(GGML_TYPE_F32, 4, 5, 3), 2, 0, 1, 3);
+    ggml_tensor *a = s.leaf(GGML_TYPE_F32, 16, turned->ne[1], turned->ne[2]);
+    expect(!has_cuda_kernel(*ggml_out_prod(s.context(), a, turned)), "of elements that lie apart along both axes");
     expect(has_cuda_kernel(*ggml_out_prod(s.context(), s.leaf(GGML_TYPE_F32, 16, 1), s.leaf(GGML_TYPE_F32, 5, 1))), "and one that is an array");
 }
 
@@ -144,6 +161,7 @@ int main() {
     heads();
     attention();
     products();
+    products_by_experts();
     outer_products();
     copies();
     functions();

@@ -63,7 +63,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 inline constexpr size_t queue_ring_offset = 4096;
 inline constexpr size_t queue_ring_size = size_t{4} << 20; // sparse: only what was used takes memory
 inline constexpr size_t queue_memory_size = queue_ring_offset + queue_ring_size;
-// Larger commands are refused; today's guests send up to 4096 bytes.
+// Larger commands are refused; ours send up to 16 KiB.
 inline constexpr size_t max_command_size = size_t{64} << 10;
 
 // QEMU's end.

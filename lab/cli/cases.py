@@ -88,7 +88,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     root = host_root(progress, deadline)
     native = native_payloads(root, progress, deadline)
     own = ggml_library(choice, root, deadline)
-    more = outside([own.path], root).binds if own.of_machine else ()
+    more = outside((), root, ggml=own.path).binds if own.of_machine else ()
     binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(native.folder), *more)))
 
     def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:

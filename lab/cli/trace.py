@@ -141,7 +141,7 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
             "python3", "-m", "lab.apir.replay", file, "--host-library", seen_at(host),
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
-        loaded = outside([*([chosen.path] if chosen.of_machine else []), host], root).binds
+        loaded = outside([host], root, ggml=chosen.path if chosen.of_machine else None).binds
         binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded)))
         entered = root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):

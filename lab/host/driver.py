@@ -39,6 +39,8 @@ LENT = Path("/usr/local/nvidia")
 """Where the driver lies that a container is lent by its host."""
 LIBRARY = re.compile(r"lib(nvidia-[\w.+-]+|GLX_nvidia|EGL_nvidia|cuda|cudadebugger)\.so[\d.]*")
 ELF_64 = b"\x7fELF\x02"
+MACHINE, X86_64 = slice(18, 20), b"\x3e\x00"
+"""Where an ELF file says which architecture it is for."""
 STUBS = "stubs"
 """Folders of libraries that programs are linked with where there is no driver: CUDA's."""
 CACHED = re.compile(r"^\s+(?P<name>\S+) \((?P<kind>[^)]*)\) => (?P<path>/\S+)$", re.MULTILINE)
@@ -80,7 +82,7 @@ def library_cache(text: str) -> dict[str, Path]:
     """Libraries of this architecture in the output of ``ldconfig -p``, by name; the first of a name is the one that is loaded."""
     found: dict[str, Path] = {}
     for match in CACHED.finditer(text):
-        if "x86-64" in match["kind"]:
+        if "x86-64" in match["kind"] and "hwcap" not in match["kind"]:
             found.setdefault(match["name"], Path(match["path"]))
     return found
 
@@ -104,12 +106,13 @@ def driver_libraries(*places: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def is_library(path: Path) -> bool:
-    """Whether it is an ELF file of 64 bits."""
+    """Whether it is an ELF file of 64 bits, for this architecture."""
     try:
         with path.open("rb") as file:
-            return file.read(len(ELF_64)) == ELF_64
+            head = file.read(MACHINE.stop)
     except OSError:
         return False
+    return head.startswith(ELF_64) and head[MACHINE] == X86_64
 
 
 def manifests(libraries: Iterable[Path], environment: Mapping[str, str]) -> Iterator[Path]:

@@ -5,7 +5,7 @@ CUDA's run time, the ggml that it was built with. Its folder is bound under its 
 tree that the root has itself (``/usr``) cannot be, and is seen in a folder of ours. Libraries that it needs and the root lacks
 are looked for where the machine's own loader would find them (ld.so(8)), beside it, and where CUDA is installed; they are bound by
 the names that they are asked for by, into one folder that the root's loader is led to. Of ggml's own libraries those that lie where
-a payload says, or beside it, go before the root's: a backend is good with the ggml that it was built with.
+a ggml library says, or beside it, go before the root's: a backend is good with the ggml that it was built with.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from lab.host.root import LIBRARIES, TREES, Bind, HostRoot
 from lab.host.store import content_key
 
 OF_GGML = "libggml"
-BASE = "libggml-base.so.0"
+BASE = "libggml-base.so"
 CUDA = ("CUDA_HOME", "CUDA_PATH")
 """Variables of CUDA's tools that name the folder it is installed in."""
 CUDA_FOLDER = Path("/usr/local/cuda")
+CUDA_PLACES = ("lib64", "lib", "targets/x86_64-linux/lib")
+OF_ROOT = (Path("/"), *(Path(f"/{name}") for name in ("dev", "home", "opt", "proc", "root", "run", "srv", "sys", "tmp", "var")))
+"""Folders that would hide the root, or other files of the machine in it, if they were bound."""
 ORIGIN = ("$ORIGIN", "${ORIGIN}")
 ROOT_FOLDERS = tuple(Path(folder) for folder in ("usr/lib/x86_64-linux-gnu", "usr/lib", "usr/local/lib", "usr/lib64"))
 """Where a root's loader looks."""
@@ -40,37 +43,52 @@ class Outside:
     @property
     def base(self) -> Path | None:
         """The libggml-base that is loaded in the place of the root's."""
-        return next((bind.path for bind in self.binds if bind.inside == LIBRARIES / BASE), None)
+        named_so = (bind for bind in self.binds if bind.inside and bind.inside.parent == LIBRARIES)
+        return next((bind.path for bind in named_so if bind.inside and bind.inside.name.startswith(BASE)), None)
+
+
+def absolute(path: str | Path) -> Path:
+    """The path from the root on, without ``..``; symbolic links in it stay."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links, and absolute() keeps ".."
 
 
 def seen_at(path: Path) -> str:
-    """Where programs in a root see a file of the machine."""
-    if len(path.parts) > 1 and path.parts[1] in TREES:
-        return os.fspath(LIBRARIES / content_key(os.fspath(path.parent)) / path.name)
+    """Where programs in a root see the machine's file: by its own name where its folder can be bound, and has the file itself."""
+    folder = path.parent
+    elsewhere = path.resolve().parent != folder.resolve()
+    if elsewhere or folder in OF_ROOT or path.parts[1] in TREES:
+        return os.fspath(LIBRARIES / content_key(os.fspath(folder)) / path.name)
     return os.fspath(path)
 
 
-def outside(files: Iterable[Path], root: HostRoot) -> Outside:
+def outside(files: Iterable[Path], root: HostRoot, *, ggml: Path | None = None) -> Outside:
     """What makes ELF files of the machine loadable in a root, each with all that it needs.
 
     Files that are none, or cannot be read, need nothing: who loads them says so.
+
+    Args:
+        files: by absolute paths.
+        root: what they are loaded in.
+        ggml: one more, which brings the ggml that it was built with. Others are loaded with the same one, or with the root's.
     """
-    first = tuple(dict.fromkeys(files))
+    first = tuple(dict.fromkeys((*((ggml,) if ggml else ()), *files)))
     found: dict[str, Path] = {}
     missing: dict[tuple[Path, str], None] = {}
-    waiting = list(first)
+    # Each with the folders of those that need it: what their loader was told by RPATH holds for it, too.
+    waiting: list[tuple[Path, tuple[Path, ...], bool]] = [(file, (), file == ggml) for file in first]
     while waiting:
-        file = waiting.pop(0)
-        needed, folders = wanted_by(file)
+        file, inherited, brings = waiting.pop(0)
+        needed, own = wanted_by(file)
+        folders = tuple(dict.fromkeys((*own, *inherited)))
         for name in needed:
-            if name in found or loader_has(name, root, folders):
+            if name in found or loader_has(name, root, folders if brings else ()):
                 continue
             library = lookup(name, folders, linker_cache())
             if library is None:
                 missing[file, name] = None
             else:
                 found[name] = library
-                waiting.append(library)
+                waiting.append((library, folders, brings))
     binds = dict.fromkeys(bind for file in first for bind in file_binds(file))
     return Outside(
         (*binds, *(Bind(path.resolve(), inside=LIBRARIES / name) for name, path in sorted(found.items()))), tuple(missing)
@@ -97,19 +115,19 @@ def replaced(folder: str, origin: str) -> str:
 
 
 def loader_has(name: str, root: HostRoot, folders: Iterable[Path]) -> bool:
-    """Whether a library is in the root, or comes with the GPU's driver, and none goes before it."""
+    """Whether a library is in the root, or comes with the GPU's driver, and none of ggml in the folders goes before it."""
     if name.startswith(OF_GGML) and any(is_library(folder / name) for folder in folders):
         return False
     of_root = any(os.path.lexists(root.path / folder / name) for folder in ROOT_FOLDERS)
-    return of_root or "/" in name or name in dict(gpu_driver().files)
+    return of_root or name in dict(gpu_driver().files)
 
 
 def lookup(name: str, folders: Iterable[Path], cache: Mapping[str, Path]) -> Path | None:
     """The library of a name on the machine."""
-    places = [folder / name for folder in (*folders, *named(os.environ, "LD_LIBRARY_PATH"))]
+    places = [folder / name for folder in (*named(os.environ, "LD_LIBRARY_PATH"), *folders)]
     places += [cache[name]] if name in cache else []
     installed = [*(path for variable in CUDA for path in named(os.environ, variable)), CUDA_FOLDER]
-    places += [folder / "lib64" / name for folder in installed]
+    places += [folder / place / name for folder in installed for place in CUDA_PLACES]
     return next((place for place in places if place.parent.name != STUBS and is_library(place)), None)
 
 
@@ -120,6 +138,6 @@ def file_binds(file: Path) -> Iterator[Bind]:
         yield Bind(file.parent)
         return
     target = file.resolve()
-    for path in entries(file.parent):
+    for path in dict.fromkeys((file, *entries(file.parent))):
         if path.resolve() == target:
             yield Bind(target, inside=inside.with_name(path.name))

@@ -106,8 +106,9 @@ class HostRoot:
 
 
 def _bind_words(binds: Iterable[Bind]) -> tuple[str, ...]:
+    """Outer folders first: bound later, one would hide those within."""
     words: list[str] = []
-    for bind in binds:
+    for bind in sorted(binds, key=lambda bind: len((bind.inside or bind.path).parts)):
         option = "--bind" if bind.writable else "--ro-bind"
         words += [option, os.fspath(bind.path), os.fspath(bind.inside or bind.path)]
     return tuple(words)

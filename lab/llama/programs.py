@@ -76,13 +76,24 @@ def bench_argv(model: str, device: str, *, prompt: int, generated: int, repetiti
 
 def read_divergence(lines: Iterable[str]) -> Divergence | None:
     """What ``llama-perplexity --kl-divergence`` says at its end; None where it is not all there. Figures may be NaN."""
+    found = told_figures(lines)
+    return Divergence(**found) if found.keys() == DIVERGENCE.keys() else None
+
+
+def read_largest(lines: Iterable[str]) -> float | None:
+    """The largest divergence in a report that may have lost its end; None where it is not there."""
+    return told_figures(lines).get("largest")
+
+
+def told_figures(lines: Iterable[str]) -> dict[str, float]:
+    """What a report tells of a divergence, by name."""
     found: dict[str, float] = {}
     for line in lines:
         for name, pattern in DIVERGENCE.items():
             match = pattern.match(line)
             if match and (value := number(match[1])) is not None:
                 found[name] = value
-    return Divergence(**found) if found.keys() == DIVERGENCE.keys() else None
+    return found
 
 
 def number(text: str) -> float | None:

@@ -20,6 +20,8 @@ from lab.ops.computing import Computing, Memory
 from lab.ops.result import Output
 
 STAGED_BYTES = 1 << 19
+SMALL, IN_A_ROW = 1024, 20
+"""Writes of so few bytes go along with other commands, of which one holds 16 KiB; a row of so many of them does not fit into it."""
 UNWRITTEN = 0xA5
 UNWRITTEN_BYTE = bytes((UNWRITTEN,))
 
@@ -134,12 +136,12 @@ class Batch:
 
 
 def pieces(size: int, transfer: int) -> Iterator[tuple[int, int]]:
-    """How a buffer is moved: whole, or twice ``transfer`` bytes and then the rest."""
+    """How a buffer is moved: whole, or twice ``transfer`` bytes, small ones ``IN_A_ROW`` times, and then the rest."""
     start = 0
-    for length in (transfer, transfer) if transfer else ():
-        if start + length < size:
-            yield start, start + length
-            start += length
+    for _ in range(IN_A_ROW if transfer <= SMALL else 2) if transfer else ():
+        if start + transfer < size:
+            yield start, start + transfer
+            start += transfer
     yield start, size
 
 

@@ -26,7 +26,7 @@ GENERAL: dict[str, Parameter] = {ROUNDS: 1, TRANSFER: 0}
 """Parameters that every family has.
 
 ``rounds``: how often the same graph runs, each time with new data. ``transfer``: the data go to and from the device in
-two pieces of that many bytes and a rest, alone and not with other cases' (0: as the engine likes).
+two pieces of that many bytes (twenty of up to 1 KiB) and a rest, alone and not with other cases' (0: as the engine likes).
 """
 
 

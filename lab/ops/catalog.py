@@ -32,7 +32,7 @@ EDGES: tuple[tuple[str, Row], ...] = (
     *(("ADD", row) for row in grid(b=((10,), (10, 5, 4, 3)), type=("f32", "f16"), rounds=(2,))),
     *(("MUL_MAT", row) for row in grid(type=("f32", "q4_0"), n=(1, 4), rounds=(2,))),
 )
-"""Cases of ordinary operations in which the transfers (twice that many bytes, then the rest) are the point, or running again."""
+"""Cases of ordinary operations in which the point is the transfers (as ``pieces`` in batch.py cuts them), or running again."""
 
 
 @functools.cache

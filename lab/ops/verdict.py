@@ -40,8 +40,11 @@ TRANSPARENCY, GOLDEN, ERROR, SUPPORT = "transparency", "golden", "NMSE", "suppor
 EXCUSES = tuple(
     Excuse(case, library, oracles, BROKEN_COUNT)
     for case in ("COUNT_EQUAL()", "COUNT_EQUAL(values=1)")
-    # Vulkan is only compared with it; a host library may ask the same of every device.
-    for library, oracles in (("CPU", (TRANSPARENCY, GOLDEN, ERROR, SUPPORT)), ("Vulkan", (ERROR, SUPPORT)))
+    # Others are only compared with it.
+    for library, oracles in (
+        ("CPU", (TRANSPARENCY, GOLDEN, ERROR, SUPPORT)),
+        *((name, (ERROR,)) for name in ("CUDA", "ROCm", "Vulkan")),
+    )
 )
 
 

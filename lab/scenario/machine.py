@@ -64,7 +64,7 @@ class References:
         symbol = shipped.registration if wish.own and shipped.registration != DEFAULT_REGISTRATION else None
         key = (wish, f"{ingredients.root.key} {own.sha256}")
         if key not in self.known:
-            more = outside([own.path], ingredients.root).binds if own.of_machine else ()
+            more = outside((), ingredients.root, ggml=own.path).binds if own.of_machine else ()
 
             def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
                 binds = (Bind(paths.PROJECT), *more, Bind(folder, writable=True), *shader_binds(env))
@@ -96,7 +96,7 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
         prove_payload(native, root, image.rootfs, progress, deadline)
     shipped = shipment(scenario, root, native, deadline)
     if scenario.implementation.host.path == BUILTIN and shipped.ggml_library.of_machine:
-        prove_outside(native, root, outside([shipped.ggml_library.path], root), deadline)
+        prove_outside(native, root, outside((), root, ggml=shipped.ggml_library.path), deadline)
     shipped = with_reference(shipped, scenario, root, native, deadline)
     return Ingredients(root, image, shipped, native.folder)
 
@@ -132,15 +132,16 @@ def boot_spec(plan: BootPlan) -> BootSpec:
 def payload_binds(ingredients: Ingredients, scenario: Scenario) -> tuple[Bind, ...]:
     """What makes loadable in the root what QEMU and its workers load from outside of it.
 
-    The ggml library comes first: where files need different libraries of one name, each is loaded with the same one.
+    Where files need different libraries of one name, each is loaded with the same one: the ggml library's.
     """
     shipped = ingredients.shipment
-    loaded = (shipped.ggml_library, shipped.host_library, shipped.component, shipped.worker)
+    loaded = (shipped.host_library, shipped.component, shipped.worker)
+    ggml = shipped.ggml_library.path if shipped.ggml_library.of_machine else None
     files = [payload.path for payload in loaded if payload.of_machine]
     files += [Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library]
     files += [shipped.reference.library.path] if shipped.reference is not None else []
     tools = (Bind(ingredients.tools),) if ingredients.tools is not None else ()
-    return tuple(dict.fromkeys((*outside(files, ingredients.root).binds, *tools)))
+    return tuple(dict.fromkeys((*outside(files, ingredients.root, ggml=ggml).binds, *tools)))
 
 
 def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
@@ -171,7 +172,7 @@ def native_listing(
     binds = [Bind(lister.parent)]
     if library.of_machine:
         environment[BACKEND_PATH] = library.inside
-        binds += outside([library.path], ingredients.root).binds
+        binds += outside((), ingredients.root, ggml=library.path).binds
     argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
     done = finish(argv, deadline=deadline)
     return listed_cases(listed.mode, done.output.splitlines(), done.exit_status) or None

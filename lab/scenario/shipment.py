@@ -14,11 +14,12 @@ from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, sha256
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import WORKER, NativePayloads
-from lab.host.outside import outside, seen_at
+from lab.host.outside import absolute, outside, seen_at
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
 from lab.host.root import Bind, HostRoot
 from lab.process import check
 from lab.scenario.model import Build, Capset, Scenario
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_checks import LieCheck
 from lab.scenario.section import BUILTIN, LIAR, VIRGLRENDERER_WORDS
 
@@ -228,13 +229,18 @@ def require_libraries(shipped: Shipment, scenario: Scenario, root: HostRoot) -> 
     """What QEMU and its workers load must have all that it needs. Raises ``ConfigError`` with all that is missing."""
     problems = [
         ConfigProblem(
-            KEYS.get(payload.role, payload.role),
+            KEYS.get(payload.role, KEYS["component"]),
             f"{needed_by} needs {name}, which neither the host root nor this machine has",
             "the GPU's driver brings it" if name in OF_DRIVERS else "install it, or name its folder in LD_LIBRARY_PATH",
         )
         for payload in (shipped.component, *shipped.of_worker)
         if payload.of_machine
         for needed_by, name in outside([payload.path], root).missing
+    ]
+    seconds = {Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library}
+    problems += [
+        ConfigProblem(KEYS["second host library"], f"{needed_by} needs {name}, which neither the host root nor this machine has")
+        for needed_by, name in outside(sorted(seconds), root).missing
     ]
     if problems:
         raise ConfigError(f"scenario {scenario.name}", problems)
@@ -248,7 +254,7 @@ def ggml_library(choice: str, root: HostRoot, deadline: Deadline) -> Payload:
         case "vulkan":
             found = root.path / BACKENDS / "libggml-vulkan.so"
         case _:
-            return Payload.of("ggml library", Path(choice))
+            return Payload.of("ggml library", absolute(choice))
     return Payload.of("ggml library", found, f"/{found.relative_to(root.path)}")
 
 

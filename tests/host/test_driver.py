@@ -48,7 +48,7 @@ def library_of(driver: GpuDriver) -> str:
 def library(path: Path) -> Path:
     """A file that passes for a library of 64 bits."""
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"\x7fELF\x02\x01\x01")
+    path.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00")
     return path
 
 

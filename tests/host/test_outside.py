@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -10,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from lab.deadline import Deadline
-from lab.elf import linking, sha256
+from lab.elf import SHT_DYNAMIC, NotElf, linking, sha256
 from lab.errors import BuildError
 from lab.host import driver
 from lab.host import outside as module
 from lab.host.abi import prove_outside
 from lab.host.driver import GpuDriver, linker_cache
 from lab.host.native import native_payloads
-from lab.host.outside import file_binds, outside, seen_at
+from lab.host.outside import absolute, file_binds, outside, seen_at
 from lab.host.progress import SilentProgress
 from lab.host.root import LIBRARIES, Bind, HostRoot
 from lab.process import finish
@@ -86,6 +87,49 @@ def test_a_file_in_usr_is_seen_by_all_its_names_and_by_those_alone(root: HostRoo
     assert {bind.inside.name for bind in binds if bind.inside} >= {here.name, here.resolve().name}
     told = finish(root.enter(("sha256sum", seen_at(here)), binds=binds), deadline=Deadline.after(RUN_S)).output
     assert told.split()[0] == sha256(here)
+
+
+@pytest.mark.parametrize("folder", ["/", "/tmp", "/run", "/opt"])
+def test_a_folder_that_would_hide_others_is_not_bound(folder: str) -> None:
+    assert Path(seen_at(Path(folder) / "x.so")).parent.parent == LIBRARIES
+
+
+def test_a_link_to_another_folder_is_bound_as_what_it_leads_to(root: HostRoot, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x.so.1").write_text("seen")
+    (tmp_path / "x.so").symlink_to("real/x.so.1")
+    made = tmp_path / "x.so"
+    told = finish(root.enter(("cat", seen_at(made)), binds=tuple(file_binds(made))), deadline=Deadline.after(RUN_S))
+    assert told.output == "seen"
+
+
+def test_an_outer_folder_hides_no_inner_one(root: HostRoot, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    binds = (Bind(tmp_path / "logs", writable=True), Bind(tmp_path))
+    done = finish(root.enter(("touch", tmp_path / "logs" / "written"), binds=binds), deadline=Deadline.after(RUN_S))
+    assert (done.exit_status, (tmp_path / "logs" / "written").exists()) == (0, True)
+
+
+def test_a_path_is_made_absolute_without_following_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute("a/../b.so") == tmp_path / "b.so"
+    assert seen_at(absolute("/tmp/../usr/lib/x.so")) == seen_at(Path("/usr/lib/x.so"))
+
+
+@pytest.mark.parametrize("at", [24, 32])
+@pytest.mark.parametrize("value", [1 << 20, 1 << 62, 1 << 63, (1 << 64) - 1])
+def test_sections_outside_of_a_file_are_refused(root: HostRoot, tmp_path: Path, at: int, value: int) -> None:
+    content = bytearray((root.path / BACKEND).read_bytes())
+    (start,) = struct.unpack_from("<Q", content, 40)
+    (count,) = struct.unpack_from("<H", content, 60)
+    headers = [start + 64 * index for index in range(count)]
+    dynamic = next(place for place in headers if struct.unpack_from("<I", content, place + 4)[0] == SHT_DYNAMIC)
+    struct.pack_into("<Q", content, dynamic + at, value)
+    made = tmp_path / "broken.so"
+    made.write_bytes(content)
+    with pytest.raises(NotElf):
+        linking(made)
+    assert outside([made], root).missing == ()
 
 
 def test_a_folder_below_var_can_be_bound(root: HostRoot) -> None:
@@ -165,10 +209,11 @@ def test_a_text_that_is_called_a_library_is_not_taken(root: HostRoot, tmp_path: 
 def test_ggml_beside_a_backend_goes_before_the_roots(root: HostRoot, tmp_path: Path) -> None:
     made = tmp_path / "libggml-cpu.so"
     made.write_bytes((root.path / BACKEND).read_bytes())
-    assert outside([made], root).base is None
+    assert outside((), root, ggml=made).base is None
     base = tmp_path / "libggml-base.so.0"
     base.write_bytes((root.path / FOLDER / base.name).read_bytes())
-    found = outside([made], root)
+    assert outside([made], root).base is None, "of other libraries, which are loaded with the same ggml, none counts"
+    found = outside((), root, ggml=made)
     assert found.base == base
     maps = loaded(root, made, found.binds)
     assert f"{LIBRARIES}/{base.name}" in maps
@@ -180,7 +225,7 @@ def test_ggml_of_somebodys_environment_does_not_go_before_the_roots(
 ) -> None:
     (tmp_path / "libggml-base.so.0").write_bytes((root.path / FOLDER / "libggml-base.so.0").read_bytes())
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
-    assert outside([root.path / BACKEND], root).base is None
+    assert outside((), root, ggml=root.path / BACKEND).base is None
 
 
 @pytest.mark.native
@@ -190,9 +235,9 @@ def test_ggml_of_another_layout_beside_a_backend_is_refused(root: HostRoot, tmp_
     made.write_bytes((root.path / BACKEND).read_bytes())
     deadline = Deadline.after(BUILD_S)
     native = native_payloads(root, SilentProgress(), deadline)
-    assert prove_outside(native, root, outside([made], root), deadline) is None
+    assert prove_outside(native, root, outside((), root, ggml=made), deadline) is None
     (tmp_path / "libggml-base.so.0").write_bytes((root.path / FOLDER / "libggml-base.so.0").read_bytes())
-    files = outside([made], root)
+    files = outside((), root, ggml=made)
     layout = prove_outside(native, root, files, deadline)
     assert layout is not None
     assert dict(layout.facts)["api_version"] == "3"

@@ -150,6 +150,16 @@ def test_a_report_without_its_end_is_asked_for_again(tmp_path: Path, times: int,
     assert bundle.run.exit == int(not told)
     assert sum("--kl-divergence " in command for command in llama.ran) == 3
     assert any(row.name.startswith("largest divergence") for row in facts(bundle)) == told
+    assert any((row.name, row.seen) == ("reports without their end", "2") for row in facts(bundle)) == told
+
+
+def test_a_report_without_its_end_that_tells_too_much_is_not_asked_for_again(tmp_path: Path) -> None:
+    llama = Llama(largest="0.000150")
+    llama.ends_lost = 1
+    bundle = ran(tmp_path, llama)
+    assert bundle.run.exit == 1
+    assert "told a divergence of 0.00015, and no end of its report" in texts(bundle)
+    assert sum("--kl-divergence " in command for command in llama.ran) == 1
 
 
 def test_fewer_tokens_than_the_program_tells_of_are_refused(tmp_path: Path) -> None:

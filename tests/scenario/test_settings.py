@@ -12,8 +12,9 @@ from lab.bundle import Bundle, read_bundle
 from lab.bundle.schema import CapabilityRecord, Status
 from lab.elf import build_id
 from lab.errors import ConfigError
-from lab.host import probe
+from lab.host import outside, probe
 from lab.host.capability import CAPABILITY_NAMES
+from lab.host.driver import GpuDriver
 from lab.host.native import NativePayloads
 from lab.host.probe import APIR_MARKS, RENDER_SERVER, VIRGLRENDERER
 from lab.host.root import HostRoot
@@ -109,7 +110,11 @@ def test_another_build_than_the_expected_one_is_refused_with_both_ids(tmp_path: 
     assert "implementation.host" not in text
 
 
-def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(root: HostRoot, tmp_path: Path) -> None:
+def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "linker_cache", dict)
+    monkeypatch.setattr(outside, "gpu_driver", GpuDriver)
     library = tmp_path / "libggml-cuda.so"
     source = root.path / "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
     library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", b"libcuda.so.1"))

@@ -113,8 +113,9 @@ class Bench:
         phases = self.asked(standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort))
         plan.write_text(plan_text(phases), encoding="utf-8")
         root = self.stage.ingredients.root
-        loaded = [payload.path for payload in (shipped.ggml_library, shipped.host_library) if payload.of_machine]
-        binds = dict.fromkeys((Bind(self.tools), Bind(script.parent), *outside(loaded, root).binds, Bind(logs, writable=True)))
+        host = [shipped.host_library.path] if shipped.host_library.of_machine else []
+        more = outside(host, root, ggml=shipped.ggml_library.path if shipped.ggml_library.of_machine else None).binds
+        binds = dict.fromkeys((Bind(self.tools), Bind(script.parent), *more, Bind(logs, writable=True)))
         argv = root.enter(("/usr/bin/python3", script, plan, rows), binds=tuple(binds), env={"HOME": "/tmp"})
         try:
             done = finish(argv, deadline=deadline)

@@ -17,7 +17,17 @@ from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.host.store import content_key
 from lab.llama.model_file import text_of, write_model
-from lab.llama.programs import Divergence, Speed, Text, base_argv, bench_argv, divergence_argv, read_divergence, read_speeds
+from lab.llama.programs import (
+    Divergence,
+    Speed,
+    Text,
+    base_argv,
+    bench_argv,
+    divergence_argv,
+    read_divergence,
+    read_largest,
+    read_speeds,
+)
 from lab.ops.said import remark
 from lab.ops.upstream import guest_command, refused_devices, remote_device
 from lab.scenario.calls import CallCollector, fetched_logs
@@ -112,11 +122,18 @@ class LlamaRun:
     def diverged(self) -> Divergence:
         """What the device says, held against that."""
         argv = divergence_argv(self.text, self.base, self.device)
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             lines = self.program(argv, self.stage.guest_variables)
             found = read_divergence(lines)
             if found is not None:
+                if attempt:
+                    self.told(
+                        "reports without their end", f"at most {ATTEMPTS - 1}", str(attempt), ok=True, kind=FindingKind.CASE_FAILED
+                    )
                 return found
+            told = read_largest(lines)
+            if told is not None and not told <= self.check.max_divergence:
+                raise self.broken(f"{argv[0]} told a divergence of {told:.2g}, and no end of its report")
         raise self.broken(f"{argv[0]} told no divergence, {ATTEMPTS} times; it said last: {last_words(lines)}")
 
     def judge_divergence(self, found: Divergence) -> None:
