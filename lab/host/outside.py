@@ -5,7 +5,8 @@ CUDA's run time, the ggml that it was built with. Its folder is bound under its 
 tree that the root has itself (``/usr``) cannot be, and is seen in a folder of ours. Libraries that it needs and the root lacks
 are looked for where the machine's own loader would find them (ld.so(8)), beside it, and where CUDA is installed; they are bound by
 the names that they are asked for by, into one folder that the root's loader is led to. Of ggml's own libraries those that lie where
-a ggml library says, or beside it, go before the root's: a backend is good with the ggml that it was built with.
+a ggml library says, or beside it, go before the root's, and the distribution's where it is one of those: a backend is good with
+the ggml that it was built with.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def outside(files: Iterable[Path], root: HostRoot, *, ggml: Path | None = None) 
         needed, own = wanted_by(file)
         folders = tuple(dict.fromkeys((*own, *inherited)))
         for name in needed:
-            if name in found or loader_has(name, root, folders if brings else ()):
+            if name in found or loader_has(name, root, (*folders, *system_folder(file, name)) if brings else ()):
                 continue
             library = lookup(name, folders, linker_cache())
             if library is None:
@@ -105,6 +106,11 @@ def wanted_by(file: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     named_there = (Path(replaced(folder, os.fspath(origin))) for folder in asked.search)
     folders = dict.fromkeys((*named_there, file.parent, origin))
     return asked.needed, tuple(folder for folder in folders if folder.is_absolute())
+
+
+def system_folder(file: Path, name: str) -> tuple[Path, ...]:
+    """Where the machine's loader has a library for files of the machine's own distribution, whose ggml is one."""
+    return (linker_cache()[name].parent,) if file.parts[1] in TREES and name in linker_cache() else ()
 
 
 def replaced(folder: str, origin: str) -> str:

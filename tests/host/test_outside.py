@@ -20,7 +20,7 @@ from lab.host.driver import GpuDriver, linker_cache
 from lab.host.native import native_payloads
 from lab.host.outside import absolute, file_binds, outside, seen_at
 from lab.host.progress import SilentProgress
-from lab.host.root import LIBRARIES, Bind, HostRoot
+from lab.host.root import LIBRARIES, TREES, Bind, HostRoot
 from lab.process import finish
 from tests.beforehand import OTHER_API
 
@@ -218,6 +218,20 @@ def test_ggml_beside_a_backend_goes_before_the_roots(root: HostRoot, tmp_path: P
     maps = loaded(root, made, found.binds)
     assert f"{LIBRARIES}/{base.name}" in maps
     assert f"{FOLDER}/libggml-base" not in maps
+
+
+def test_a_backend_of_the_distribution_has_the_distributions_ggml(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "backends0" / "libggml-cpu.so"
+    made.parent.mkdir()
+    made.write_bytes((root.path / BACKEND).read_bytes())
+    base = tmp_path / "libggml-base.so.0"
+    base.write_bytes((root.path / FOLDER / base.name).read_bytes())
+    monkeypatch.setattr(module, "linker_cache", lambda: {base.name: base})
+    assert outside((), root, ggml=made).base is None
+    monkeypatch.setattr(module, "TREES", (*TREES, made.parts[1]))
+    assert outside((), root, ggml=made).base == base
 
 
 def test_ggml_of_somebodys_environment_does_not_go_before_the_roots(
