@@ -116,7 +116,7 @@ class Hog {
         const cpu_set_t there = only(processor);
         const sched_param first{1};
         if (sched_setaffinity(0, sizeof there, &there) == 0 && sched_setscheduler(0, SCHED_FIFO, &first) == 0) {
-            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(800);
+            const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(4000);
             state_ = State::spinning;
             while (!stop_ && std::chrono::steady_clock::now() < until) {}
         }
