@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lab.bundle import Bundle, read_bundle
+from lab.bundle.outcome import FindingKind
 from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.ops.agent_rows import AgentRow
@@ -217,6 +218,29 @@ def test_a_case_that_ends_the_worker_is_a_host_crash(running: Running) -> None:
     bundle = running(script)
     assert outcomes(bundle) == {**dict.fromkeys(CASES, "pass"), "SUB()": "host crash"}
     assert re.search(r"host crash: SUB\(\): worker 5\d+ is gone; the device computes nothing any more", texts(bundle))
+
+
+def test_a_worker_that_is_gone_when_it_is_looked_at_leaves_the_proof_to_the_next_start(running: Running) -> None:
+    script, starts = Script(agent_status=3), []
+    lost = json.dumps({"lost": "the device computes nothing any more"}) + "\n"
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        starts.append(cases)
+        script.workers = () if len(starts) == 1 else (5000,)
+        yield from agent(killers=("SUB()",), death=(lost,))(cases, command)
+
+    script.agent = steps
+    bundle = running(script)
+    assert len(starts) > 1
+    assert {fact.ok for fact in bundle.facts if "mapped in worker" in fact.name} == {True}
+    assert FindingKind.WRONG_LIBRARY not in {row.finding for row in bundle.findings}
+
+
+def test_a_check_without_any_worker_proves_nothing(running: Running) -> None:
+    bundle = running(Script(agent=agent(), workers=()))
+    assert bundle.run.exit == 2
+    assert "no start of the program lived long enough to prove which libraries computed" in texts(bundle)
+    assert not [fact for fact in bundle.facts if "mapped in worker" in fact.name]
 
 
 def test_a_device_that_is_lost_although_its_worker_lives_fails_the_case(running: Running) -> None:

@@ -202,8 +202,8 @@ class Starts:
     def _prove(self, stream: AgentStream) -> None:
         """What computes, what it is compared with, and the libraries mapped. Raises ``DeviceRefused``.
 
-        A program that dies while it is looked at proves nothing, nor does one in a guest that is too busy to look: the next one is
-        looked at.
+        A program that dies while it is looked at proves nothing, nor does one whose worker has died, nor one in a guest that is too
+        busy to look: the next one is looked at.
         """
         writer, device, native = self.checked.writer, stream.device, self.reference.device
         if device is None or stream.pid is None:
@@ -218,8 +218,7 @@ class Starts:
         if refusals := refused_reference(native, device, REGISTRY):
             raise DeviceRefused(refusals)
         with contextlib.suppress(CommandFailed, WaitTimeout):
-            prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
-            self.proved = True
+            self.proved = prove_libraries(self.stage, self.eyes.observe(stream.pid), writer)
 
     def _loss(self, stream: AgentStream) -> Cut:
         """What became of the host's side of a device that is lost, while the program still lives."""

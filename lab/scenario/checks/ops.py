@@ -275,8 +275,7 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
             run.stream.feed(line)
             if line.startswith(HEADER_START) and run.stream.pid is not None:
                 with contextlib.suppress(CommandFailed, WaitTimeout):  # it has died, or the guest is too busy to look
-                    prove_libraries(stage, eyes.observe(run.stream.pid), writer)
-                    run.proven = True
+                    run.proven = prove_libraries(stage, eyes.observe(run.stream.pid), writer)
                 watch.sign()
             if len(run.stream.results) > before:
                 watch.sign()
@@ -286,13 +285,18 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
         run.ending = _ending(stage, run, on_line, deadline.narrowed(run.check.deadline_s))
 
 
-def prove_libraries(stage: Stage, observed: Observation, writer: CheckWriter) -> None:
+def prove_libraries(stage: Stage, observed: Observation, writer: CheckWriter) -> bool:
     """The libraries mapped in the running program, QEMU and worker must be those of the scenario.
 
     Looked at when the header has come: then the backends are loaded and the cases not yet built, seconds before the first row.
+    Returns whether there was a worker to look at. A moment without one proves nothing: the program outlives the worker that
+    served it, by however long it takes to notice.
     """
+    if not observed.workers:
+        return False
     for fact in mapped_facts(observed, stage.ingredients.shipment):
         tell(fact, writer)
+    return True
 
 
 def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], deadline: Deadline) -> Ending:

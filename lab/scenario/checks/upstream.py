@@ -168,14 +168,11 @@ class UpstreamRun:
         except (CommandFailed, WaitTimeout):
             return
         files = reference_of(stage, self.check)
-        if files is None:
-            prove_libraries(stage, observed, self.writer)
-        else:
-            prove_libraries(stage, without_reference(observed, files), self.writer)
+        self.proven += prove_libraries(stage, observed if files is None else without_reference(observed, files), self.writer)
+        if files is not None:
             shipped = stage.ingredients.shipment
             for fact in reference_facts(observed, files, shipped.wrapped_library or shipped.ggml_library):
                 tell(fact, self.writer)
-        self.proven += 1
 
     def tell_findings(self, *, again: bool = False) -> None:
         """Write down everything wrong with it. ``again``: its cases were run before."""
