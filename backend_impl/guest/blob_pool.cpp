@@ -56,8 +56,7 @@ Blob *BlobPool::grow() {
     return blob;
 }
 
-BlobPool::Lease BlobPool::take(const Deadline &until) {
-    if (Blob *blob = at_hand_.exchange(nullptr)) return {*this, blob};
+BlobPool::Lease BlobPool::take_in_turn(const Deadline &until) {
     std::unique_lock lock(mutex_);
     const Counted waiting(waiting_);
     for (;;) {
@@ -128,22 +127,32 @@ void BlobPool::gather() {
 
 // False when it is not: it has to be given back with the lock. Whoever begins to wait says so before looking for one at hand, and whoever leaves
 // one there looks afterwards whether somebody waits: one of them sees the other.
-bool BlobPool::keep_at_hand(Blob *blob) {
+inline bool BlobPool::keep_at_hand(Blob *blob) {
     Blob *none = nullptr;
 #if defined(APIR_PLANT_MISSED_WAITER)
     return is_ordinary(*blob) && at_hand_.compare_exchange_strong(none, blob);
 #endif
     if (waiting_.load() != 0 || !is_ordinary(*blob) || !at_hand_.compare_exchange_strong(none, blob)) return false;
-    if (waiting_.load() == 0) return true;
+    if (waiting_.load() != 0) tell_of_it();
+    return true;
+}
+
+// Of the one at hand, whoever waits.
+void BlobPool::tell_of_it() {
     std::lock_guard lock(mutex_);
     gather();
     returned_.notify_one();
-    return true;
 }
 
 void BlobPool::give_back(Blob *blob, bool retired) {
 #if !defined(APIR_PLANT_UNLOCKED_POOL)
     if (!retired && keep_at_hand(blob)) return;
+#endif
+    give_back_in_turn(blob, retired);
+}
+
+void BlobPool::give_back_in_turn(Blob *blob, bool retired) {
+#if !defined(APIR_PLANT_UNLOCKED_POOL)
     std::lock_guard lock(mutex_);
 #endif
     const bool ordinary = is_ordinary(*blob);

@@ -53,7 +53,10 @@ class BlobPool {
 
     // A free blob, or a new one, or, when the limit or the window is reached, the next one that is given back before
     // `until`.
-    Lease take(const Deadline &until);
+    Lease take(const Deadline &until) {
+        if (Blob *blob = at_hand_.exchange(nullptr)) return {*this, blob};
+        return take_in_turn(until);
+    }
     // One that leaves another free for those who wait: for whoever keeps it longer than a call takes. Empty when there is none.
     Lease take_beside();
     // Whether there is a free one just now, which is made if there is room for it.
@@ -66,8 +69,11 @@ class BlobPool {
     Lease sized(Lease taken, size_t size);
 
   private:
+    Lease take_in_turn(const Deadline &until);
     void give_back(Blob *blob, bool retired);
+    void give_back_in_turn(Blob *blob, bool retired);
     bool keep_at_hand(Blob *blob);
+    void tell_of_it();
     bool is_ordinary(const Blob &blob) const;
     void gather();
     Blob *make(size_t size);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "log.hpp"
+#include "wire/copy_short.hpp"
 
 namespace apir::guest {
 
@@ -43,8 +44,7 @@ std::string CallResult::text() const {
     return "the host refused it with code " + std::to_string(code);
 }
 
-void CallResult::report(const char *what) const {
-    if (ok()) return;
+void CallResult::report_failure(const char *what) const {
     log(outcome == Outcome::lost ? LogLevel::debug : LogLevel::error, "%s: %s", what, text().c_str());
 }
 
@@ -52,12 +52,7 @@ Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log,
     : transport_(&transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
       type_offset_(venus_types ? venus_command_offset : 0) {}
 
-Deadline Channel::deadline(Patience patience) const {
-    return Deadline(patience == Patience::ordinary ? deadlines_.ordinary : deadlines_.graph);
-}
-
-bool Channel::may_call() {
-    if (!lost()) return true;
+[[gnu::cold]] bool Channel::may_call_though_lost() {
     if (in_forked_child()) lose("this process was forked, and only its parent may call");
     return false;
 }
@@ -152,16 +147,8 @@ inline Pace &Channel::pace_of(Patience patience) {
     }
 }
 
-Channel::Exchange::Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
-                            std::chrono::milliseconds deadline)
-    : channel_(channel), traits_(traits),
-      until_(deadline == 0ms ? channel.deadline(traits.patience) : Deadline(Clock::duration(deadline))), writer_(command_, command_buffer_size) {
-    record_.start_ns = time_for_record();
-    record_.type = static_cast<uint32_t>(type);
-    record_.call = flags;
-}
-
 inline bool Channel::Exchange::may_call() {
+    record_.start_ns = time_for_record();
     if (channel_.may_call()) return true;
     result_.outcome = Outcome::lost;
     return false;
@@ -175,7 +162,7 @@ inline bool Channel::Exchange::take_slot(Slot slot) {
     return true;
 }
 
-void Channel::Exchange::write_header(uint32_t call) {
+inline void Channel::Exchange::write_header(uint32_t call) {
     write(writer_, CommandHeader{channel_.type_offset_ + record_.type, call, slot_->resource});
 }
 
@@ -211,7 +198,7 @@ bool Channel::Exchange::send_after_deferred(Slot slot) {
     return true;
 }
 
-uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
+inline uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
 
 Channel::Exchange::~Exchange() {
     if (!sent_) return;
@@ -319,10 +306,10 @@ inline void Channel::Exchange::take_reply(uint32_t notify) {
         result_.outcome = Outcome::lost;
         return;
     }
-    take_times();
+    if (channel_.expects_times_ && channel_.call_log_.is_open()) take_times();
     result_.outcome = Outcome::answered;
     payload_size_ = std::min({traits_.reply_limit, sizeof payload_, slot_->size - 4});
-    std::memcpy(payload_, slot_->memory + 4, payload_size_);
+    copy_short(payload_, slot_->memory + 4, payload_size_);
 }
 
 bool Channel::Exchange::awaited() {
@@ -378,8 +365,7 @@ bool Channel::Exchange::has_more_time(Clock::time_point now, Deadline &until) {
 
 // Of the guest's own record; a host that lies about it deceives whoever reads that.
 void Channel::Exchange::take_times() {
-    bool forward = record_.type == static_cast<uint32_t>(CommandType::forward);
-    if (!channel_.expects_times_ || !forward || !channel_.call_log_.is_open()) return;
+    if (record_.type != static_cast<uint32_t>(CommandType::forward)) return;
     uint8_t bytes[reply_timing_size];
     std::memcpy(bytes, slot_->memory + slot_->size - sizeof bytes, sizeof bytes);
     Reader reader(bytes, sizeof bytes);

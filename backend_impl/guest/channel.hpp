@@ -41,7 +41,12 @@ struct CallResult {
     // What went wrong, in words.
     std::string text() const;
     // Logs a failure of `what`; says nothing of a call that went well, and of a lost device only once per session.
-    void report(const char *what) const;
+    void report(const char *what) const {
+        if (!ok()) report_failure(what);
+    }
+
+  private:
+    void report_failure(const char *what) const;
 };
 
 // How long a call may take. A graph may run long, and a transfer through a pipe; while one does, other calls, which the host serves after it,
@@ -172,11 +177,13 @@ class Channel {
     void lose(const char *why);
 
     // When a call begun now has to have its reply.
-    Deadline deadline(Patience patience) const;
+    Deadline deadline(Patience patience) const { return Deadline(patience == Patience::ordinary ? deadlines_.ordinary : deadlines_.graph); }
     // Not on a lost device, nor in a process that was forked, which is told so.
-    bool may_call();
+    bool may_call() { return !lost() || may_call_though_lost(); }
 
   private:
+    bool may_call_though_lost();
+
     // How a call gets its reply slot. One whose reply nobody waits for yet never takes the last one, nor waits for one: those who
     // keep slots could wait for each other.
     enum class Slot { awaited, ahead };
@@ -185,7 +192,13 @@ class Channel {
     class Exchange {
       public:
         Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
-                 std::chrono::milliseconds deadline = std::chrono::milliseconds::zero());
+                 std::chrono::milliseconds deadline = std::chrono::milliseconds::zero())
+            : channel_(channel), traits_(traits),
+              until_(deadline == deadline.zero() ? channel.deadline(traits.patience) : Deadline(Clock::duration(deadline))),
+              writer_(command_, command_buffer_size) {
+            record_.type = static_cast<uint32_t>(type);
+            record_.call = flags;
+        }
         ~Exchange();
         Exchange(const Exchange &) = delete;
         Exchange &operator=(const Exchange &) = delete;

@@ -265,8 +265,25 @@ bool CopiedBuffer::transfer(Way way, const ggml_tensor *tensor, size_t offset, s
     TransferCut cut = cut_transfer(carriage_of(session()), way == Way::in, size);
     cut.two_lanes = cut.two_lanes || by_two;
     Work work{way, *record, offset, size, cut};
+    const bool left_later = way == Way::out && session().write_behind().leaves();
+    if (size <= cut.least && !cut.two_lanes && !left_later) {
+        if (const std::optional<bool> well = carry_at_once(work, before, after)) return *well;
+    }
     by_two = by_two_threads(cut.two_lanes, [&](bool) { run_lane(work, before, after); });
     return !work.failed.load();
+}
+
+// What one command carries, which is awaited here. Nothing where no slot is free, or none of its size: a lane waits for one, or takes several pieces.
+template <typename Before, typename After> std::optional<bool> CopiedBuffer::carry_at_once(const Work &work, Before &before, After &after) {
+    Piece piece;
+    piece.slot = session().data_slots().take(Deadline(Clock::duration::zero())); // which looks at no clock where one is free
+    if (!piece.slot || piece.slot->size < work.size) return std::nullopt;
+    piece.size = work.size;
+    before(piece.slot->memory, 0, work.size);
+    begin(work.way, work.record, work.offset, true, piece);
+    if (!settle(work.way, piece)) return false;
+    after(piece.slot->memory, 0, work.size);
+    return true;
 }
 
 template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &before, Piece &piece) {

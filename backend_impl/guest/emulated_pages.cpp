@@ -13,8 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t page = 4096;
-// Of less than this most pages are in the table anyhow: with 512 KiB and 1 MiB it made no difference.
-constexpr size_t least = size_t{4} << 20;
 // Enough for 256 MiB and a slot beside them; some 12 MiB of QEMU's memory for each virtual processor.
 constexpr uint32_t most_pages = uint32_t{1} << 17;
 // QEMU makes a table that is emptied small again when little of it was in use for a tenth of a second. To make it large again costs a
@@ -98,9 +96,8 @@ void PageGrowth::looked(unsigned processor, bool at_hand) {
     here.left_alone.store(pause, std::memory_order_relaxed);
 }
 
-EmulatedPages::EmulatedPages(const void *memory, size_t size, size_t each)
-    : memory_(static_cast<const uint8_t *>(memory)), size_(size), each_(each) {
-    if (size >= least && is_emulated()) transfer_ = growth().begin(memory, PageGrowth::Clock::now());
+void EmulatedPages::begin() {
+    if (is_emulated()) transfer_ = growth().begin(memory_, PageGrowth::Clock::now());
 }
 
 void EmulatedPages::look(size_t bytes) const {

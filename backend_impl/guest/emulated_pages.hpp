@@ -67,7 +67,10 @@ class EmulatedPages {
   public:
     // `each`: pages of the table that go with one of the memory. With more than one, as where all of a blob is copied, some may have the same place: then the
     // table is less full than has it grow, and is filled first.
-    EmulatedPages(const void *memory, size_t size, size_t each = 1);
+    EmulatedPages(const void *memory, size_t size, size_t each = 1)
+        : memory_(static_cast<const uint8_t *>(memory)), size_(size), each_(each) {
+        if (size >= least) begin();
+    }
     // Reads of the memory: it is still the transfer's.
     ~EmulatedPages() {
         if (transfer_ != 0) end();
@@ -81,6 +84,10 @@ class EmulatedPages {
     }
 
   private:
+    // Of less than this most pages are in the table anyhow: with 512 KiB and 1 MiB it made no difference.
+    static constexpr size_t least = size_t{4} << 20;
+
+    void begin();
     void look(size_t bytes) const;
     void end() const;
 

@@ -97,13 +97,8 @@ bool takes_too_long(int before) {
     return now - turn_began > turn_time;
 }
 
-// A reply came to a thread that did not sleep for it.
-void stay_awake(int share) {
-    WaitingRow &row = WaitingRow::instance();
-    if (row.empty()) {
-        awake_for = 0;
-        return;
-    }
+// A reply came to a thread that did not sleep for it, while others stand in the row.
+void count_towards_turn(WaitingRow &row, int share) {
     if (++uncounted == beats_at_once) {
         uncounted = 0;
         row.beat(beats_at_once);
@@ -112,6 +107,22 @@ void stay_awake(int share) {
     if (awake_for < turn && !takes_too_long(before)) return;
     awake_for = 0;
     turn_over = true;
+}
+
+inline void stay_awake(int share) {
+    WaitingRow &row = WaitingRow::instance();
+    if (row.empty()) awake_for = 0;
+    else count_towards_turn(row, share);
+}
+
+// In the middle of a quick call nothing is called that an emulator would have to look up.
+inline __attribute__((always_inline)) uint32_t look_at_word(const std::atomic<uint32_t> &word, int looks) {
+    uint32_t value = word.load(std::memory_order_acquire);
+    for (int i = 1; i < looks && value == 0; ++i) {
+        relax();
+        value = word.load(std::memory_order_acquire);
+    }
+    return value;
 }
 
 } // namespace
@@ -283,20 +294,13 @@ bool turn_is_over() { return turn_over; }
 
 uint32_t look_for_quick_reply(const std::atomic<uint32_t> &word, Pace &pace) {
     if (turn_over) return 0;
-    uint32_t value = watch_word(word, first_looks);
+    const uint32_t value = look_at_word(word, first_looks);
     if (value == 0) return 0;
     pace.learn(Clock::duration::zero());
     stay_awake(1);
     return value;
 }
 
-uint32_t watch_word(const std::atomic<uint32_t> &word, int looks) {
-    uint32_t value = word.load(std::memory_order_acquire);
-    for (int i = 1; i < looks && value == 0; ++i) {
-        relax();
-        value = word.load(std::memory_order_acquire);
-    }
-    return value;
-}
+uint32_t watch_word(const std::atomic<uint32_t> &word, int looks) { return look_at_word(word, looks); }
 
 } // namespace apir::guest

@@ -61,6 +61,10 @@ class SecondThread {
 // Calls `work(false)` and, where there is a second thread, `work(true)` in it at the same time, unless the former has returned before that one comes to it.
 // It returns, whether there was one, or throws what the former threw, when both have ended.
 template <typename Work> bool by_two_threads(bool wanted, Work work) {
+    if (!wanted) {
+        work(false);
+        return false;
+    }
     const SecondThread second(wanted, [&work] { work(true); });
     work(false);
     return second.is_there();

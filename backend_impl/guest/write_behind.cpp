@@ -28,8 +28,7 @@ bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
     return write->end();
 }
 
-void WriteBehind::look() {
-    if (in_forked_child() || !is_left_.load(std::memory_order_acquire)) return;
+void WriteBehind::look_at_it() {
     std::unique_ptr<SentWrite> answered;
     {
         std::lock_guard lock(mutex_);

@@ -43,13 +43,16 @@ class WriteBehind {
     // False when this one failed, as far as is known now.
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
-    void look();
+    void look() {
+        if (is_left_.load(std::memory_order_acquire) && !in_forked_child()) look_at_it();
+    }
     // The same, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered.
     void look_behind_a_call();
     // Awaits what was left, and what waits in a data slot for the next call.
     void settle();
 
   private:
+    void look_at_it();
     std::unique_ptr<SentWrite> take();
     std::unique_ptr<SentWrite> take_locked();
     // Without a lock, for it waits. What fails is told as a deferred write that was lost.

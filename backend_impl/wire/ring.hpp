@@ -19,9 +19,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "apir_gen.hpp"
+#include "copy_short.hpp"
 
 namespace apir {
 
@@ -53,7 +53,7 @@ struct SharedMemory {
     template <typename T> static bool raise(T &word, T &expected) {
         return __atomic_compare_exchange_n(&word, &expected, expected + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }
-    static void copy(uint8_t *to, const uint8_t *from, size_t size) { std::memcpy(to, from, size); }
+    static void copy(uint8_t *to, const uint8_t *from, size_t size) { copy_short(to, from, size); }
 };
 
 // Where a ring's words lie.
