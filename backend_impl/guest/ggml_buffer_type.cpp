@@ -1,5 +1,6 @@
 // ggml's buffer type interface: the host device's default buffer type.
 #include "ggml_slots.hpp"
+#include "tensor_bytes.hpp"
 
 namespace apir::guest {
 
@@ -23,7 +24,8 @@ size_t get_alignment(ggml_backend_buffer_type_t buft) { return remote_of(buft).a
 size_t get_max_size(ggml_backend_buffer_type_t buft) { return remote_of(buft).max_size(); }
 
 size_t get_alloc_size(ggml_backend_buffer_type_t buft, const ggml_tensor *tensor) {
-    return guarded("get_alloc_size", ggml_nbytes(tensor), [&] { return remote_of(buft).alloc_size(tensor); });
+    const size_t bytes = tensor_bytes(tensor);
+    return guarded("get_alloc_size", bytes, [&] { return remote_of(buft).alloc_size(tensor, bytes); });
 }
 
 } // namespace

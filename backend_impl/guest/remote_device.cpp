@@ -203,8 +203,7 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
     return otherwise;
 }
 
-size_t RemoteDevice::alloc_size(const ggml_tensor *tensor) {
-    const size_t bytes = ggml_nbytes(tensor);
+size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
     if (!may_need_more(tensor)) return bytes;
     // A model's weights differ by name only, layer by layer: their sizes do not.
     SignatureParts parts;

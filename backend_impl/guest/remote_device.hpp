@@ -4,53 +4,13 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "abi/backend_interface.hpp"
+#include "answer_cache.hpp"
 #include "buffer_reserve.hpp"
-#include "op_signature.hpp"
 
 namespace apir::guest {
-
-// Answers by op signature. Bounded: a program that never repeats itself must not fill the memory. What was asked for lately is known
-// until as many others were asked for since.
-template <typename Answer> class AnswerCache {
-  public:
-    bool find(const OpSignature &signature, Answer &answer) {
-        std::lock_guard lock(mutex_);
-        if (look_up(recent_, signature, answer)) return true;
-        if (!look_up(older_, signature, answer)) return false;
-        remember(signature, answer);
-        return true;
-    }
-
-    // The answer that stands: this one, unless another thread's came first.
-    Answer keep(const OpSignature &signature, Answer answer) {
-        std::lock_guard lock(mutex_);
-        return remember(signature, answer);
-    }
-
-  private:
-    using Answers = std::unordered_map<OpSignature, Answer, OpSignatureHash>;
-
-    static bool look_up(const Answers &answers, const OpSignature &signature, Answer &answer) {
-        auto found = answers.find(signature);
-        if (found == answers.end()) return false;
-        answer = found->second;
-        return true;
-    }
-
-    Answer remember(const OpSignature &signature, Answer answer) {
-        if (recent_.size() >= limit) older_ = std::exchange(recent_, {});
-        return recent_.emplace(signature, answer).first->second;
-    }
-
-    static constexpr size_t limit = 4096;
-    std::mutex mutex_;
-    Answers recent_;
-    Answers older_;
-};
 
 class RemoteDevice {
   public:
@@ -76,8 +36,9 @@ class RemoteDevice {
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
-    // At least ggml_nbytes; that when the host refuses to tell, and, unasked, when libggml takes no more. More than there can be, when it does not answer.
-    size_t alloc_size(const ggml_tensor *tensor);
+    // At least `bytes`, the tensor's ggml_nbytes; those when the host refuses to tell, and, unasked, when libggml takes no more. More than there can be, when it
+    // does not answer.
+    size_t alloc_size(const ggml_tensor *tensor, size_t bytes);
     // Its content is undefined: it may have been another buffer of this program's before.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
     // A buffer that the program has freed: freed on the host, or kept for the next one.

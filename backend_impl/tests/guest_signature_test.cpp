@@ -117,9 +117,30 @@ void which_is_which() {
            "a source that is not there, or elsewhere");
 }
 
+// Each name has a signature of its own, however long it is, and what stands behind its end has none.
+void names() {
+    Op op;
+    char *name = op.tensors[1].name;
+    constexpr size_t longest = sizeof op.tensors[1].name - 1;
+    std::set<uint64_t> first;
+    std::set<uint64_t> second;
+    for (size_t length = 0; length <= longest; ++length) {
+        for (const char letter : {'a', '\xff'}) {
+            std::memset(name, 0, longest + 1);
+            std::memset(name, letter, length);
+            const OpSignature signature = signature_of(&op.op, all_parts);
+            const bool is_new = first.insert(signature.first).second && second.insert(signature.second).second;
+            expect(is_new || (length == 0 && letter != 'a'), "a name of " + std::to_string(length) + " bytes");
+            std::memset(name + length + (length < longest ? 1 : 0), 'x', longest - length + (length < longest ? 0 : 1));
+            expect(signature_of(&op.op, all_parts) == signature, "behind the end of a name of " + std::to_string(length));
+        }
+    }
+}
+
 } // namespace
 
 int main() {
+    names();
     every_bit_that_is_told();
     nothing_else();
     which_is_which();
