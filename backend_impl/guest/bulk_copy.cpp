@@ -13,6 +13,7 @@
 
 #include "emulated.hpp"
 #include "quicker_copy.hpp"
+#include "wire/short_copies.hpp"
 
 namespace apir::guest {
 
@@ -82,7 +83,7 @@ inline __attribute__((always_inline)) void through_registers(uint8_t *to, const 
                      :
                      : "memory", "cc", "r8", "r9");
     }
-    if (size % step != 0) std::memcpy(to, from, size % step);
+    copy_short(to, from, size % step);
 }
 #undef LINE_AT
 #undef TWO_WORDS
@@ -142,6 +143,15 @@ void between_colliding(uint8_t *to, const uint8_t *from, size_t size) {
     if (able) return by_vectors<16>(to, from, size);
 #endif
     in_pieces(to, from, size);
+}
+
+// The C library's function uses vector registers, of 256 bits where there are some. With those an emulator's host is slow in everything that it does
+// afterwards, until it happens to switch to another thread or back (guest/CMakeLists.txt).
+void copy_small(uint8_t *to, const uint8_t *from, size_t size) {
+#if defined(__x86_64__)
+    if (size > longest_short && is_emulated() && !pages_collide(to, from)) return by_registers(to, from, size);
+#endif
+    copy_short(to, from, size);
 }
 
 // Tries each loop on parts of real copies, then keeps to the one that was quickest at its best: what else goes on in the machine
@@ -226,7 +236,7 @@ void bulk_copy(void *to, const void *from, size_t size, Far far) {
     static Choice &choice = *new Choice;
     auto *target = static_cast<uint8_t *>(to);
     const auto *source = static_cast<const uint8_t *>(from);
-    if (size < large) std::memcpy(target, source, size);
+    if (size < large) copy_small(target, source, size);
     else if (is_emulated() && pages_collide(to, from)) between_colliding(target, source, size);
     else choice.copy(target, source, size, far);
 }

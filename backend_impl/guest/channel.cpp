@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "log.hpp"
-#include "wire/copy_short.hpp"
+#include "wire/short_copies.hpp"
 
 namespace apir::guest {
 

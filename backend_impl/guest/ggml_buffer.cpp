@@ -107,6 +107,4 @@ ggml_backend_buffer_t make_buffer(ggml_backend_buffer_type_t buft, std::unique_p
 
 bool is_own_buffer(ggml_backend_buffer_t buffer) { return buffer->iface.free_buffer == free_buffer; }
 
-RemoteBuffer &remote_buffer(ggml_backend_buffer_t buffer) { return *static_cast<RemoteBuffer *>(buffer->context); }
-
 } // namespace apir::guest

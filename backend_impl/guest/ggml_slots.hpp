@@ -42,6 +42,6 @@ ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote);
 
 bool is_own_buffer(ggml_backend_buffer_t buffer);
 // Of one of our own buffers.
-RemoteBuffer &remote_buffer(ggml_backend_buffer_t buffer);
+inline RemoteBuffer &remote_buffer(ggml_backend_buffer_t buffer) { return *static_cast<RemoteBuffer *>(buffer->context); }
 
 } // namespace apir::guest

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "apir_gen.hpp"
+#include "wire/short_copies.hpp"
 
 namespace apir::guest {
 
@@ -11,7 +12,7 @@ namespace {
 // From a tensor's shape to its flags there is nothing else, and no gap.
 constexpr size_t told_from = offsetof(ggml_tensor, ne);
 constexpr size_t told_size = offsetof(ggml_tensor, flags) + sizeof(ggml_tensor::flags) - told_from;
-static_assert(told_size % (2 * sizeof(uint64_t)) == sizeof(uint64_t) && sizeof(ggml_tensor::name) % (2 * sizeof(uint64_t)) == 0 &&
+static_assert(told_size % (2 * sizeof(uint64_t)) == sizeof(uint64_t) &&
               told_size == sizeof(ggml_tensor::ne) + sizeof(ggml_tensor::nb) + sizeof(ggml_tensor::op) +
                                sizeof(ggml_tensor::op_params) + sizeof(ggml_tensor::flags));
 
@@ -51,33 +52,12 @@ class Hash {
     uint64_t second_ = 0x9e3779b97f4a7c15;
 };
 
-// Makes zeros of what stands behind a NUL; whether there is one. The C library's functions are not called for each name (copy_short.hpp).
-bool cut_at_nul(uint64_t &word) {
-    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
-    constexpr uint64_t low_bits = 0x0101010101010101;
-    const uint64_t nuls = (word - low_bits) & ~word & (low_bits << 7); // up to the first one
-    if (nuls == 0) return false;
-    word &= ((nuls & -nuls) >> 7) - 1;
-    return true;
-}
-
 void add_tensor(Hash &hash, const ggml_tensor *tensor, bool with_name) {
     const auto *told = reinterpret_cast<const uint8_t *>(tensor) + told_from;
     hash.add(static_cast<uint64_t>(tensor->type), Hash::word_at(told));
     hash.add(told + sizeof(uint64_t), told_size - sizeof(uint64_t));
     if (!with_name || tensor->op != GGML_OP_NONE) return;
-    const auto *name = reinterpret_cast<const uint8_t *>(tensor->name);
-    constexpr size_t step = 2 * sizeof(uint64_t);
-    for (size_t at = 0; at < sizeof tensor->name; at += step) {
-        uint64_t one = Hash::word_at(name + at);
-        uint64_t other = Hash::word_at(name + at + sizeof(uint64_t));
-        if (at + step == sizeof tensor->name) other &= ~uint64_t{0} >> 8; // a name ends here at the latest
-        bool over = cut_at_nul(one);
-        if (over) other = 0;
-        else over = cut_at_nul(other);
-        hash.add(one, other);
-        if (over) return;
-    }
+    each_word_of_name(tensor->name, [&hash](uint64_t word, size_t at) { hash.add(word, at); });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "ggml_slots.hpp"
 #include "remote_buffer.hpp"
+#include "wire/short_copies.hpp"
 
 namespace apir::guest {
 
@@ -25,7 +26,7 @@ RawTensor raw_of(const ggml_tensor *tensor) {
     std::memcpy(raw.op_params, tensor->op_params, sizeof raw.op_params);
     raw.flags = tensor->flags;
     raw.view_offs = tensor->view_offs;
-    if (tensor->op == GGML_OP_NONE) std::memcpy(raw.name, tensor->name, strnlen(tensor->name, sizeof raw.name - 1));
+    if (tensor->op == GGML_OP_NONE) copy_name(raw.name, tensor->name);
     return raw;
 }
 
@@ -68,10 +69,6 @@ template <typename Record> Record described(const ggml_tensor *tensor) {
     return record;
 }
 
-template <typename Record> void set_name(Record &record, const ggml_tensor *tensor) {
-    std::memcpy(record.name, tensor->name, strnlen(tensor->name, sizeof record.name - 1));
-}
-
 bool fits(const ggml_tensor *, const WideTensorRecord &) { return true; }
 bool fits(const ggml_tensor *tensor, const TensorRecord &) { return fits_record(tensor); }
 
@@ -80,7 +77,7 @@ bool fits(const ggml_tensor *tensor, const TensorRecord &) { return fits_record(
 template <typename Record> std::optional<Record> record_of(const ggml_tensor *tensor) {
     Record record = described<Record>(tensor);
     if (!fits(tensor, record)) return std::nullopt;
-    set_name(record, tensor);
+    copy_name(record.name, tensor->name);
     if (ggml_backend_buffer_t buffer = own_buffer(tensor)) {
         const RemoteBuffer &remote = remote_buffer(buffer);
         uint64_t data = reinterpret_cast<uintptr_t>(tensor->data);
@@ -115,7 +112,7 @@ std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op) {
     }
     // A leaf keeps its name, as in raw_of.
     for (size_t i = 0; i < tensors.size(); ++i)
-        if (tensors[i]->op == GGML_OP_NONE) set_name(records[i], tensors[i]);
+        if (tensors[i]->op == GGML_OP_NONE) copy_name(records[i].name, tensors[i]->name);
     return records;
 }
 

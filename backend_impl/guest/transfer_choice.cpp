@@ -39,10 +39,10 @@ bool TransferChoice::by_two() {
 }
 
 void TransferChoice::took(bool by_two, size_t size, std::chrono::steady_clock::duration time) {
-    constexpr double mib = 1 << 20;
-    const std::chrono::duration<double, std::nano> each = time / (static_cast<double>(size) / mib);
+    constexpr int64_t mib = 1 << 20;
+    const std::chrono::nanoseconds each = std::chrono::nanoseconds(time) * mib / static_cast<int64_t>(size); // of a mebibyte
     std::lock_guard lock(mutex_);
-    if (!begins_anew()) ways_.took(by_two, std::chrono::duration_cast<std::chrono::nanoseconds>(each));
+    if (!begins_anew()) ways_.took(by_two, each);
 }
 
 void TransferChoice::got_no_second() {

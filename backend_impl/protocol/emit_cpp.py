@@ -42,6 +42,7 @@ def lines(schema: Schema) -> Iterator[str]:
         yield f"#include <{header}>"
     yield ""
     yield '#include "reader.hpp"'
+    yield '#include "short_copies.hpp"'
     yield '#include "writer.hpp"'
     yield ""
     yield "namespace apir {"
@@ -146,8 +147,7 @@ def struct_lines(struct: Struct) -> Iterator[str]:
     for field in struct.fields:
         if field.type == "char":
             yield "    // Up to the NUL: what is behind it is stale and stays here."
-            length = f"strnlen(value.{field.name}, sizeof value.{field.name} - 1)"
-            yield f"    std::memcpy(at + {field.offset}, value.{field.name}, {length});"
+            yield f"    copy_name(at + {field.offset}, value.{field.name});"
         else:
             yield f"    std::memcpy(at + {field.offset}, &value.{field.name}, sizeof value.{field.name});"
     yield "}"

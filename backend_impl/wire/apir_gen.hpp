@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reader.hpp"
+#include "short_copies.hpp"
 #include "writer.hpp"
 
 namespace apir {
@@ -359,7 +360,7 @@ inline void write(Writer &writer, const TensorRecord &value) {
     std::memcpy(at + 216, &value.view_offs, sizeof value.view_offs);
     std::memcpy(at + 224, &value.data, sizeof value.data);
     // Up to the NUL: what is behind it is stale and stays here.
-    std::memcpy(at + 232, value.name, strnlen(value.name, sizeof value.name - 1));
+    copy_name(at + 232, value.name);
 }
 
 inline bool read(Reader &reader, TensorRecord &value) {
@@ -417,7 +418,7 @@ inline void write(Writer &writer, const RawTensor &value) {
     std::memcpy(at + 240, &value.view_offs, sizeof value.view_offs);
     std::memcpy(at + 248, &value.data, sizeof value.data);
     // Up to the NUL: what is behind it is stale and stays here.
-    std::memcpy(at + 256, value.name, strnlen(value.name, sizeof value.name - 1));
+    copy_name(at + 256, value.name);
     std::memcpy(at + 320, &value.extra, sizeof value.extra);
 }
 
@@ -477,7 +478,7 @@ inline void write(Writer &writer, const WideTensorRecord &value) {
     std::memcpy(at + 248, &value.view_offs, sizeof value.view_offs);
     std::memcpy(at + 256, &value.data, sizeof value.data);
     // Up to the NUL: what is behind it is stale and stays here.
-    std::memcpy(at + 264, value.name, strnlen(value.name, sizeof value.name - 1));
+    copy_name(at + 264, value.name);
 }
 
 inline bool read(Reader &reader, WideTensorRecord &value) {

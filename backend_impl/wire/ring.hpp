@@ -21,7 +21,7 @@
 #include <cstdint>
 
 #include "apir_gen.hpp"
-#include "copy_short.hpp"
+#include "short_copies.hpp"
 
 namespace apir {
 
