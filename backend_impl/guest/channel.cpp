@@ -147,6 +147,25 @@ inline Pace &Channel::pace_of(Patience patience) {
     }
 }
 
+namespace {
+
+// Of one exchange that has ended, for the next one. An exchange is some 20 KiB, which the C library does not have at hand. Never given back.
+std::atomic<void *> spare_exchange{nullptr};
+
+} // namespace
+
+void *Channel::Exchange::operator new(size_t size) {
+    if (void *memory = spare_exchange.exchange(nullptr)) return memory;
+    return ::operator new(size);
+}
+
+void Channel::Exchange::operator delete(void *memory) {
+#if !defined(APIR_SANITIZED) // which would not see who still uses it
+    memory = spare_exchange.exchange(memory);
+#endif
+    ::operator delete(memory);
+}
+
 inline bool Channel::Exchange::may_call() {
     record_.start_ns = time_for_record();
     if (channel_.may_call()) return true;

@@ -200,6 +200,9 @@ class Channel {
             record_.call = flags;
         }
         ~Exchange();
+        // Most calls that are not awaited at once are sent when the last one of them has ended: in its memory.
+        static void *operator new(size_t size);
+        static void operator delete(void *memory);
         Exchange(const Exchange &) = delete;
         Exchange &operator=(const Exchange &) = delete;
 

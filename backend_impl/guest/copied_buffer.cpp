@@ -347,6 +347,30 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
     }
 }
 
+// A transfer in one piece that is not awaited yet.
+class CopiedBuffer::PieceAhead : public CallAhead {
+  public:
+    bool answered() const override { return piece.is_answered(); }
+    bool end() override { return settle(Way::out, piece); }
+
+    Piece piece;
+};
+
+class CopiedBuffer::PieceInAhead : public PieceAhead {
+  public:
+    explicit PieceInAhead(void *data) : data_(data) {}
+    bool end() override {
+        Unread unread{data_, piece.size};
+        if (!settle(Way::in, piece)) return false;
+        bulk_copy(data_, piece.slot->memory, piece.size, Far::source);
+        unread.size = 0;
+        return true;
+    }
+
+  private:
+    void *data_;
+};
+
 // Calls in flight never hold the last slot: nobody has to wait for what no one awaits.
 BlobPool::Lease CopiedBuffer::slot_beside(InFlight &in_flight) {
     BlobPool::Lease slot = session().data_slots().take_beside();
@@ -359,38 +383,30 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
     if (!session().channel().may_call()) return false;
     if (size <= inline_limit && defer_set(tensor, data, offset, size)) return true;
     std::optional<Record> record;
-    auto piece = std::make_shared<Piece>();
+    auto ahead = std::make_unique<PieceAhead>(); // takes memory: before it is sent
+    Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
-    if (record) piece->slot = slot_beside(in_flight);
+    if (record) piece.slot = slot_beside(in_flight);
     // In order all the same: the host carries out what is in flight first.
-    if (!piece->slot || piece->slot->size < size) return set(tensor, data, offset, size);
-    // Takes memory: before it is sent.
-    InFlight::Call sent = [piece](InFlight::Step step) { return step == InFlight::Step::look ? piece->is_answered() : settle(Way::out, *piece); };
-    piece->size = size;
-    bulk_copy(piece->slot->memory, data, size);
-    begin(Way::out, *record, offset, false, *piece);
-    in_flight.add(std::move(sent));
+    if (!piece.slot || piece.slot->size < size) return set(tensor, data, offset, size);
+    piece.size = size;
+    bulk_copy(piece.slot->memory, data, size);
+    begin(Way::out, *record, offset, false, piece);
+    in_flight.add(std::move(ahead));
     return true;
 }
 
 bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
     if (!session().channel().may_call()) return false;
     std::optional<Record> record;
-    auto piece = std::make_shared<Piece>();
+    auto ahead = std::make_unique<PieceInAhead>(data);
+    Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
-    if (record) piece->slot = slot_beside(in_flight);
-    if (!piece->slot || piece->slot->size < size) return get(tensor, data, offset, size);
-    InFlight::Call sent = [piece, data](InFlight::Step step) {
-        if (step == InFlight::Step::look) return piece->is_answered();
-        Unread unread{data, piece->size};
-        if (!settle(Way::in, *piece)) return false;
-        bulk_copy(data, piece->slot->memory, piece->size, Far::source);
-        unread.size = 0;
-        return true;
-    };
-    piece->size = size;
-    begin(Way::in, *record, offset, false, *piece);
-    in_flight.add(std::move(sent));
+    if (record) piece.slot = slot_beside(in_flight);
+    if (!piece.slot || piece.slot->size < size) return get(tensor, data, offset, size);
+    piece.size = size;
+    begin(Way::in, *record, offset, false, piece);
+    in_flight.add(std::move(ahead));
     return true;
 }
 

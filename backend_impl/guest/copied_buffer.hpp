@@ -66,6 +66,9 @@ class CopiedBuffer : public RemoteBuffer {
 
     // A piece on its way out that nobody awaits any more.
     class LeftPiece;
+    // One of a stream's, in order with its graphs.
+    class PieceAhead;
+    class PieceInAhead;
 
     // Sends what is in the slot, or asks for what is to come into it; settle() then tells how that went.
     void begin(Way way, const Record &record, size_t offset, bool wait, Piece &piece);

@@ -40,16 +40,22 @@ void InFlight::await(uint64_t place) {
     if (in_forked_child()) return; // there they are the parent's
     std::unique_lock lock(mutex_);
     while (ended_ < place) {
-        if (ending_) one_less_.wait(lock);
+        if (ending_) wait_for_one(lock);
         else if (calls_.empty()) return;
         else end_one(lock);
     }
 }
 
+void InFlight::wait_for_one(std::unique_lock<std::mutex> &lock) {
+    ++waiting_;
+    one_less_.wait(lock);
+    --waiting_;
+}
+
 void InFlight::end_answered() {
     if (in_forked_child()) return;
     std::unique_lock lock(mutex_);
-    while (!ending_ && !calls_.empty() && calls_.front()(Step::look)) end_one(lock);
+    while (!ending_ && !calls_.empty() && calls_.front()->answered()) end_one(lock);
 }
 
 void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
@@ -62,7 +68,7 @@ void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
             calls.ending_ = false;
             ++calls.ended_;
             if (!went_well) calls.note_failure();
-            calls.one_less_.notify_all();
+            if (calls.waiting_ != 0) calls.one_less_.notify_all();
         }
 
         InFlight &calls;
@@ -74,7 +80,7 @@ void InFlight::end_one(std::unique_lock<std::mutex> &lock) {
     calls_.pop_front();
     ending_ = true;
     lock.unlock();
-    one.went_well = one.call(Step::end);
+    one.went_well = one.call->end();
 }
 
 // Whoever waits has been told of success before, and ggml has no status for waiting.
@@ -91,14 +97,10 @@ void InFlight::fail() {
     note_failure();
 }
 
-bool InFlight::failed() const {
-    std::lock_guard lock(mutex_);
-    return failed_;
-}
-
 bool InFlight::take_failure() {
+    if (!failed()) return false;
     std::lock_guard lock(mutex_);
-    return std::exchange(failed_, false);
+    return failed_.exchange(false);
 }
 
 } // namespace apir::guest

@@ -5,10 +5,20 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <mutex>
 
 namespace apir::guest {
+
+// A call that was sent and is not awaited yet.
+class CallAhead {
+  public:
+    virtual ~CallAhead() = default;
+    // Whether `end` would not wait.
+    virtual bool answered() const = 0;
+    // Awaits the call and does what its reply asks for; false when it failed, which it has logged.
+    virtual bool end() = 0;
+};
 
 class InFlight {
   public:
@@ -17,9 +27,7 @@ class InFlight {
     static constexpr size_t limit = 16;
     static constexpr size_t limit_of_all = 32;
 
-    // `look`: whether `end` would not wait. `end`: awaits the call and does what its reply asks for; false when it failed, which it has logged.
-    enum class Step { look, end };
-    using Call = std::function<bool(Step)>;
+    using Call = std::unique_ptr<CallAhead>;
 
     // `all` counts the calls in flight of all streams, and outlives this.
     explicit InFlight(std::atomic<size_t> &all) : all_(all) {}
@@ -37,7 +45,7 @@ class InFlight {
     // What was to join them and went at once has failed: told as their failures are.
     void fail();
     // Whether anything has failed that nobody was told of.
-    bool failed() const;
+    bool failed() const { return failed_.load(); }
     // The same, and now somebody is told.
     bool take_failure();
 
@@ -45,6 +53,7 @@ class InFlight {
     // Ends the oldest call without the mutex, which `lock` holds before and after; no other is ended meanwhile.
     void end_one(std::unique_lock<std::mutex> &lock);
     // With the mutex held.
+    void wait_for_one(std::unique_lock<std::mutex> &lock);
     void note_failure();
 
     std::atomic<size_t> &all_;
@@ -54,7 +63,8 @@ class InFlight {
     std::deque<Call> calls_;
     uint64_t added_ = 0;
     uint64_t ended_ = 0;
-    bool failed_ = false;
+    int waiting_ = 0; // threads, for the end of one that another thread ends
+    std::atomic<bool> failed_{false}; // changed with the mutex held
 };
 
 } // namespace apir::guest

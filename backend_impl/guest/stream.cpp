@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "bulk_copy.hpp"
 #include "ggml_slots.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
@@ -33,6 +34,21 @@ CallTraits graph_traits(size_t data_out = 0) {
     traits.data_out = data_out;
     return traits;
 }
+
+// A graph that the host keeps and computes.
+class GraphAhead : public CallAhead {
+  public:
+    bool answered() const override { return pending.answered(); }
+    bool end() override {
+        GraphRunReply reply;
+        const CallResult result = pending.end(reply);
+        // The host keeps a graph until we let go of it: it has broken its word.
+        if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
+        return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
+    }
+
+    Channel::Pending<GraphRunReply> pending;
+};
 
 } // namespace
 
@@ -133,19 +149,10 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    // All that takes memory before it is sent.
-    auto call = std::make_shared<Channel::Pending<GraphRunReply>>();
-    InFlight::Call sent = [call](InFlight::Step step) {
-        if (step == InFlight::Step::look) return call->answered();
-        GraphRunReply reply;
-        CallResult result = call->end(reply);
-        // The host keeps a graph until we let go of it: it has broken its word.
-        if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
-        return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
-    };
-    *call = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
-    if (!call->sent()) return false;
-    in_flight_->add(std::move(sent));
+    auto ahead = std::make_unique<GraphAhead>(); // all that takes memory before it is sent
+    ahead->pending = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
+    if (!ahead->pending.sent()) return false;
+    in_flight_->add(std::move(ahead));
     return true;
 }
 
@@ -236,7 +243,7 @@ CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedG
         log(LogLevel::error, "graph of %zu bytes: no data slot", size);
         return {};
     }
-    std::memcpy(slot->memory, graph.bytes.data(), size);
+    bulk_copy(slot->memory, graph.bytes.data(), size);
     request.resource = slot->resource;
     request.size = size;
     CallResult result = device_.call(call, request, reply, graph_traits(size));

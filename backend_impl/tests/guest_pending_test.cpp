@@ -257,8 +257,19 @@ bool within(Clock::duration patience, const std::atomic<bool> &what) {
     return what;
 }
 
+struct MadeUp : CallAhead {
+    bool answered() const override { return is_answered(); }
+    bool end() override { return ends(); }
+
+    std::function<bool()> ends;
+    std::function<bool()> is_answered;
+};
+
 InFlight::Call call_of(std::function<bool()> end, std::function<bool()> answered = [] { return true; }) {
-    return [=](InFlight::Step step) { return step == InFlight::Step::look ? answered() : end(); };
+    auto call = std::make_unique<MadeUp>();
+    call->ends = std::move(end);
+    call->is_answered = std::move(answered);
+    return call;
 }
 
 // An event waits for what was sent before it, not for what another thread waits for behind it.
