@@ -100,8 +100,9 @@ class CopiedBuffer : public RemoteBuffer {
     template <typename Before, typename After>
     bool transfer(Way way, const ggml_tensor *tensor, size_t offset, size_t size, bool &by_two, Before before, After after);
     template <typename Before, typename After> void run_lane(Work &work, Before before, After after);
-    // Takes the next piece, and `before` has its slot. False when nothing is left.
+    // What one command carries: whether that went well. Nothing where no slot of its size is free.
     template <typename Before, typename After> std::optional<bool> carry_at_once(const Work &work, Before &before, After &after);
+    // Takes the next piece, and `before` has its slot. False when nothing is left.
     template <typename Before> bool take_next(Work &work, Before &before, Piece &piece);
     BlobPool::Lease slot_beside(InFlight &in_flight);
 

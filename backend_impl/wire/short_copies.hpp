@@ -21,15 +21,18 @@ inline void copy_short(uint8_t *to, const uint8_t *from, size_t size) {
         return;
     }
     constexpr size_t step = 32;
+#pragma GCC unroll 1 // all of a function is to fit into a page
     for (; size >= step; size -= step, to += step, from += step) {
         std::memcpy(to, from, step);
         hidden(to);
     }
     constexpr size_t word = 4;
+#pragma GCC unroll 1
     for (; size >= word; size -= word, to += word, from += word) {
         std::memcpy(to, from, word);
         hidden(to);
     }
+#pragma GCC unroll 1
     for (; size != 0; --size) {
         *to++ = *from++;
         hidden(to);
