@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -13,12 +14,15 @@
 namespace apir::guest {
 
 // A table that is read without a lock: programs that describe their graph for each token ask thousands of questions, and in an emulated machine a lock
-// takes as long as all the rest of an answer. What has the same place as another one is forgotten.
-//
-// Threads may write a place at the same time. What is kept there of a signature is mixed with the answer, so of what two of them wrote nothing is found: both
-// halves of the signature and the answer have to fit together.
+// takes as long as all the rest of an answer. One thread at a time writes; any number of them may read meanwhile. What is kept of a signature is mixed with
+// the answer, so nothing is found of what is half written: both halves of the signature and the answer have to fit together.
 class QuickAnswers {
   public:
+    struct Kept {
+        OpSignature signature;
+        uint64_t answer;
+    };
+
     bool find(const OpSignature &signature, uint64_t &answer) const {
         const Place &place = places_[signature.first % places];
         const uint64_t found = place.answer.load(std::memory_order_relaxed);
@@ -28,11 +32,17 @@ class QuickAnswers {
         return true;
     }
 
-    void keep(const OpSignature &signature, uint64_t answer) {
+    // What had the place before, if anything had.
+    std::optional<Kept> keep(const OpSignature &signature, uint64_t answer) {
         Place &place = places_[signature.first % places];
+        const uint64_t answered = place.answer.load(std::memory_order_relaxed);
+        const uint64_t first = place.first.load(std::memory_order_relaxed);
+        const uint64_t second = place.second.load(std::memory_order_relaxed);
         place.answer.store(answer, std::memory_order_relaxed);
         place.first.store(signature.first ^ mixed(answer), std::memory_order_relaxed);
         place.second.store(signature.second ^ ~mixed(answer), std::memory_order_relaxed);
+        if ((answered | first | second) == 0) return std::nullopt;
+        return Kept{{first ^ mixed(answered), second ^ ~mixed(answered)}, answered};
     }
 
   private:
@@ -42,7 +52,7 @@ class QuickAnswers {
         std::atomic<uint64_t> second{0};
     };
 
-    // One to one, and 0 is not left 0: in a new place nothing is found, not even the signature of zeros.
+    // One to one. In a new place there is one signature of 2^128 that would be found.
     static uint64_t mixed(uint64_t answer) { return (answer + 1) * 0x9e3779b97f4a7c15; }
 
     static constexpr size_t places = 2048; // 64 KiB
@@ -63,7 +73,7 @@ template <typename Answer> class AnswerCache {
             if (!look_up(older_, signature, answer)) return false;
             remember(signature, answer);
         }
-        quick_.keep(signature, answer);
+        keep_at_hand(signature, answer);
         return true;
     }
 
@@ -71,7 +81,7 @@ template <typename Answer> class AnswerCache {
     Answer keep(const OpSignature &signature, Answer answer) {
         std::lock_guard lock(mutex_);
         const Answer stands = remember(signature, answer);
-        quick_.keep(signature, stands);
+        keep_at_hand(signature, stands);
         return stands;
     }
 
@@ -83,6 +93,12 @@ template <typename Answer> class AnswerCache {
         if (found == answers.end()) return false;
         answer = found->second;
         return true;
+    }
+
+    // What loses its place there was asked for since it was remembered, perhaps long after all others of that time.
+    void keep_at_hand(const OpSignature &signature, Answer answer) {
+        const std::optional<QuickAnswers::Kept> before = quick_.keep(signature, static_cast<uint64_t>(answer));
+        if (before) remember(before->signature, static_cast<Answer>(before->answer));
     }
 
     Answer remember(const OpSignature &signature, Answer answer) {

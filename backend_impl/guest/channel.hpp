@@ -189,7 +189,7 @@ class Channel {
     enum class Slot { awaited, ahead };
 
     // One call on its way: owns the reply slot and the record.
-    class Exchange {
+    class Exchange final {
       public:
         Exchange(Channel &channel, CommandType type, uint32_t flags, const CallTraits &traits,
                  std::chrono::milliseconds deadline = std::chrono::milliseconds::zero())

@@ -42,7 +42,7 @@ constexpr Clock::duration longest_carried_yield = 400us;
 // A thread's turn while others stand in the row, counted in quick replies; one for which it had to spin counts as several. Some ten
 // milliseconds: to change places costs hundreds of microseconds where guest and worker have two real processors together. A thread that works
 // between its calls would take longer: now and then it looks at the clock.
-constexpr int turn = 4096;
+constexpr int turn = 8192;
 constexpr int spun_reply = 32;
 constexpr Clock::duration turn_time = 10ms;
 constexpr int replies_by_the_clock = 128;
@@ -115,21 +115,9 @@ inline void stay_awake(int share) {
     else count_towards_turn(row, share);
 }
 
-// In the middle of a quick call nothing is called that an emulator would have to look up.
-inline __attribute__((always_inline)) uint32_t look_at_word(const std::atomic<uint32_t> &word, int looks) {
-    uint32_t value = word.load(std::memory_order_acquire);
-    for (int i = 1; i < looks && value == 0; ++i) {
-        relax();
-        value = word.load(std::memory_order_acquire);
-    }
-    return value;
-}
-
-} // namespace
-
 // QEMU's emulator leaves the virtual processor at each PAUSE and takes its big lock, which the thread that carries our
 // submission wants too.
-void relax() {
+inline __attribute__((always_inline)) void relax_in_place() {
 #if defined(__x86_64__) || defined(__i386__)
     if (is_emulated()) asm volatile("" ::: "memory");
     else __builtin_ia32_pause();
@@ -137,6 +125,20 @@ void relax() {
     asm volatile("yield");
 #endif
 }
+
+// In the middle of a quick call nothing is called that an emulator would have to look up.
+inline __attribute__((always_inline)) uint32_t look_at_word(const std::atomic<uint32_t> &word, int looks) {
+    uint32_t value = word.load(std::memory_order_acquire);
+    for (int i = 1; i < looks && value == 0; ++i) {
+        relax_in_place();
+        value = word.load(std::memory_order_acquire);
+    }
+    return value;
+}
+
+} // namespace
+
+void relax() { relax_in_place(); }
 
 // Threads may overwrite each other's share: an average that misses one wait is as good.
 void Pace::learn(Clock::duration took) {

@@ -2,24 +2,13 @@
 
 namespace apir::guest {
 
-namespace {
-
-// Types that were given up have no block.
-TypeSize size_of(enum ggml_type type) {
+uint64_t meet_type(enum ggml_type type) {
     const int64_t elements = ggml_blck_size(type);
-    return elements <= 0 ? TypeSize{} : TypeSize{static_cast<size_t>(elements), ggml_type_size(type)};
-}
-
-} // namespace
-
-// Never destroyed: programs may use tensors from their own static destructors.
-const std::array<TypeSize, GGML_TYPE_COUNT> &type_sizes() {
-    static const auto &sizes = *[] {
-        auto *made = new std::array<TypeSize, GGML_TYPE_COUNT>;
-        for (size_t type = 0; type < made->size(); ++type) (*made)[type] = size_of(static_cast<enum ggml_type>(type));
-        return made;
-    }();
-    return sizes;
+    const size_t bytes = ggml_type_size(type);
+    if (elements <= 0 || elements > UINT32_MAX || bytes > UINT32_MAX) return 0;
+    const uint64_t known = uint64_t{bytes} << 32 | static_cast<uint64_t>(elements);
+    known_types[static_cast<size_t>(type)].store(known, std::memory_order_relaxed);
+    return known;
 }
 
 } // namespace apir::guest

@@ -2,29 +2,31 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 
 #include "abi/backend_interface.hpp"
 
 namespace apir::guest {
 
-// Elements of a block, and its bytes. 0 and 0: not known.
-struct TypeSize {
-    size_t elements = 0;
-    size_t bytes = 0;
-};
+// Of a type that was met: its bytes and the elements of its block. 0: not met, or not known.
+inline std::array<std::atomic<uint64_t>, GGML_TYPE_COUNT> known_types{};
 
-const std::array<TypeSize, GGML_TYPE_COUNT> &type_sizes();
+// Asks libggml for one that it knows, for there is a tensor of it. 0: more than the table holds.
+uint64_t meet_type(enum ggml_type type);
 
-// ggml_nbytes, which calls a function of its library for each number that it needs, each with checks that call some more: libggml asks for the size of
-// each tensor of a graph, and in an emulated machine that took longer than to look up the host's answer.
+// ggml_nbytes, which calls two functions of its library by way of its procedure linkage table. libggml asks for the size of each tensor of a graph: in an
+// emulated machine that took longer than to look up the host's answer.
 inline size_t tensor_bytes(const ggml_tensor *tensor) {
-    static const std::array<TypeSize, GGML_TYPE_COUNT> &sizes = type_sizes();
     const auto type = static_cast<size_t>(tensor->type);
-    if (type >= sizes.size() || sizes[type].elements == 0) return ggml_nbytes(tensor);
+    if (type >= known_types.size()) return ggml_nbytes(tensor);
+    uint64_t known = known_types[type].load(std::memory_order_relaxed);
+    if (known == 0) known = meet_type(tensor->type);
+    if (known == 0) return ggml_nbytes(tensor);
+    const size_t elements = known & UINT32_MAX;
     const auto stretch = [tensor](int d) { return static_cast<size_t>(tensor->ne[d] - 1) * tensor->nb[d]; };
     for (int d = 0; d < GGML_MAX_DIMS; ++d)
         if (tensor->ne[d] <= 0) return 0;
-    size_t bytes = sizes[type].elements == 1 ? sizes[type].bytes + stretch(0) : static_cast<size_t>(tensor->ne[0]) * tensor->nb[0] / sizes[type].elements;
+    size_t bytes = elements == 1 ? (known >> 32) + stretch(0) : static_cast<size_t>(tensor->ne[0]) * tensor->nb[0] / elements;
     for (int d = 1; d < GGML_MAX_DIMS; ++d) bytes += stretch(d);
     return bytes;
 }

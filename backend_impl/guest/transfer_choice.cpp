@@ -40,7 +40,8 @@ bool TransferChoice::by_two() {
 
 void TransferChoice::took(bool by_two, size_t size, std::chrono::steady_clock::duration time) {
     constexpr int64_t mib = 1 << 20;
-    const std::chrono::nanoseconds each = std::chrono::nanoseconds(time) * mib / static_cast<int64_t>(size); // of a mebibyte
+    const std::chrono::nanoseconds counted = std::min<std::chrono::nanoseconds>(time, std::chrono::hours(1)); // so that the product fits
+    const std::chrono::nanoseconds each = counted * mib / std::max<int64_t>(1, static_cast<int64_t>(size)); // of a mebibyte
     std::lock_guard lock(mutex_);
     if (!begins_anew()) ways_.took(by_two, each);
 }

@@ -65,7 +65,7 @@ template <typename Work> bool by_two_threads(bool wanted, Work work) {
         work(false);
         return false;
     }
-    const SecondThread second(wanted, [&work] { work(true); });
+    const SecondThread second(true, [&work] { work(true); });
     work(false);
     return second.is_there();
 }

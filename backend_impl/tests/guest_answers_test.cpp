@@ -35,7 +35,7 @@ void what_was_kept() {
     expect(answers->find(other, answer) && answer == 5 && !answers->find(numbered(1), answer), "the last one of a place");
 }
 
-// Threads that write one place again and again: whatever is found is an answer to what was asked.
+// One thread that writes one place again and again, and others that read: whatever is found is an answer to what was asked.
 void of_several_threads() {
     const auto answers = std::make_unique<QuickAnswers>();
     constexpr uint64_t keys = 4;
@@ -45,13 +45,14 @@ void of_several_threads() {
     std::atomic<uint64_t> found{0};
     const auto work = [&](uint64_t own) {
         for (uint64_t round = 0; !over; ++round) {
-            const uint64_t asked = (own + round) % keys;
+            const uint64_t asked = round % keys;
             uint64_t answer = 0;
-            if (answers->find(key(asked), answer)) {
+            if (own == 0) {
+                answers->keep(key(asked), round * keys + asked);
+            } else if (answers->find(key(asked), answer)) {
                 ++found;
                 if (answer % keys != asked) ++wrong;
             }
-            answers->keep(key(asked), round * keys + asked);
         }
     };
     std::array<std::thread, 3> threads;
@@ -74,6 +75,22 @@ void the_first_answer_stands() {
     for (uint64_t i = 2; i < many; ++i) known += cache.find(numbered(i), answer) && answer == i ? 1 : 0;
     expect(known == many - 2, std::to_string(known) + " of as many as were asked for lately");
     expect(cache.find(numbered(1), answer) && answer == 10, "where its place was taken, too");
+}
+
+// What is asked for again and again is known, however many others were asked for since it was new.
+void what_is_asked_for_stays_known() {
+    AnswerCache<uint64_t> cache;
+    uint64_t answer = 0;
+    cache.keep(numbered(0), 10);
+    const auto elsewhere = [](uint64_t number) { return OpSignature{number * 2048 + 1 + number % 2000, number * odd}; };
+    constexpr uint64_t many = 40000;
+    for (uint64_t i = 1; i < many; ++i) {
+        cache.keep(elsewhere(i), i);
+        expect(cache.find(numbered(0), answer) && answer == 10, "an answer that is asked for between all others");
+    }
+    cache.keep({uint64_t{2048} << 20, 1}, 11); // in its place
+    expect(cache.find(numbered(0), answer) && answer == 10, "when another one takes its place after all of them");
+    expect(!cache.find(elsewhere(1), answer), "what nobody has asked for is forgotten");
 }
 
 void bytes_as_ggml_has_them() {
@@ -106,6 +123,7 @@ int main() {
     what_was_kept();
     of_several_threads();
     the_first_answer_stands();
+    what_is_asked_for_stays_known();
     bytes_as_ggml_has_them();
     return failures();
 }

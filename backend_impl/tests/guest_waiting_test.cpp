@@ -228,8 +228,8 @@ int replies_of_a_turn(Clock::duration work) {
 
 void turns_end() {
     int at_once = replies_of_a_turn(0us);
-    for (int again = 0; again < 20 && at_once != 4096; ++again) at_once = replies_of_a_turn(0us);
-    expect(at_once == 4096, "a turn of quick replies, not of " + std::to_string(at_once));
+    for (int again = 0; again < 20 && at_once != 8192; ++again) at_once = replies_of_a_turn(0us);
+    expect(at_once == 8192, "a turn of quick replies, not of " + std::to_string(at_once));
     const int worked = replies_of_a_turn(50us);
     expect(worked <= 512, "who works in between has one of some ten milliseconds, not of " + std::to_string(worked) + " replies");
 }

@@ -10,3 +10,8 @@ target_include_directories(test-pipe PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(test-pipe PRIVATE apir-wire Threads::Threads)
 add_test(NAME pipe COMMAND test-pipe)
 set_tests_properties(pipe PROPERTIES TIMEOUT 120)
+
+add_executable(test-short-copies short_copies_test.cpp)
+target_link_libraries(test-short-copies PRIVATE apir-wire)
+add_test(NAME short-copies COMMAND test-short-copies)
+set_tests_properties(short-copies PROPERTIES TIMEOUT 60)

@@ -63,8 +63,9 @@ template <size_t size, typename Take> void each_word_of_name(const char (&name)[
 }
 
 // To as many zeros.
-template <size_t size> void copy_name(void *to, const char (&name)[size]) {
-    each_word_of_name(name, [to](uint64_t word, size_t at) { std::memcpy(static_cast<uint8_t *>(to) + at, &word, sizeof word); });
+template <size_t size> void copy_name(uint8_t *to, const char (&name)[size]) {
+    each_word_of_name(name, [to](uint64_t word, size_t at) { std::memcpy(to + at, &word, sizeof word); });
 }
+template <size_t size> void copy_name(char (&to)[size], const char (&name)[size]) { copy_name(reinterpret_cast<uint8_t *>(to), name); }
 
 } // namespace apir

@@ -239,7 +239,7 @@ def test_a_worker_that_is_gone_when_it_is_looked_at_leaves_the_proof_to_the_next
 def test_a_check_without_any_worker_proves_nothing(running: Running) -> None:
     bundle = running(Script(agent=agent(), workers=()))
     assert bundle.run.exit == 2
-    assert "no start of the program lived long enough to prove which libraries computed" in texts(bundle)
+    assert "no start of the program, with its worker, lived long enough to prove which libraries computed" in texts(bundle)
     assert not [fact for fact in bundle.facts if "mapped in worker" in fact.name]
 
 

@@ -320,4 +320,4 @@ def test_program_that_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path
     monkeypatch.setattr(FakeShell, "execute", gone_later)
     bundle = ran(tmp_path, tells=True)
     assert bundle.run.exit == 2
-    assert any("no start of the program lived long enough to prove" in row.text for row in bundle.findings)
+    assert any("no start of the program, with its worker, lived long enough to prove" in row.text for row in bundle.findings)

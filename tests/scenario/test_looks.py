@@ -36,6 +36,15 @@ def test_program_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
     assert len(bundle.findings) == 1
 
 
+def test_program_whose_worker_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path) -> None:
+    script = Script()
+    script.ops = (lambda: setattr(script, "workers", ()), HEADER_LINE, *(row(text) for text in TEXTS))
+    bundle = run_small(tmp_path, script, variants=("venus",))
+    assert (bundle.run.exit, variant(bundle).cases.ok) == (2, 3)
+    assert NOT_LOOKED_AT in texts(bundle)
+    assert "not mapped" not in texts(bundle)
+
+
 def test_agent_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
     script = Script(host=FakeHost())
     told = agent()
@@ -47,4 +56,7 @@ def test_agent_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
     script.agent = steps
     bundle = run_small(tmp_path, script, CATALOG)
     assert {case.outcome for case in bundle.cases} == {Outcome.PASS}
-    assert texts(bundle) == "wrong library [lab] no start of the program lived long enough to prove which libraries computed"
+    assert (
+        texts(bundle)
+        == "wrong library [lab] no start of the program, with its worker, lived long enough to prove which libraries computed"
+    )

@@ -131,6 +131,13 @@ def test_processes_that_nobody_could_look_at_prove_nothing(running: Running) -> 
     assert {(row.finding, row.blame) for row in bundle.findings} == {(FindingKind.WRONG_LIBRARY, "lab")}
 
 
+def test_processes_without_a_worker_prove_nothing(running: Running) -> None:
+    bundle = running(Program(), script=Script(workers=()))
+    assert counted_once(bundle)
+    assert {(row.finding, row.blame) for row in bundle.findings} == {(FindingKind.WRONG_LIBRARY, "lab")}
+    assert "could be looked at while it had a worker" in bundle.findings[0].text
+
+
 def test_a_guest_that_is_too_busy_to_look_costs_no_process(running: Running) -> None:
     script = Script()
 

@@ -101,6 +101,7 @@ class Starts:
     _watch: Watch | None = None
     _lost: Cut | None = None
     _held: bool = False
+    _seen: bool = False
 
     def run(self, host: Host) -> None:
         """Every case, then those again whose results have to be fetched."""
@@ -121,7 +122,7 @@ class Starts:
                 run.take(row)
         run.tell_rest(self._fetched(agent, host))
         if not self.proved:
-            text = "no start of the program lived long enough to prove which libraries computed"
+            text = "no start of the program, with its worker, lived long enough to prove which libraries computed"
             run.unexplained.append(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
 
     def _attempt(self, agent: GuestAgent, cases: Sequence[str], batch: int) -> AgentStream:
@@ -169,7 +170,7 @@ class Starts:
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """Watch a start: no sign of life for a case's time ends it."""
-        self._stream, self._lost, self._workers, self._held = AgentStream(), None, frozenset(), False
+        self._stream, self._lost, self._workers, self._held, self._seen = AgentStream(), None, frozenset(), False, False
         self._before = frozenset(self.stage.guest.worker_pids())
         with watched(self.checked.check.case_deadline_s, self._kill) as self._watch:
             yield
@@ -178,7 +179,8 @@ class Starts:
         """A line of the program has come."""
         self._stream = stream
         self.log(line if line.endswith("\n") else f"{line}\n")
-        if stream.device is not None and not self._workers:
+        if stream.device is not None and not self._seen:
+            self._seen = True
             self._workers = frozenset(self.stage.guest.worker_pids()) - self._before
             if not self.proved:
                 self._prove(stream)

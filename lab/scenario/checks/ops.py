@@ -98,7 +98,8 @@ class OpsRun:
         if not self.stream.results or self.proven:
             return ()
         text = (
-            f"{len(self.stream.results)} cases have results, but the program was not looked at: nobody knows which libraries it had"
+            f"{len(self.stream.results)} cases have results, but the program was not looked at while it had a worker: "
+            "nobody knows which libraries computed"
         )
         return (Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text),)
 

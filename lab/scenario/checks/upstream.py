@@ -177,7 +177,7 @@ class UpstreamRun:
     def tell_findings(self, *, again: bool = False) -> None:
         """Write down everything wrong with it. ``again``: its cases were run before."""
         if self.new and not self.proven:
-            text = f"none of {self.processes} processes could be looked at: nobody knows which libraries they had"
+            text = f"none of {self.processes} processes could be looked at while it had a worker: nobody knows what computed"
             self.writer.finding(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
         whole = findings_of(self.sweep, self.wanted, self.check.mode, ops=self.check.ops, min_cases=self.check.min_cases)
         for finding in findings_again(self.sweep, self.wanted) if again else whole:
