@@ -97,7 +97,7 @@ bool takes_too_long(int before) {
     return now - turn_began > turn_time;
 }
 
-// A reply came to a thread that did not sleep for it, while others stand in the row.
+// Of a thread that did not sleep for its reply, while others stand in the row.
 void count_towards_turn(WaitingRow &row, int share) {
     if (++uncounted == beats_at_once) {
         uncounted = 0;
@@ -109,6 +109,7 @@ void count_towards_turn(WaitingRow &row, int share) {
     turn_over = true;
 }
 
+// A reply came to a thread that did not sleep for it.
 inline void stay_awake(int share) {
     WaitingRow &row = WaitingRow::instance();
     if (row.empty()) awake_for = 0;

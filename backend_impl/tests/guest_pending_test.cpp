@@ -54,6 +54,10 @@ void several_at_once() {
     }
     std::vector<std::vector<uint8_t>> sent = host.sent(Call::device_get_memory);
     expect(sent.size() == 3 && slot_of(sent[0]) != slot_of(sent[1]) && slot_of(sent[1]) != slot_of(sent[2]), "slots are shared");
+    // Others in their place: one of them has the memory of one that has ended, and it alone.
+    pending.clear();
+    for (int i = 0; i < 3; ++i) pending.push_back(channel.begin<Memory>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+    for (uint64_t i = 0; i < 3; ++i) expect(pending[i].end(reply).ok() && reply.free == 4 + i, "calls that take the place of others");
 }
 
 void dropped_calls_keep_their_slot() {

@@ -190,6 +190,23 @@ void a_full_window_is_not_asked_again() {
     }
 }
 
+// Data slots of three quarters of a mebibyte: what one command would carry takes several.
+void slots_smaller_than_a_transfer() {
+    constexpr int64_t many = int64_t{1} << 20;
+    DevicePlan plan;
+    plan.window = (size_t{1} << 20) + 8 * blob_granularity;
+    RunOn<LibraryHost> run("none", "copied", plan);
+    Doubled doubled(run.buft(), many);
+    std::vector<float> numbers(many);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 1000);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, numbers.size() * sizeof numbers[0]);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "a graph of what was written in pieces");
+    for (float &number : numbers) number *= 2;
+    std::vector<float> got(numbers.size());
+    ggml_backend_tensor_get(doubled.output, got.data(), 0, got.size() * sizeof got[0]);
+    expect(got == numbers, "what was written and read in pieces");
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -202,6 +219,7 @@ int main(int count, char **arguments) {
     writes_before_a_long_call();
     slots_are_made_before_buffers();
     slots_of_answered_calls_are_had();
+    slots_smaller_than_a_transfer();
     a_full_window_is_not_asked_again();
     return failures();
 }
