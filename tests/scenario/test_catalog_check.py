@@ -244,10 +244,24 @@ def test_a_check_without_any_worker_proves_nothing(running: Running) -> None:
 
 
 def test_a_device_that_is_lost_although_its_worker_lives_fails_the_case(running: Running) -> None:
+    script = Script(agent_status=3)
     lost = json.dumps({"lost": "nothing any more"}) + "\n"
-    bundle = running(Script(agent=agent(killers=("MUL()",), death=(lost,)), agent_status=3))
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        script.workers = (*script.workers, 5000 + len(script.workers))
+        yield from agent(killers=("MUL()",), death=(lost,))(cases, command)
+
+    script.agent = steps
+    bundle = running(script)
     assert outcomes(bundle)["MUL()"] == "fail"
     assert "the worker is alive; nothing any more" in texts(bundle)
+
+
+def test_nothing_is_said_of_a_worker_that_nobody_saw(running: Running) -> None:
+    lost = json.dumps({"lost": "nothing any more"}) + "\n"
+    bundle = running(Script(agent=agent(killers=("MUL()",), death=(lost,)), agent_status=3, workers=()))
+    assert outcomes(bundle)["MUL()"] == "fail"
+    assert "no worker was seen when the program had begun; nothing any more" in texts(bundle)
 
 
 def test_silence_is_a_hang_of_the_case_that_was_running(running: Running) -> None:

@@ -227,7 +227,8 @@ class Starts:
         gone = sorted(self._workers - frozenset(self.stage.guest.worker_pids()))
         if gone:
             return Cut(Outcome.HOST_CRASH, f"worker {', '.join(map(str, gone))} is gone; {stream.lost}")
-        return Cut(Outcome.FAIL, f"the worker is alive; {stream.lost}")
+        worker = "the worker is alive" if self._workers else "no worker was seen when the program had begun"
+        return Cut(Outcome.FAIL, f"{worker}; {stream.lost}")
 
     def _cause(self, stream: AgentStream) -> Cut:
         """What ended a start before its end."""
