@@ -118,7 +118,7 @@ void without_landlock() {
 void without_its_rules() {
     worker_without(SYS_landlock_restrict_self, ", their sockets and TCP: landlock_restrict_self failed: Function not implemented");
 }
-void without_seccomp() { worker_without(SYS_seccomp, "' limits, nor from leaving some behind: seccomp failed: Function not implemented"); }
+void without_seccomp() { worker_without(SYS_seccomp, "' limits: seccomp failed: Function not implemented"); }
 
 } // namespace
 

@@ -98,31 +98,12 @@ std::string reach() {
            reach_by_sockets() + reach_by_calls();
 }
 
-// A process that lasts, and tries to be one of no group of the worker's; its number, and whether it is one.
-std::string leave_child() {
-    int told[2];
-    if (pipe(told) != 0) return "no pipe";
-    const pid_t child = fork();
-    if (child == 0) {
-        const bool session = setsid() >= 0;
-        const bool group = session || setpgid(0, 0) == 0;
-        const char how = group ? '1' : '0';
-        if (write(told[1], &how, 1) != 1) _exit(1);
-        for (;;) pause();
-    }
-    char how = '?';
-    const bool said = read(told[0], &how, 1) == 1;
-    close(told[0]), close(told[1]);
-    return said ? std::to_string(child) + (how == '0' ? " ours" : " its own") : "no child";
-}
-
 std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const char *dec, const char *dec_end) {
     std::string argument(dec, static_cast<size_t>(dec_end - dec));
     argument = argument.c_str();
     switch (static_cast<FakeCall>(call)) {
     case FakeCall::echo: return argument;
     case FakeCall::reach: return reach();
-    case FakeCall::child: return leave_child();
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
     case FakeCall::set_tensor: usleep(1000); return argument;
     case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);

@@ -191,31 +191,6 @@ void stopped_while_traced() {
     expect(no_child_left(100), "and reaped");
 }
 
-// Until the process has ended, whoever its parent is by now, and whether that has taken note or not.
-bool ends(int pidfd, int timeout_ms) {
-    pollfd watched{pidfd, POLLIN, 0};
-    return poll(&watched, 1, timeout_ms) == 1;
-}
-
-// What a worker has started ends with it, however that ends.
-void children_end_with_their_worker() {
-    environment();
-    Qemu qemu;
-    for (const FakeCall end : {FakeCall::leave, FakeCall::crash, FakeCall::hang, FakeCall::echo}) {
-        GuestContext guest(3, 30);
-        guest.start();
-        const std::string child = guest.ask(FakeCall::child);
-        expect(child.find(" ours") != std::string::npos, "a child of the worker's, in its group: " + child);
-        const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(child.c_str()), 0));
-        expect(pidfd >= 0 && !ends(pidfd, 100), "it lives");
-        guest.submit(CommandType::forward, static_cast<uint32_t>(end));
-        guest.destroy();
-        expect(ends(pidfd, 5000), "it ends with its worker: " + std::to_string(static_cast<int>(end)));
-        close(pidfd);
-    }
-    expect(no_child_left(3000), "a worker is left");
-}
-
 void cleanup() {
     environment();
     {
@@ -293,7 +268,6 @@ int main(int count, char **values) {
                       {"several_pending", several_pending},
                       {"context_end", context_end},
                       {"stopped_while_traced", stopped_while_traced},
-                      {"children_end_with_their_worker", children_end_with_their_worker},
                       {"cleanup", cleanup},
                       {"numbers_after_a_reset", numbers_after_a_reset},
                       {"many_resets", many_resets}},

@@ -68,37 +68,14 @@ struct Attributes {
         // QEMU blocks and ignores signals that a worker has to take.
         posix_spawnattr_setsigmask(&attributes, &none);
         posix_spawnattr_setsigdefault(&attributes, &all);
-        // A process group of its own, which it cannot leave, nor can what it starts (worker/confinement.cpp): all of it ends with it.
-        posix_spawnattr_setpgroup(&attributes, 0);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
     ~Attributes() { posix_spawnattr_destroy(&attributes); }
     posix_spawnattr_t attributes;
 };
 
-enum class State { runs, stopped, ended, taken };
-
-// Takes nothing: the number of one that has ended is nobody else's yet. waitid() tells of more than ends: of a worker that has itself
-// traced, by its parent as that is, every stop. Taken: somebody else has waited for it.
-State state_of(pid_t pid, int options) {
-    siginfo_t info{};
-    int failed = 0;
-    do {
-        failed = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | options);
-    } while (failed != 0 && errno == EINTR);
-    if (failed != 0) return State::taken;
-    if (info.si_pid == 0) return State::runs;
-    const bool end = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
-    return end ? State::ended : State::stopped;
-}
-
-// Of one that has ended, with all that it has left in its group. Returns what waitpid() says of it.
-int take(pid_t pid) {
-    kill(-pid, SIGKILL);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    return status;
-}
+// waitpid() tells of more than ends: of a worker that has itself traced, by its parent as that is, every stop.
+bool is_end(int status) { return WIFEXITED(status) || WIFSIGNALED(status); }
 
 } // namespace
 
@@ -135,9 +112,8 @@ WorkerProcess::WorkerProcess(const WorkerSpec &spec) {
 WorkerProcess::~WorkerProcess() {
     if (!reaped_) {
         signal(SIGKILL);
-        State state = State::runs;
-        while ((state = state_of(pid_, 0)) == State::stopped) {} // no longer than until the signal is there
-        if (state == State::ended) take(pid_);
+        int status = 0;
+        while (waitpid(pid_, &status, 0) > 0 && !is_end(status)) {}
     }
     if (pidfd_ >= 0) close(pidfd_);
 }
@@ -149,14 +125,17 @@ void WorkerProcess::signal(int number) const {
 
 std::string WorkerProcess::reap() {
     if (reaped_) return "ended";
-    const State state = state_of(pid_, WNOHANG);
-    // None of ours stops so. Its end is told of later.
-    if (state == State::stopped) signal(SIGKILL);
-    if (state == State::runs || state == State::stopped) return {};
+    int status = 0;
+    pid_t ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == 0) return {};
+    if (ended > 0 && !is_end(status)) {
+        // None of ours does so. Its end is told of later.
+        signal(SIGKILL);
+        return {};
+    }
     reaped_ = true;
     close(std::exchange(pidfd_, -1));
-    if (state == State::taken) return "ended, with a status that somebody else took";
-    const int status = take(pid_);
+    if (ended < 0) return "ended, with a status that somebody else took";
     if (WIFSIGNALED(status))
         return std::string("killed by signal ") + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
     return "exited with status " + std::to_string(WEXITSTATUS(status));

@@ -29,7 +29,7 @@ class WorkerProcess {
     // Starts it; throws std::system_error. The kernel ends it when the calling thread ends, which has to be one that lasts as long as QEMU:
     // the worker asks for that itself (worker/confinement.hpp), and ends at once when its parent is gone by then.
     explicit WorkerProcess(const WorkerSpec &spec);
-    // Kills it when it still runs, and reaps it; what it has started ends with it.
+    // Kills it when it still runs, and reaps it.
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess &) = delete;
     WorkerProcess &operator=(const WorkerProcess &) = delete;

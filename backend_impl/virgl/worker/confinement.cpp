@@ -111,9 +111,7 @@ constexpr bool traces_itself = false;
 
 // What Landlock has no word about: whoever takes this process over could set QEMU's limits, of processor time for one, by which the kernel
 // ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
-// wait would not tell of its end while that one lasts; and it could leave processes behind, in a session or a group of their own. Its own
-// limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. Returns what failed,
-// and why (errno), or nothing.
+// wait would not tell of its end while that one lasts. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
     if (known_calls == 0) return "no filter of system calls for this processor";
@@ -125,11 +123,9 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 10), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 8), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 8, 0),
-        jump_if(BPF_JEQ, SYS_setsid, 7, 0),
-        jump_if(BPF_JEQ, SYS_setpgid, 6, 0),
+        jump_if(BPF_JGE, first_x32_call, 6, 0),
         jump_if(BPF_JEQ, SYS_prlimit64, 3, 0),
         jump_if(BPF_JEQ, SYS_ptrace, 0, 5), // else it is allowed
         load(first_argument),
@@ -175,14 +171,12 @@ bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &wa
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     // Its log may be a pipe whose reader has gone; QEMU outlives that too.
     std::signal(SIGPIPE, SIG_IGN);
-    // Or a terminal, where its group, which is not QEMU's, is one in the background.
-    std::signal(SIGTTOU, SIG_IGN);
     if (const char *failed = leave_others_alone(); failed != nullptr)
         warnings.push_back(std::string("the worker is not kept from other processes, their sockets and TCP: ") + failed + ": " +
                            std::strerror(errno) + "; enable Landlock (lsm= of the kernel's command line), or allow its system calls");
     if (const char *failed = leave_parent_alone(); failed != nullptr)
-        warnings.push_back(std::string("the worker is not kept from other processes' limits, nor from leaving some behind: ") + failed + ": " +
-                           std::strerror(errno) + "; enable seccomp filters in the kernel (CONFIG_SECCOMP_FILTER), or allow their system call");
+        warnings.push_back(std::string("the worker is not kept from other processes' limits: ") + failed + ": " + std::strerror(errno) +
+                           "; enable seccomp filters in the kernel (CONFIG_SECCOMP_FILTER), or allow their system call");
     dump_no_core();
     limit(RLIMIT_NOFILE, max_open_files);
     prefer_for_oom();
