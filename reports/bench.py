@@ -26,6 +26,7 @@ LATENCIES = {
     "graph_1_us": "one-node graph",
     "alloc_free_us": "buffer of 64 KiB, alloc + free again: from what the library keeps",
     "alloc_free_unpooled_us": "the same where it keeps none: each goes to the host",
+    "alloc_free_unpooled_copied_us": "the same, on the copied path",
     "after_pause_us": "first call after 1 s of idleness",
 }
 RATES = {

@@ -162,6 +162,7 @@ Bytes payload_of(Call call, const Handles &handles, Random &random) {
     case Call::buffer_type_get_max_size: return bytes_of(BufferTypeGetMaxSizeRequest{type});
     case Call::buffer_type_is_host: return bytes_of(BufferTypeIsHostRequest{type});
     case Call::buffer_type_alloc_buffer: return bytes_of(BufferTypeAllocBufferRequest{type, some_size(random)});
+    case Call::alloc_with_base: return bytes_of(AllocWithBaseRequest{type, some_size(random)});
     case Call::buffer_type_get_alloc_size: return bytes_of(BufferTypeGetAllocSizeRequest{type, some_op(handles, random)});
     case Call::buffer_get_base: return bytes_of(BufferGetBaseRequest{handle});
     case Call::buffer_set_tensor:

@@ -56,6 +56,10 @@ template <typename Request> Bytes bytes_of(const Request &request) {
 
 uint32_t number(Call call) { return static_cast<uint32_t>(call); }
 
+bool makes_buffers(uint32_t call) {
+    return call == number(Call::device_buffer_from_ptr) || call == number(Call::buffer_type_alloc_buffer) || call == number(Call::alloc_with_base);
+}
+
 // Whether a batch may make or free buffers: its replies but the last one's are not told.
 bool changes_buffers(Reader &batch) {
     BatchRequest head;
@@ -63,8 +67,7 @@ bool changes_buffers(Reader &batch) {
     for (uint32_t i = 0; i < head.count; ++i) {
         BatchedCall item;
         if (!read(batch, item) || batch.bytes(item.size) == nullptr) return false;
-        if (item.call == number(Call::device_buffer_from_ptr) || item.call == number(Call::buffer_type_alloc_buffer)) return true;
-        if (item.call == number(Call::buffer_free_buffer)) return true;
+        if (makes_buffers(item.call) || item.call == number(Call::buffer_free_buffer)) return true;
     }
     return false;
 }
@@ -192,7 +195,7 @@ Outcome HostWorld::run(const Message &message) {
     return outcome;
 }
 
-// Buffers come and go by three calls, which may be wrapped; a batch that fails has carried out what stands before.
+// Buffers come and go by four calls, which may be wrapped; a batch that fails has carried out what stands before.
 void HostWorld::undo(const Message &message, Outcome outcome) {
     uint32_t call = message.call;
     Reader payload(message.payload.data(), message.payload.size());
@@ -200,7 +203,7 @@ void HostWorld::undo(const Message &message, Outcome outcome) {
     if (call == number(Call::on_device) && read(payload, address)) call = address.call;
     if (call == number(Call::batch) && changes_buffers(payload)) return renew();
     if (outcome == Outcome::refused) return;
-    bool makes = call == number(Call::device_buffer_from_ptr) || call == number(Call::buffer_type_alloc_buffer);
+    bool makes = makes_buffers(call);
     uint64_t made = 0;
     if (makes && reply_.size() >= sizeof made) std::memcpy(&made, reply_.data(), sizeof made);
     if (made != 0 && dispatch(number(Call::buffer_free_buffer), bytes_of(BufferFreeBufferRequest{made})) != 0) std::abort();

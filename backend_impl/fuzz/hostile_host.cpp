@@ -89,7 +89,8 @@ void HostileHost::answer(const std::vector<uint8_t> &command) {
     Reader reader(command.data(), command.size());
     read(reader, header);
     BufferTypeAllocBufferRequest wanted;
-    if (is_call(header, Call::buffer_type_alloc_buffer) && read(reader, wanted) && wanted.size > most_buffer_bytes) return garble(header.reply_resource);
+    const bool makes = is_call(header, Call::buffer_type_alloc_buffer) || is_call(header, Call::alloc_with_base); // whose requests are alike
+    if (makes && read(reader, wanted) && wanted.size > most_buffer_bytes) return garble(header.reply_resource);
     switch (answer_of(header)) {
     case Answer::good: ScriptedHost::on_command(command); break;
     case Answer::garbled: garble(header.reply_resource); break;

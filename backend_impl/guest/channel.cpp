@@ -59,8 +59,13 @@ Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log,
 
 bool Channel::defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out) {
     if (in_forked_child()) return false;
-    std::lock_guard lock(deferred_mutex_);
-    if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
+    std::unique_lock lock(deferred_mutex_);
+    if (deferred_.size() + size > deferred_limit) {
+        lock.unlock(); // others may call meanwhile
+        batches_.await_all_but(most_batches - 1);
+        lock.lock();
+        if (deferred_.size() + size > deferred_limit && !send_deferred()) return false;
+    }
     deferred_.reserve(deferred_.size() + size);
     if (slot && !deferred_slots_.leave(slot)) return false;
     deferred_.insert(deferred_.end(), bytes, bytes + size);
@@ -97,8 +102,39 @@ void Channel::forget_deferred() {
     deferred_data_ = 0;
 }
 
-// Calls that wait for the next one, when they cannot wait or do not fit in with it.
+// Calls that wait for the next one, when they cannot wait or do not fit in with it. Failures are told with those of the calls that went along with
+// others.
+class Channel::Batch : public CallAhead {
+  public:
+    explicit Batch(Channel &channel) : channel_(channel) {}
+    bool answered() const override { return pending.answered(); }
+    bool end() override {
+        BatchReply reply;
+        const CallResult result = pending.end(reply);
+        if (!result.ok()) channel_.lose_writes(result);
+        return true;
+    }
+
+    Pending<BatchReply> pending;
+
+  private:
+    Channel &channel_;
+};
+
+// The time of a call in the records ends when its reply is looked at.
 bool Channel::send_deferred() {
+    if (keeps_records()) return send_and_await_deferred();
+    auto batch = std::make_unique<Batch>(*this);
+    auto exchange = std::make_unique<Exchange>(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), CallTraits{});
+    exchange->begin_deferred(Slot::ahead);
+    if (!exchange->sent()) return send_and_await_deferred(); // the last reply slot is for those who wait
+    forget_deferred();
+    batch->pending = Pending<BatchReply>(std::move(exchange));
+    batches_.add(std::move(batch));
+    return true;
+}
+
+bool Channel::send_and_await_deferred() {
     Exchange exchange(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), {});
     CallResult result = exchange.run_deferred();
     if (!exchange.sent()) return false;
@@ -149,7 +185,7 @@ inline Pace &Channel::pace_of(Patience patience) {
 
 namespace {
 
-// Of one exchange that has ended, for the next one. An exchange is some 20 KiB, which the C library does not have at hand. Never given back.
+// Of one exchange that has ended, for the next one. An exchange is some 32 KiB, which the C library does not have at hand. Never given back.
 std::atomic<void *> spare_exchange{nullptr};
 
 } // namespace
@@ -247,12 +283,16 @@ void Channel::Exchange::record_loss() {
     channel_.call_log_.add(record_);
 }
 
-CallResult Channel::Exchange::run_deferred() {
-    if (!may_call() || !take_slot(Slot::awaited)) return result_;
+void Channel::Exchange::begin_deferred(Slot slot) {
+    if (!may_call() || !take_slot(slot)) return;
     write_header_of_batch(channel_.deferred_count_);
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
     send();
     if (sent_) carry_deferred();
+}
+
+CallResult Channel::Exchange::run_deferred() {
+    begin_deferred(Slot::awaited);
     BatchReply reply;
     return end(reply);
 }

@@ -16,6 +16,7 @@
 #include "call_log.hpp"
 #include "deferred_slots.hpp"
 #include "forked.hpp"
+#include "in_flight.hpp"
 #include "running_graphs.hpp"
 #include "transport.hpp"
 
@@ -136,8 +137,16 @@ class Channel {
         return defer_as(number, request, slot, data_out, device);
     }
     DeferredSlots &deferred_slots() { return deferred_slots_; }
-    // Sends what was left, and awaits it, if a data slot waits with it.
+    // Sends what was left, if a data slot waits with it.
     void send_deferred_slot();
+    // Of deferred calls that were sent by themselves, for they were too many or the next call was too long to take them along: ends those that are
+    // answered, after `patience` for one that another thread is ending; or awaits all of them. `lost_writes` then tells of those that failed.
+    void look_at_batches(std::chrono::milliseconds patience = std::chrono::milliseconds::zero()) {
+        if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.end_answered(patience);
+    }
+    void await_batches() {
+        if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.await_all();
+    }
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
     template <typename Request, typename Reply>
@@ -235,7 +244,9 @@ class Channel {
             send();
         }
 
-        // Sends the deferred calls by themselves and waits. With their lock held.
+        // Sends the deferred calls by themselves. With their lock held.
+        void begin_deferred(Slot slot);
+        // And waits.
         CallResult run_deferred();
 
         bool sent() const { return sent_; }
@@ -356,8 +367,13 @@ class Channel {
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.
     void forget_deferred();
-    // False when they were not handed over: then they go on waiting.
+    // False when they were not handed over: then they go on waiting. Their reply is looked at later, if it need not be awaited at once.
     bool send_deferred();
+    bool send_and_await_deferred();
+
+    class Batch;
+    // So many may be on their way when the next one has to go; whoever leaves a write waits for the others.
+    static constexpr size_t most_batches = 2;
 
     // Deferred calls were handed over, and ended so.
     void lose_writes(const CallResult &result);
@@ -388,6 +404,8 @@ class Channel {
     std::atomic<uint64_t> told_lost_writes_{0};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     RunningGraphs graphs_;
+    std::atomic<size_t> batches_sent_{0}; // and not ended
+    InFlight batches_{batches_sent_}; // what these hold is of all above
 };
 
 // A call on its way whose reply says no more than how it went.

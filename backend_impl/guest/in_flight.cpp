@@ -46,16 +46,31 @@ void InFlight::await(uint64_t place) {
     }
 }
 
+void InFlight::await_all_but(size_t count) {
+    const uint64_t added = last();
+    if (added > count) await(added - count);
+}
+
 void InFlight::wait_for_one(std::unique_lock<std::mutex> &lock) {
     ++waiting_;
     one_less_.wait(lock);
     --waiting_;
 }
 
-void InFlight::end_answered() {
+bool InFlight::wait_for_one(std::unique_lock<std::mutex> &lock, std::chrono::milliseconds patience) {
+    const uint64_t before = ended_;
+    ++waiting_;
+    const bool ended = one_less_.wait_for(lock, patience, [&] { return ended_ != before; });
+    --waiting_;
+    return ended;
+}
+
+void InFlight::end_answered(std::chrono::milliseconds patience) {
     if (in_forked_child()) return;
     std::unique_lock lock(mutex_);
-    while (!ending_ && !calls_.empty() && calls_.front()->answered()) end_one(lock);
+    do {
+        while (!ending_ && !calls_.empty() && calls_.front()->answered()) end_one(lock);
+    } while (ending_ && patience.count() != 0 && wait_for_one(lock, patience));
 }
 
 void InFlight::end_one(std::unique_lock<std::mutex> &lock) {

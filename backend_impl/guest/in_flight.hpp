@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -40,8 +41,11 @@ class InFlight {
     // Ends all calls up to a place, in order, or waits until others have. A failure is logged, once until it is taken.
     void await(uint64_t place);
     void await_all() { await(UINT64_MAX); }
-    // Ends those that are answered, from the oldest one on; not while another thread ends one. For who needs what they hold.
-    void end_answered();
+    // All but so many that were added last.
+    void await_all_but(size_t count);
+    // Ends those that are answered, from the oldest one on; while another thread ends one, that one is waited for, so long at most. For who needs
+    // what they hold.
+    void end_answered(std::chrono::milliseconds patience = std::chrono::milliseconds::zero());
     // What was to join them and went at once has failed: told as their failures are.
     void fail();
     // Whether anything has failed that nobody was told of.
@@ -52,7 +56,8 @@ class InFlight {
   private:
     // Ends the oldest call without the mutex, which `lock` holds before and after; no other is ended meanwhile.
     void end_one(std::unique_lock<std::mutex> &lock);
-    // With the mutex held.
+    // With the mutex held. False when none has ended in the time.
+    bool wait_for_one(std::unique_lock<std::mutex> &lock, std::chrono::milliseconds patience);
     void wait_for_one(std::unique_lock<std::mutex> &lock);
     void note_failure();
 

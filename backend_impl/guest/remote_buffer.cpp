@@ -195,24 +195,34 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     return nullptr;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment, Whereabouts whereabouts) {
+// Two calls where the host does not tell both at once. False when there is no buffer; `told`: whether its base was told.
+bool make_on_host(Session &session, uint64_t buft, size_t size, AllocWithBaseReply &made, bool &told) {
+    Channel &channel = session.channel();
+    if (session.has(Extension::buffer_base)) {
+        told = report("alloc_buffer", channel.call(Call::alloc_with_base, AllocWithBaseRequest{buft, size}, made));
+        return told && made.buffer != 0;
+    }
     BufferTypeAllocBufferReply buffer;
-    CallResult result =
-        session.channel().call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer);
-    if (!report("alloc_buffer", result) || buffer.buffer == 0) return nullptr;
-
+    if (!report("alloc_buffer", channel.call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer))) return false;
+    if (buffer.buffer == 0) return false;
     BufferGetBaseReply base;
-    result = session.channel().call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base);
+    told = report("get_base", channel.call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base));
+    made = {buffer.buffer, base.base};
+    return true;
+}
+
+std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, size_t size, size_t alignment, Whereabouts whereabouts) {
+    AllocWithBaseReply made;
+    bool told = false;
+    if (!make_on_host(session, buft, size, made, told)) return nullptr;
     // The base is only a number, but one that ggml counts on from: no buffer may begin at 0 or wrap around, and from one that is not
     // aligned tensors would not all fit that ggml has counted, which ends the program.
-    bool usable = result.ok() && base.base != 0 && size <= UINT64_MAX - base.base && base.base % alignment == 0;
+    bool usable = told && made.base != 0 && size <= UINT64_MAX - made.base && made.base % alignment == 0;
 #if defined(APIR_PLANT_TRUSTED_BASE)
-    usable = result.ok();
+    usable = told;
 #endif
-    if (report("get_base", result) && !usable) {
-        log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(base.base));
-    }
-    auto copied = std::make_unique<CopiedBuffer>(session, buffer.buffer, reinterpret_cast<void *>(base.base), size, whereabouts);
+    if (told && !usable) log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(made.base));
+    auto copied = std::make_unique<CopiedBuffer>(session, made.buffer, reinterpret_cast<void *>(made.base), size, whereabouts);
     return usable ? std::move(copied) : nullptr;
 }
 

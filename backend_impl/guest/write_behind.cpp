@@ -41,6 +41,7 @@ void WriteBehind::settle() {
     if (in_forked_child()) return; // there it is the parent's
     guarded("set_tensor", 0, [&] {
         channel_.send_deferred_slot();
+        channel_.await_batches();
         return 0;
     });
     end(take());
@@ -52,6 +53,7 @@ void WriteBehind::settle() {
 void WriteBehind::look_behind_a_call() {
     look();
     if (in_forked_child()) return;
+    channel_.look_at_batches(longest_nap);
     std::unique_lock lock(mutex_);
     none_ending_.wait_for(lock, longest_nap, [this] { return ending_ == 0; });
 }

@@ -105,6 +105,11 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     return {keep(made, request.size, request.size)};
 }
 
+AllocWithBaseReply Session::on_alloc_with_base(const AllocWithBaseRequest &request) {
+    const uint64_t made = on_buffer_type_alloc_buffer({request.buft, request.size}).buffer;
+    return {made, made == 0 ? 0 : buffer(made).told_base};
+}
+
 BufferTypeGetAllocSizeReply Session::on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request) {
     OpTensors op(request.op);
     return {alloc_size(buffer_type(request.buft), op)};

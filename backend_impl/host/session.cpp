@@ -191,6 +191,7 @@ DispatchCode Session::dispatch_on(HostDevice &device, uint32_t call, Reader &req
     case Call::ring_create:
     case Call::ring_kick: break;
     case Call::batch: return on_batch(request, reply);
+    case Call::alloc_with_base: return on(&Session::on_alloc_with_base);
     case Call::set_tensor_inline: return on_set_tensor_inline(request);
     case Call::device_summary: return on(&Session::on_device_summary);
     case Call::graph_keep: return on(&Session::on_graph_keep);

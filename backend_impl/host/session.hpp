@@ -70,6 +70,7 @@ class Session {
     BufferTypeGetMaxSizeReply on_buffer_type_get_max_size(const BufferTypeGetMaxSizeRequest &request);
     BufferTypeIsHostReply on_buffer_type_is_host(const BufferTypeIsHostRequest &request);
     BufferTypeAllocBufferReply on_buffer_type_alloc_buffer(const BufferTypeAllocBufferRequest &request);
+    AllocWithBaseReply on_alloc_with_base(const AllocWithBaseRequest &request);
     BufferTypeGetAllocSizeReply on_buffer_type_get_alloc_size(const BufferTypeGetAllocSizeRequest &request);
     WideGetAllocSizeReply on_wide_get_alloc_size(const WideGetAllocSizeRequest &request);
 

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <numeric>
+#include <optional>
 
 #include "guest_bench.hpp"
 #include "guest_loopback.hpp"
@@ -22,9 +23,12 @@ inline bool use_libraries(int count, char **arguments) {
     return count == 3;
 }
 
+// With call records, unless a test is about what is done where none are kept.
+enum class Records { kept, none };
+
 template <typename Host> struct RunOn {
-    explicit RunOn(const char *extensions, const char *path = "copied", DevicePlan plan = {})
-        : chosen("GGML_VIRTGPU_EXTENSIONS", extensions), data_path("GGML_VIRTGPU_DATA_PATH", path),
+    explicit RunOn(const char *extensions, const char *path = "copied", DevicePlan plan = {}, Records kept = Records::kept)
+        : chosen("GGML_VIRTGPU_EXTENSIONS", extensions), data_path("GGML_VIRTGPU_DATA_PATH", path), unrecorded(kept == Records::none),
           host(libraries.host, libraries.ggml, "1"), registry(set_up(host, std::move(plan))),
           backend(ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free) {}
 
@@ -34,7 +38,15 @@ template <typename Host> struct RunOn {
 
     Variable chosen;
     Variable data_path;
+    struct Unrecorded {
+        explicit Unrecorded(bool is_so) {
+            if (is_so) variable.emplace("GGML_VIRTGPU_CALL_LOG", "");
+        }
+        std::optional<Variable> variable;
+    };
+
     CallRecords records;
+    Unrecorded unrecorded;
     Host host;
     std::unique_ptr<Registry> registry;
     Backend backend;

@@ -1858,6 +1858,18 @@ template <typename Visit> void visit_golden(Visit &&visit) {
         PipeGetTensorReply m;
         visit("pipe_get_tensor_reply", m, "");
     }
+    {
+        AllocWithBaseRequest m;
+        m.buft = 15425192917272177296ull;
+        m.size = 8379163662885824165ull;
+        visit("alloc_with_base_request", m, "902ae1693b4b11d6a5a62be9f4c44874");
+    }
+    {
+        AllocWithBaseReply m;
+        m.buffer = 1333134408499471034ull;
+        m.base = 12733849227822669519ull;
+        visit("alloc_with_base_reply", m, "ba227668ae3e8012cf9ec0e767b8b7b0");
+    }
 }
 
 } // namespace apir

@@ -44,6 +44,27 @@ void test_refusals() {
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), sum) == 100, "alloc size of a refused call");
 }
 
+// Of hosts that tell the base with the buffer, the same answers.
+void test_hostile_buffers_with_base() {
+    ScriptedHost host;
+    host.script(Call::negotiate, [](Reader &, Writer &writer) {
+        write(writer, NegotiateReply{static_cast<uint64_t>(Extension::buffer_base)});
+        return ScriptedHost::ok;
+    });
+    Bench bench(host);
+    CapturedLog log;
+    host.answer(Call::alloc_with_base, from_hex("00000000000000000000000000010000"));
+    expect(bench.buffer(64) == nullptr && host.sent(Call::buffer_free_buffer).empty(), "handle 0 is a buffer");
+    size_t freed = 0;
+    for (const char *base : {"0000000000000000", "e0ffffffffffffff", "", "0100000000010000"}) {
+        host.answer(Call::alloc_with_base, from_hex("0100000000000000" + std::string(base)));
+        expect(bench.buffer(64) == nullptr, std::string("base ") + base + " with its buffer accepted");
+        expect(host.sent(Call::buffer_free_buffer).size() == ++freed, "and the buffer left on the host");
+    }
+    host.refuse(Call::alloc_with_base, static_cast<uint32_t>(ReturnCode::call_failed));
+    expect(bench.buffer(64) == nullptr && log.has("alloc_buffer: the host refused it"), "a refusal: " + log.text());
+}
+
 void test_hostile_buffers() {
     ScriptedHost host;
     Bench bench(host);
@@ -247,6 +268,7 @@ int main() {
     Variable all_awaited("GGML_VIRTGPU_WRITE_BEHIND", "off");
     test_refusals();
     test_hostile_buffers();
+    test_hostile_buffers_with_base();
     test_deadlines();
     test_unanswered_sizes();
     test_worker_lost();

@@ -215,8 +215,8 @@ void sizes_known_again(const char *extensions) {
 }
 
 // A thread's write is before what it then tells another thread to do.
-void writes_of_several_threads(const char *extensions) {
-    Run run(extensions);
+void writes_of_several_threads(const char *extensions, Records records) {
+    Run run(extensions, "copied", {}, records);
     std::vector<std::thread> threads;
     for (int32_t thread = 0; thread < 4; ++thread) {
         threads.emplace_back([&, thread] {
@@ -227,7 +227,8 @@ void writes_of_several_threads(const char *extensions) {
             for (int32_t round = 0; round < 500; ++round) {
                 const std::vector<int32_t> numbers(round % 2 == 0 ? 1 : 1000, thread * 100000 + round); // in a command, and in a data slot
                 ggml_backend_tensor_set(tensor, numbers.data(), 64, numbers.size() * 4);
-                if (round % 7 == 0) ggml_backend_tensor_set(tensor, numbers.data(), 64, numbers.size() * 4);
+                // More than a command takes, with those of the other threads.
+                for (int again = round % 7 == 0 ? 20 : 0; again > 0; --again) ggml_backend_tensor_set(tensor, numbers.data(), 64, numbers.size() * 4);
                 std::vector<int32_t> back(numbers.size(), -1);
                 ggml_backend_tensor_get(tensor, back.data(), 64, back.size() * 4);
                 expect(back == numbers, "a write that was overtaken");
@@ -239,10 +240,10 @@ void writes_of_several_threads(const char *extensions) {
 
 // With all reply slots but one in use and calls that wait to go along: who waits for a slot and who waits for its turn do not wait for each
 // other.
-void writes_when_slots_are_short() {
+void writes_when_slots_are_short(Records records) {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "4000");
     constexpr int slots = 63; // the last one is never kept
-    Run run("all");
+    Run run("all", "copied", {}, records);
     Buffer buffer = run.buffer(4096);
     Context context = guest::test::context();
     ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I32, 1024);
@@ -398,7 +399,8 @@ void failed_writes_of_several_streams() {
 void buffers_are_kept(const char *extensions, const char *path) {
     Run run(extensions, path);
     std::string what = std::string(path) + ", extensions " + extensions;
-    Call making = std::string(path) == "copied" ? Call::buffer_type_alloc_buffer : Call::device_buffer_from_ptr;
+    const Call copied = std::string(extensions) == "none" ? Call::buffer_type_alloc_buffer : Call::alloc_with_base;
+    Call making = std::string(path) == "copied" ? copied : Call::device_buffer_from_ptr;
     run.records.fresh();
     for (int i = 0; i < 50; ++i) {
         Buffer buffer = run.buffer(i % 2 == 0 ? 65536 : 60000);
@@ -497,9 +499,15 @@ void chosen_extensions() {
 
 void buffers_are_not_kept() {
     Variable none("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
-    Run run("all");
-    for (int i = 0; i < 5; ++i) run.buffer(65536);
-    expect_calls(run, {{Call::buffer_type_alloc_buffer, 5}, {Call::buffer_free_buffer, 5}}, "a pool of nothing");
+    {
+        Run run("all");
+        for (int i = 0; i < 5; ++i) run.buffer(65536);
+        expect_calls(run, {{Call::alloc_with_base, 5}, {Call::buffer_type_alloc_buffer, 0}, {Call::buffer_get_base, 0}, {Call::buffer_free_buffer, 5}},
+                     "a pool of nothing");
+    }
+    Run without("-buffer_base");
+    for (int i = 0; i < 5; ++i) without.buffer(65536);
+    expect_calls(without, {{Call::alloc_with_base, 0}, {Call::buffer_type_alloc_buffer, 5}, {Call::buffer_get_base, 5}}, "without the extension");
 }
 
 // Kept buffers make room when the window is full.
@@ -513,7 +521,7 @@ void a_full_window() {
     }
     run.records.fresh();
     Buffer large = run.buffer(size_t{34} << 20);
-    expect_calls(run, {{Call::device_buffer_from_ptr, 1}, {Call::buffer_type_alloc_buffer, 0}}, "room for a large one");
+    expect_calls(run, {{Call::device_buffer_from_ptr, 1}, {Call::alloc_with_base, 0}}, "room for a large one");
 }
 
 } // namespace
@@ -529,8 +537,10 @@ int main(int count, char **arguments) {
         answers_known_again(extensions);
         sizes_known_again(extensions);
     }
-    for (const char *extensions : {"all", "batch"}) writes_of_several_threads(extensions);
-    writes_when_slots_are_short();
+    for (const Records records : {Records::kept, Records::none}) {
+        for (const char *extensions : {"all", "batch"}) writes_of_several_threads(extensions, records);
+        writes_when_slots_are_short(records);
+    }
     failed_writes();
     for (const char *extensions : {"batch", "all"}) calls_behind_failed_writes(extensions);
     failed_writes_in_slots();

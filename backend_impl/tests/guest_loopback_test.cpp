@@ -154,7 +154,7 @@ void run(const char *library, const char *ggml_library, const char *path, const 
     bool shared = calls[uint32_t(Call::device_buffer_from_ptr)] > 0 && calls[uint32_t(Call::buffer_set_tensor)] == 0;
     expect(shared == (std::string(path) == "shared"), std::string(path) + ": the data went the other way");
     expect(calls[uint32_t(Call::buffer_free_buffer)] ==
-               calls[uint32_t(Call::device_buffer_from_ptr)] + calls[uint32_t(Call::buffer_type_alloc_buffer)],
+               calls[uint32_t(Call::device_buffer_from_ptr)] + calls[uint32_t(Call::buffer_type_alloc_buffer)] + calls[uint32_t(Call::alloc_with_base)],
            std::string(path) + ": not every buffer was freed");
 }
 

@@ -237,6 +237,16 @@ void ScriptedHost::script_buffers() {
                buffers_[r.buffer] = {{}, shared->second.memory, q.size};
                return true;
            }));
+    script(Call::alloc_with_base, handler<AllocWithBaseRequest, AllocWithBaseReply>([this](auto &q, auto &r) {
+               std::lock_guard lock(mutex_);
+               r.buffer = next_buffer_++;
+               r.base = r.buffer << 32;
+               Buffer &buffer = buffers_[r.buffer];
+               buffer.own.resize(q.size);
+               buffer.bytes = buffer.own.data();
+               buffer.size = q.size;
+               return q.buft == 77;
+           }));
     script(Call::buffer_get_base, handler<BufferGetBaseRequest, BufferGetBaseReply>([](auto &q, auto &r) {
                r.base = q.buffer << 32;
                return true;

@@ -185,7 +185,7 @@ void test_blobs_go_from_hand_to_hand() {
     expect(static_cast<bool>(pool.take_beside()), "both are there again");
 }
 
-// A call that the host does not answer must not hold up another thread's. No call is deferred here: of those, see LOCKS.md.
+// A call that the host does not answer must not hold up another thread's. No call is deferred here: of those, see guest_write_behind_test.cpp.
 void test_no_lock_over_a_call() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1500");
     ScriptedHost host;

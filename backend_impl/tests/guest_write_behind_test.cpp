@@ -20,7 +20,7 @@ namespace {
 constexpr size_t size = 4096;
 constexpr auto failed = static_cast<uint32_t>(ReturnCode::call_failed);
 
-// At each tensor write it waits until the gate is open, and then does it, or says that it has failed.
+// At each tensor write, and each command of several calls, it waits until the gate is open, and then does it, or says that it has failed.
 struct GatedHost : ScriptedHost {
     explicit GatedHost(uint64_t extensions = 0) {
         script(Call::negotiate, [extensions](Reader &, Writer &writer) {
@@ -32,7 +32,7 @@ struct GatedHost : ScriptedHost {
     void on_command(const std::vector<uint8_t> &command) override {
         Reader reader(command.data(), command.size());
         CommandHeader header;
-        if (read(reader, header) && header.flags == static_cast<uint32_t>(Call::buffer_set_tensor)) {
+        if (read(reader, header) && (header.flags == static_cast<uint32_t>(Call::buffer_set_tensor) || header.flags == static_cast<uint32_t>(Call::batch))) {
             std::unique_lock lock(gate_mutex);
             changed.wait(lock, [this] { return open; });
             ++carried_out;
@@ -277,6 +277,109 @@ void small_writes_go_along_in_one_command() {
         expect(sent.size() == commands, "commands of so many writes");
         expect(sent.front().size() > command_buffer_size, "more than other commands hold");
     }
+}
+
+// Small writes, of which some ten fill a command.
+struct SmallWrites {
+    explicit SmallWrites(GatedHost &host) : host(host), written(host) {
+        host.script(Call::batch, [this](Reader &, Writer &) { return refused-- > 0 ? failed : ScriptedHost::ok; });
+    }
+    void set(int count, size_t bytes = 1000) {
+        const std::vector<uint8_t> values(bytes, 7);
+        for (int i = 0; i < count; ++i, ++done) ggml_backend_tensor_set(written.tensor, values.data(), 0, bytes);
+    }
+    uint32_t calls() {
+        uint32_t all = 0;
+        for (const auto &command : host.sent(Call::batch)) all += calls_of_batch(command);
+        return all;
+    }
+
+    GatedHost &host;
+    Written written;
+    int refused = 0; // so many commands
+    std::atomic<int> done{0};
+};
+
+// While the host is at one command the next one fills; whoever has filled two waits for it.
+void full_commands_are_not_awaited() {
+    for (auto [writes, wait] : {std::pair{30, false}, {60, true}}) {
+        GatedHost host(static_cast<uint64_t>(Extension::batch));
+        SmallWrites small(host);
+        host.set_gate(false);
+        {
+            LateOpening opening(host);
+            small.set(writes);
+            expect((host.carried_out != 0) == wait, std::to_string(writes) + " writes return with " + std::to_string(host.carried_out) + " commands done");
+        }
+        ggml_backend_buffer_clear(small.written.buffer.get(), 0);
+        expect(small.calls() == static_cast<uint32_t>(writes) + 1, "all of them are made");
+    }
+    GatedHost host(static_cast<uint64_t>(Extension::batch));
+    CallRecords records;
+    SmallWrites small(host);
+    host.set_gate(false);
+    LateOpening opening(host);
+    small.set(30);
+    expect(host.carried_out != 0, "with records their replies are awaited");
+}
+
+// Whoever waits for the host to take full commands over holds nobody else up.
+void others_go_on_beside_full_commands() {
+    GatedHost host(static_cast<uint64_t>(Extension::batch));
+    SmallWrites small(host);
+    host.set_gate(false);
+    std::thread many([&] { small.set(60); });
+    int before = -1;
+    while (before != small.done) {
+        before = small.done;
+        std::this_thread::sleep_for(100ms);
+    }
+    expect(before < 60, "one thread waits");
+    {
+        LateOpening opening(host);
+        small.set(1, 4);
+        expect(host.carried_out == 0, "and another one writes meanwhile");
+    }
+    many.join();
+    ggml_backend_buffer_clear(small.written.buffer.get(), 0);
+    expect(small.calls() == 62, "all of them are made: " + std::to_string(small.calls()));
+}
+
+// What nobody awaited is told by the next graph, and no other one.
+void a_failed_command_of_writes_is_told() {
+    GatedHost host(static_cast<uint64_t>(Extension::batch));
+    SmallWrites small(host);
+    Doubling doubling(small.written.bench);
+    small.refused = 1;
+    CapturedLog log;
+    small.set(20);
+    ggml_backend_buffer_clear(small.written.buffer.get(), 0);
+    expect(doubling.compute() == GGML_STATUS_FAILED, "the graph behind it");
+    expect(log.has("tensor writes that went along with a call, which may not all have been made"), "and the log: " + log.text());
+    expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that");
+}
+
+// Nor does a graph go ahead of their replies.
+void a_graph_does_not_go_ahead_of_full_commands() {
+    GatedHost host(static_cast<uint64_t>(Extension::batch) | static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
+    host.script(Call::graph_keep, [](Reader &, Writer &writer) {
+        write(writer, GraphKeepReply{0, 1});
+        return ScriptedHost::ok;
+    });
+    host.script(Call::graph_run, [](Reader &, Writer &writer) {
+        write(writer, GraphRunReply{true, 0});
+        return ScriptedHost::ok;
+    });
+    SmallWrites small(host);
+    Doubling doubling(small.written.bench);
+    expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
+    small.refused = 1;
+    host.set_gate(false);
+    CapturedLog log;
+    small.set(15);
+    LateOpening opening(host);
+    expect(ggml_backend_graph_compute_async(doubling.backend.get(), doubling.graph) == GGML_STATUS_FAILED, "a graph behind what was not written");
+    expect(log.has("tensor writes that went along"), "the log: " + log.text());
 }
 
 // The slots of what went along with a command without a reply are not used again, either.
@@ -547,6 +650,10 @@ int main() {
     the_last_slot_is_not_kept();
     silence();
     small_writes_go_along_in_one_command();
+    full_commands_are_not_awaited();
+    others_go_on_beside_full_commands();
+    a_failed_command_of_writes_is_told();
+    a_graph_does_not_go_ahead_of_full_commands();
     silence_of_a_batch();
     a_slot_that_went_along_is_not_kept();
     for (bool is_left : {true, false}) a_pipe_is_left_when_all_is_in_it(is_left);

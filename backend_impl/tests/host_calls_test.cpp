@@ -187,7 +187,12 @@ void allocation() {
         auto reply =
             host->call<BufferTypeAllocBufferReply>(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{type, size});
         expect_equal(reply.buffer, uint64_t{0}, "a buffer of " + std::to_string(size) + " bytes");
+        auto both = host->call<AllocWithBaseReply>(Call::alloc_with_base, AllocWithBaseRequest{type, size});
+        expect(both.buffer == 0 && both.base == 0, "a buffer with a base of " + std::to_string(size) + " bytes");
     }
+    const auto made = host->call<AllocWithBaseReply>(Call::alloc_with_base, AllocWithBaseRequest{type, 4096});
+    expect(made.buffer != 0 && made.base != 0, "a buffer and its base");
+    expect_equal(host->call<BufferGetBaseReply>(Call::buffer_get_base, BufferGetBaseRequest{made.buffer}).base, made.base, "the same as it is told alone");
     std::vector<uint8_t> request = Loopback::encoded(BufferTypeAllocBufferRequest{type, 64});
     expect_equal(host->raw(14, request, nullptr, 4), failed, "a reply that has no room");
     for (size_t size = 0; size < request.size(); ++size)

@@ -88,7 +88,7 @@ void worker_is_kept_from_others() {
     const std::string network = version >= 4 ? ", no TCP, no ports" : ", TCP, ports";
     expect(seen == memory + (version >= 6 ? ", no signals" : ", signals") + network +
                        (version >= 6 ? ", no abstract sockets" : ", abstract sockets") + ", no limits" +
-                       (tracer ? ", a tracer" : ", no tracer") + ", not traced",
+                       (tracer ? ", a tracer" : ", no tracer") + ", not traced, types nothing, and asks for a terminal's size",
            "what a worker reaches: " + seen);
 }
 
@@ -118,7 +118,7 @@ void without_landlock() {
 void without_its_rules() {
     worker_without(SYS_landlock_restrict_self, ", their sockets and TCP: landlock_restrict_self failed: Function not implemented");
 }
-void without_seccomp() { worker_without(SYS_seccomp, "' limits: seccomp failed: Function not implemented"); }
+void without_seccomp() { worker_without(SYS_seccomp, "' limits, nor from terminals: seccomp failed: Function not implemented"); }
 
 } // namespace
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <netinet/in.h>
 #include <string>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -83,11 +84,23 @@ bool child_traces() {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// By a file that is none: what is not forbidden fails for that reason.
+std::string reach_of_terminals() {
+    const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+    char key = 'x';
+    const auto is_forbidden = [&](unsigned long request) { return ioctl(file, request, &key) != 0 && errno == EPERM; };
+    const bool types = !is_forbidden(TIOCSTI) || !is_forbidden(TIOCLINUX);
+    winsize size{};
+    const bool asks = ioctl(file, TIOCGWINSZ, &size) != 0 && errno == ENOTTY;
+    close(file);
+    return std::string(types ? ", types" : ", types nothing") + (asks ? ", and asks for a terminal's size" : ", and no more of a terminal");
+}
+
 std::string reach_by_calls() {
     rlimit core{};
     const bool limits = prlimit(getppid(), RLIMIT_CORE, nullptr, &core) == 0 && prlimit(getppid(), RLIMIT_CORE, &core, nullptr) == 0;
     return std::string(limits ? ", limits" : ", no limits") + (child_traces() ? ", a tracer" : ", no tracer") +
-           (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced");
+           (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced") + reach_of_terminals();
 }
 
 std::string reach() {

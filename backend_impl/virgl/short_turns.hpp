@@ -10,7 +10,7 @@ enum class Heirs { alike, ordinary };
 // Asks the scheduler for short turns of the calling thread, if it has the ordinary policy (Linux 6.12 and later; before that nothing changes).
 // Worker and main thread are woken for microseconds of work while the virtual processor that waits for it spins, or copies, often on the same core. A
 // thread whose turns are shorter than those of who runs is let in without waiting for the end of such a turn, which is 1.4 ms on two cores and longer on
-// more; a lower nice value did not do that on the machine at hand: while 16 MiB after 16 MiB were written by EXECBUFFER on its two cores, QEMU's main
+// more; a lower nice value did not do that on a host of two processors: while 16 MiB after 16 MiB were written by EXECBUFFER there, QEMU's main
 // thread ran for 5 % of the time and waited for a core for 4 to 44 %, with short turns for 2 to 4 %. It takes no right to ask. Whether the system does
 // it.
 bool take_short_turns(Heirs heirs);

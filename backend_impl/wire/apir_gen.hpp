@@ -166,13 +166,14 @@ enum class Extension : uint64_t {
     timing = uint64_t{1} << 8, // The last reply_timing_size bytes of the reply resource tell of each Forward call behind the negotiation how long it waited on the host and how long it was carried out: two u64, in nanoseconds, as `reply_timing` has them, written before `notify`. The reply itself ends before them.
     bunched_fences = uint64_t{1} << 9, // Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many.
     pipes = uint64_t{1} << 10, // Tensor data goes through a ring of bytes in a data resource that one side fills while the other empties it (calls 86 and 87): one command for all of it, however much there is. protocol/PIPES.md tells all of it. A host library has it only behind a component that looks after a call of any length and serves no other context meanwhile.
+    buffer_base = uint64_t{1} << 11, // A buffer is made, and its base told, by one call (88): ggml asks for the base of every buffer at once.
 };
 
 struct NamedExtension {
     Extension extension;
     const char *name;
 };
-inline constexpr std::array<NamedExtension, 11> all_extensions = {{
+inline constexpr std::array<NamedExtension, 12> all_extensions = {{
     {Extension::liveness, "liveness"},
     {Extension::wide_shapes, "wide_shapes"},
     {Extension::devices, "devices"},
@@ -184,9 +185,10 @@ inline constexpr std::array<NamedExtension, 11> all_extensions = {{
     {Extension::timing, "timing"},
     {Extension::bunched_fences, "bunched_fences"},
     {Extension::pipes, "pipes"},
+    {Extension::buffer_base, "buffer_base"},
 }};
 inline constexpr uint64_t component_extensions = uint64_t(Extension::liveness) | uint64_t(Extension::ring) | uint64_t(Extension::asynchronous) | uint64_t(Extension::timing) | uint64_t(Extension::bunched_fences);
-inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch) | uint64_t(Extension::pipes);
+inline constexpr uint64_t host_library_extensions = uint64_t(Extension::wide_shapes) | uint64_t(Extension::devices) | uint64_t(Extension::graph_ids) | uint64_t(Extension::device_summary) | uint64_t(Extension::batch) | uint64_t(Extension::pipes) | uint64_t(Extension::buffer_base);
 
 // Forward calls.
 enum class Call : uint32_t {
@@ -231,6 +233,7 @@ enum class Call : uint32_t {
     set_tensor_inline = 85, // As buffer_set_tensor, with the bytes in the command.
     pipe_set_tensor = 86, // As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken.
     pipe_get_tensor = 87, // As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in.
+    alloc_with_base = 88, // As buffer_type_alloc_buffer, and then as buffer_get_base.
 };
 
 inline constexpr std::array all_calls = {
@@ -275,6 +278,7 @@ inline constexpr std::array all_calls = {
     Call::set_tensor_inline,
     Call::pipe_set_tensor,
     Call::pipe_get_tensor,
+    Call::alloc_with_base,
 };
 
 // Name of a Forward call; "unknown" for a number that no call has.
@@ -321,6 +325,7 @@ constexpr const char *call_name(uint32_t number) {
     case 85: return "set_tensor_inline";
     case 86: return "pipe_set_tensor";
     case 87: return "pipe_get_tensor";
+    case 88: return "alloc_with_base";
     default: return "unknown";
     }
 }
@@ -2084,6 +2089,42 @@ inline void write([[maybe_unused]] Writer &writer, [[maybe_unused]] const PipeGe
 
 inline bool read(Reader &reader, PipeGetTensorReply &value) {
     value = PipeGetTensorReply{};
+    return !reader.failed();
+}
+
+// Request of call 88. As buffer_type_alloc_buffer, and then as buffer_get_base.
+struct AllocWithBaseRequest {
+    uint64_t buft{}; // handle
+    uint64_t size{}; // bytes
+};
+
+inline void write(Writer &writer, const AllocWithBaseRequest &value) {
+    writer.u64(value.buft);
+    writer.u64(value.size);
+}
+
+inline bool read(Reader &reader, AllocWithBaseRequest &value) {
+    value = AllocWithBaseRequest{};
+    value.buft = reader.u64();
+    value.size = reader.u64();
+    return !reader.failed();
+}
+
+// Reply of call 88.
+struct AllocWithBaseReply {
+    uint64_t buffer{}; // handle; 0: no memory
+    uint64_t base{}; // address of the buffer's first byte, as buffer_get_base tells it; 0 where there is no buffer
+};
+
+inline void write(Writer &writer, const AllocWithBaseReply &value) {
+    writer.u64(value.buffer);
+    writer.u64(value.base);
+}
+
+inline bool read(Reader &reader, AllocWithBaseReply &value) {
+    value = AllocWithBaseReply{};
+    value.buffer = reader.u64();
+    value.base = reader.u64();
     return !reader.failed();
 }
 

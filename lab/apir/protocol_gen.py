@@ -223,6 +223,8 @@ class Extension(IntFlag):
     """Fences of a context's unawaited_ring are completed late and in bunches, within some 15 ms: they say nothing of a command. A submission without a fence is answered with an interrupt as soon as it was taken; those that are fenced there get one for many."""
     PIPES = 1 << 10
     """Tensor data goes through a ring of bytes in a data resource that one side fills while the other empties it (calls 86 and 87): one command for all of it, however much there is. protocol/PIPES.md tells all of it. A host library has it only behind a component that looks after a call of any length and serves no other context meanwhile."""
+    BUFFER_BASE = 1 << 11
+    """A buffer is made, and its base told, by one call (88): ggml asks for the base of every buffer at once."""
 
 
 class Call(IntEnum):
@@ -310,6 +312,8 @@ class Call(IntEnum):
     """As wide_set_tensor, the bytes out of a pipe that the guest fills from when it sends this call on. The reply comes when all were taken."""
     PIPE_GET_TENSOR = 87
     """As wide_get_tensor, the bytes into a pipe that the guest empties from when it sends this call on. The reply comes when all were put in."""
+    ALLOC_WITH_BASE = 88
+    """As buffer_type_alloc_buffer, and then as buffer_get_base."""
 
 
 EXTENSION_OF: dict[Call, Extension] = {
@@ -330,6 +334,7 @@ EXTENSION_OF: dict[Call, Extension] = {
     Call.SET_TENSOR_INLINE: Extension.BATCH,
     Call.PIPE_SET_TENSOR: Extension.PIPES,
     Call.PIPE_GET_TENSOR: Extension.PIPES,
+    Call.ALLOC_WITH_BASE: Extension.BUFFER_BASE,
 }
 """The extension that has a call; the others are of the protocol itself, or negotiate."""
 
@@ -2154,6 +2159,42 @@ class PipeGetTensorReply:
         return cls()
 
 
+@dataclass(frozen=True, slots=True)
+class AllocWithBaseRequest:
+    """Request of call 88. As buffer_type_alloc_buffer, and then as buffer_get_base."""
+
+    buft: int
+    size: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buft)
+        writer.u64(self.size)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> AllocWithBaseRequest:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
+
+
+@dataclass(frozen=True, slots=True)
+class AllocWithBaseReply:
+    """Reply of call 88."""
+
+    buffer: int
+    base: int
+
+    def encode(self, writer: Writer) -> None:
+        """Append this message."""
+        writer.u64(self.buffer)
+        writer.u64(self.base)
+
+    @classmethod
+    def decode(cls, reader: Reader) -> AllocWithBaseReply:
+        """Read one. Raises WireError."""
+        return cls(reader.u64(), reader.u64())
+
+
 Request = (
     DeviceGetDeviceCountRequest
     | DeviceGetCountRequest
@@ -2196,6 +2237,7 @@ Request = (
     | SetTensorInlineRequest
     | PipeSetTensorRequest
     | PipeGetTensorRequest
+    | AllocWithBaseRequest
 )
 Reply = (
     DeviceGetDeviceCountReply
@@ -2239,6 +2281,7 @@ Reply = (
     | SetTensorInlineReply
     | PipeSetTensorReply
     | PipeGetTensorReply
+    | AllocWithBaseReply
 )
 
 REQUESTS: dict[Call, type[Request]] = {
@@ -2283,6 +2326,7 @@ REQUESTS: dict[Call, type[Request]] = {
     Call.SET_TENSOR_INLINE: SetTensorInlineRequest,
     Call.PIPE_SET_TENSOR: PipeSetTensorRequest,
     Call.PIPE_GET_TENSOR: PipeGetTensorRequest,
+    Call.ALLOC_WITH_BASE: AllocWithBaseRequest,
 }
 
 REPLIES: dict[Call, type[Reply]] = {
@@ -2327,4 +2371,5 @@ REPLIES: dict[Call, type[Reply]] = {
     Call.SET_TENSOR_INLINE: SetTensorInlineReply,
     Call.PIPE_SET_TENSOR: PipeSetTensorReply,
     Call.PIPE_GET_TENSOR: PipeGetTensorReply,
+    Call.ALLOC_WITH_BASE: AllocWithBaseReply,
 }

@@ -33,7 +33,6 @@ from lab.bench.standard import (
     PATHS,
     SIZES,
     THREADS,
-    UNPOOLED,
     WAYS,
     WORKING_THREADS,
     token_census,
@@ -68,6 +67,11 @@ MADE_OF_EMPTY = (
     "set_4b_sent_us", "after_pause_us", "calls_per_s", "slowest_thread_share", "working_calls_per_s", "working_longest_ms",
 )  # fmt: skip
 """Figures with the call that is measured as ``empty``, whichever the quicker one is."""
+ALLOC_FREE = {
+    "alloc_free_us": "shared", "alloc_free_copied_us": "copied",
+    "alloc_free_unpooled_us": "unpooled", "alloc_free_unpooled_copied_us": "unpooled-copied",
+}  # fmt: skip
+"""Keys of the answer, and the subjects' data paths, of buffers that come and go."""
 EMPTY_CALLS = ("empty", "clear")
 """Public calls that send one command, which does next to nothing; the quicker one is what transport costs."""
 
@@ -78,7 +82,7 @@ def answered(rows: Rows, processors: int) -> Answer:
     for way in (LOOPBACK, *WAYS, OTHER):
         if any(subject.startswith(f"{way}/") or subject in token_subjects(way) for subject in rows.subjects()):
             answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
-    answer |= floors_answer(rows, processors)
+    answer |= floors_answer(rows, processors) | idle_alone(rows, answer)
     answer["tokens"] = token_answers(rows)
     native = rows.latency(NATIVE, "token")
     if native is not None:
@@ -114,7 +118,7 @@ def way_answer(rows: Rows, way: str, call: str = "") -> Answer:
         latency = rows.latency(copied, name)
         if latency is not None:
             answer[key] = latency_answer(latency)
-    for path, key in (("shared", "alloc_free_us"), ("copied", "alloc_free_copied_us"), (UNPOOLED, "alloc_free_unpooled_us")):
+    for key, path in ALLOC_FREE.items():
         latency = rows.latency(f"{way}/{path}", "alloc_free")
         if latency is not None:
             answer[key] = latency_answer(latency)
@@ -240,6 +244,16 @@ def idle_answer(rows: Rows, subject: str) -> Answer:
     shares = {"guest": row["cpu_ns"], "worker": row.get("worker_cpu_ns"), "qemu": row.get("qemu_cpu_ns")}
     percent = {key: round(100 * value / row["ns"], 4) for key, value in shares.items() if value is not None}
     return {"idle_percent": percent | {"seconds": round(row["ns"] / 1e9, 1)}}
+
+
+def idle_alone(rows: Rows, answer: Answer) -> Answer:
+    """What the guest without a context takes; ways are told by how much more QEMU takes with one that is idle (``qemu_more``)."""
+    alone: Answer = idle_answer(rows, standard.ALONE).get("idle_percent", {})
+    for way in WAYS:
+        idle = answer.get(way, {}).get("idle_percent", {})
+        if "qemu" in alone and "qemu" in idle:
+            idle["qemu_more"] = round(idle["qemu"] - alone["qemu"], 4)
+    return {"idle_alone_percent": alone} if alone else {}
 
 
 def floors_answer(rows: Rows, processors: int) -> Answer:

@@ -11,10 +11,13 @@ from lab.bench.plan import Measure, Phase, Subject
 RING = "GGML_VIRTGPU_RING"
 EXTENSIONS = "GGML_VIRTGPU_EXTENSIONS"
 DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
+LIBRARY_PATH = "GGML_BACKEND_PATH"
 WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}, "vm_02": {EXTENSIONS: "none"}}
 """How commands travel: what was negotiated, the submission ioctl in the place of the ring, and all as with a peer of 0.2."""
 IDLE_WAYS = ("vm", "vm_execbuffer")
 """Ways whose idle contexts are watched: a worker without a ring has nothing else to wait for where there are no extensions."""
+ALONE = "alone/idle"
+"""The subject that is watched as idle contexts are, and has none: on the guest's own processor, our library not loaded."""
 OTHER = "vm_other"
 LOOPBACK = "loopback"
 NATIVE = "native"
@@ -166,8 +169,8 @@ All find the host awake (``empty`` and ``clear`` without being told): the first 
 """
 ALLOC_FREE = "alloc_free size=65536 rounds={}"
 POOL = "GGML_VIRTGPU_BUFFER_POOL_MIB"
-UNPOOLED = "unpooled"
-"""The data path's place in the name of a subject whose library keeps nothing of freed buffers: each allocation goes to the host.
+UNPOOLED = {"unpooled": "shared", "unpooled-copied": "copied"}
+"""Data paths, by their place in names of subjects whose library keeps nothing of freed buffers: each allocation goes to the host.
 
 With what a library keeps by itself, buffers of one size that come and go send no command at all.
 """
@@ -190,7 +193,10 @@ def calls_phase(programs: Programs, ways: Sequence[str], effort: Effort) -> Phas
     copied, users = named(subjects, "/copied"), tuple(one.name for one in subjects)
     measures = [Measure(name, line.format(rounds), copied) for name, line in SMALL_CALLS.items()]
     measures.append(Measure("alloc_free", ALLOC_FREE.format(effort.rounds(50)), users))
-    fresh = [replace(subject(programs, way, "shared", {POOL: "0"}), name=f"{way}/{UNPOOLED}") for way in ways if way != OTHER]
+    fresh = [
+        replace(subject(programs, way, path, {POOL: "0"}), name=f"{way}/{name}")
+        for way in ways if way != OTHER for name, path in UNPOOLED.items()
+    ]  # fmt: skip
     subjects += fresh
     measures.append(Measure("alloc_free", ALLOC_FREE.format(effort.rounds(50)), tuple(one.name for one in fresh)))
     if programs.floors:
@@ -292,10 +298,11 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
 
 
 def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
-    """A context alone that has nothing to do."""
+    """A context alone that has nothing to do, each way, and the guest without any: by so much more does QEMU take for it."""
+    measure = Measure("idle", f"idle ms={round(effort.idle_s * 1000)}", limit_s=effort.idle_s + 60, watched=True)
+    native = (programs.library[0], "registry", "CPU", "1")
+    yield Phase("idle alone", (Subject(ALONE, native, {**programs.environment, LIBRARY_PATH: ""}),), (measure,))
     for way in ways:
-        line = f"idle ms={round(effort.idle_s * 1000)}"
-        measure = Measure("idle", line, limit_s=effort.idle_s + 60, watched=True)
         yield Phase(f"idle {way}", (subject(programs, way, "copied"),), (measure,))
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from lab import paths
 from lab.bench.standard import CONTRACT_SIZES, IDLE_WAYS, LOOPBACK, OTHER
+from lab.bench.targets import IDLE_SIDES
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
 from lab.elf import NotElf, build_id
@@ -49,7 +50,8 @@ LATENCIES = {
     "get_4b_us": "tensor_get 4 B",
     "graph_1_us": "one-node graph",
     "alloc_free_us": "alloc + free again",
-    "alloc_free_unpooled_us": "alloc + free, not kept",
+    "alloc_free_unpooled_us": "alloc + free, none kept",
+    "alloc_free_unpooled_copied_us": "the same, copied",
     "after_pause_us": "call after 1 s idle",
 }
 FLOORS = {
@@ -125,8 +127,8 @@ def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
 
 
 def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
-    """Contexts are watched one after the other, and need not have more than half of the time that there is for everything."""
-    most_s = limit_s / (2 * len(IDLE_WAYS))
+    """Contexts, and the guest without one, are watched one after the other, and need not have more than half of all the time."""
+    most_s = limit_s / (2 * (len(IDLE_WAYS) + 1))
     if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
         hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
@@ -256,10 +258,9 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
         longest = (_counted(answer[way].get("working_longest_ms", {}).get(number)) for way in ways)
         table.add_row(f"longest call of {number} such, ms", *longest, "")
     table.add_row("interrupts per empty call", *(str(answer[way].get("interrupts_per_call", DASH)) for way in ways), "")
-    for side in ("guest", "worker"):
-        table.add_row(
-            f"idle context, {side}, % of a core", *(str(answer[way].get("idle_percent", {}).get(side, DASH)) for way in ways), ""
-        )
+    for key, side in IDLE_SIDES.items():
+        shares = (str(answer[way].get("idle_percent", {}).get(key, DASH)) for way in ways)
+        table.add_row(f"idle, {side}, % of a core", *shares, "")
     return table
 
 

@@ -141,6 +141,22 @@ def test_failed_rows_are_kept_apart() -> None:
     assert len(rows.of("vm/copied", "empty")) == 1
 
 
+def test_idle_context_is_held_against_a_guest_without_one() -> None:
+    def idle(subject: str, qemu_ns: int) -> dict[str, Any]:
+        return {"phase": "idle", "subject": subject, "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000, "qemu_cpu_ns": qemu_ns}
+
+    calls = [row("vm/copied", "empty", [5000]), row("vm_execbuffer/copied", "empty", [5000])]
+    watched = [idle("vm/copied", 1_320_000_000), idle("vm_execbuffer/copied", 1_080_000_000)]
+    answer = answered(Rows([*calls, *watched, idle("alone/idle", 960_000_000)]), 2)
+    assert answer["idle_alone_percent"]["qemu"] == 1.6
+    verdicts = {one.target.figure: (one.seen, one.met) for one in judged(answer) if one.met is not None}
+    assert verdicts["vm.idle_percent.qemu_more"] == (0.6, False)
+    assert verdicts["vm_execbuffer.idle_percent.qemu_more"] == (0.2, True)
+    unknown = answered(Rows([*calls, *watched]), 2)
+    assert "qemu_more" not in unknown["vm"]["idle_percent"]
+    assert "idle_alone_percent" not in unknown
+
+
 def test_idle_worker_that_nobody_saw_is_not_taken_for_an_idle_one() -> None:
     idle = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000}
     answer = answered(Rows([row("vm/copied", "empty", [5000]), idle]), 2)
@@ -157,6 +173,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
         row("vm/copied", "graph_1", [20_000]),
         row("vm/shared", "alloc_free", [90_000]),
         row("vm/unpooled", "alloc_free", [150_000]),
+        row("vm/unpooled-copied", "alloc_free", [120_000]),
         row("vm/copied", "set_1MiB", [1_000_000], "transfers", size=1 << 20),
         row("vm/copied", "get_1MiB", [2_000_000], "transfers", size=1 << 20),
         row("vm/copied", "graph_100", [100_000], "rates"),
@@ -192,6 +209,7 @@ def test_answer_has_the_keys_of_the_contract() -> None:
     assert answer["vm"]["empty_call_us"]["p50"] == 5.0
     assert answer["vm"]["empty_call_us"]["p99"] == 5.0
     assert (answer["vm"]["alloc_free_us"]["p50"], answer["vm"]["alloc_free_unpooled_us"]["p50"]) == (90.0, 150.0)
+    assert answer["vm"]["alloc_free_unpooled_copied_us"]["p50"] == 120.0
     assert answer["vm"]["set_gib_s"] == {"1MiB": 0.976562}
     assert answer["vm"]["get_gib_s"] == {"1MiB": 0.488281}
     assert answer["vm"]["graphs_per_s"] == {"1": 50_000.0, "100": 10_000.0}

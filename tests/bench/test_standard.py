@@ -100,7 +100,11 @@ def test_programs_of_rates_and_transfers_are_started_anew() -> None:
 
 def test_idle_contexts_are_watched_one_after_the_other() -> None:
     idle = [one for one in vm_phases(GUEST, FULL) if one.name.startswith("idle")]
-    assert [[subject.name for subject in one.subjects] for one in idle] == [["vm/copied"], ["vm_execbuffer/copied"]]
+    assert [[subject.name for subject in one.subjects] for one in idle] == [["alone/idle"], ["vm/copied"], ["vm_execbuffer/copied"]]
+    (alone,) = idle[0].subjects
+    assert alone.argv[1:] == ("registry", "CPU", "1")
+    assert alone.environment["GGML_BACKEND_PATH"] == ""
+    assert len({one.measures for one in idle}) == 1
 
 
 def test_ways_differ_by_their_variables() -> None:
@@ -142,7 +146,10 @@ def test_tokens_are_timed_in_turns_with_a_second_implementation(path: str) -> No
 def test_buffers_are_allocated_from_what_is_kept_and_by_the_host() -> None:
     (calls,) = [one for one in vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), FULL) if one.name == "calls"]
     kept, fresh = (one.subjects for one in calls.measures if one.name == "alloc_free")
-    assert fresh == ("vm/unpooled", "vm_execbuffer/unpooled", "vm_02/unpooled")
+    assert fresh == tuple(f"{way}/{name}" for way in ("vm", "vm_execbuffer", "vm_02") for name in ("unpooled", "unpooled-copied"))
+    paths = {one.name: one.environment["GGML_VIRTGPU_DATA_PATH"] for one in calls.subjects if one.name in fresh}
+    assert {path for name, path in paths.items() if name.endswith("copied")} == {"copied"}
+    assert {path for name, path in paths.items() if not name.endswith("copied")} == {"shared"}
     assert set(kept or ()) == {f"{way}/{path}" for way in ("vm", "vm_execbuffer", "vm_02", "vm_other") for path in PATHS}
     environment = {one.name: one.environment.get("GGML_VIRTGPU_BUFFER_POOL_MIB") for one in calls.subjects}
     assert {name for name, pool in environment.items() if pool == "0"} == set(fresh or ())

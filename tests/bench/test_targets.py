@@ -109,7 +109,7 @@ def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     seconds = [{"worker": 9.0, "seconds": 3.0}, {"seconds": 3.0}, {"seconds": 60.0}, {}, {"worker": 0.4, "seconds": 60.0}]
     assert [verdict(target, {"idle": idle}).too_short for idle in seconds] == [True, True, False, False, False]
     watched = [one for one in targets() if one.label.startswith("idle context")]
-    assert len(watched) == 4
+    assert len(watched) == 6
     assert all(one.over.endswith("idle_percent.seconds") and one.least_s >= 59 for one in watched)
 
 
@@ -216,8 +216,8 @@ def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensio
     assert plain.items() < execbuffer.items()
     assert {label for label in execbuffer if label not in plain} == {
         "1000-node graph again, bytes sent, ",
-        *(f"{verb} 1 MiB, blob-backed, commands, " for verb in ("set", "get")),
-        *(f"idle context, {side}, " for side in ("guest", "worker")),
+        "set 4 B + empty call, p50, ",
+        *(f"idle context, {side}, " for side in ("guest", "worker", "added to QEMU")),
     }
     assert all(one.per == one.figure.replace("_s.4", "_s.1") for one in targets() if one.per)
 

@@ -100,7 +100,7 @@ def unmeasured_in(tmp_path: Path, answer: dict[str, Any], **check: Any) -> list[
 
 
 def test_target_that_was_to_be_measured_and_was_not_is_a_finding_where_it_is_enforced(tmp_path: Path) -> None:
-    names = [f"idle context, {side}, {way}" for side in ("guest", "worker") for way in ("ring", "EXECBUFFER")]
+    names = [f"idle context, {side}, {way}" for side in ("guest", "worker", "added to QEMU") for way in ("ring", "EXECBUFFER")]
     assert unmeasured_in(tmp_path, {}, parts=["idle"]) == names
     assert unmeasured_in(tmp_path, {}, parts=["idle"], enforce=False) == []
     assert unmeasured_in(tmp_path, {}, parts=["tokens"]) == []

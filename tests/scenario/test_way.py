@@ -26,7 +26,13 @@ from tests.scenario.small_runs import Running, texts
     [
         ("shared", 9, ""),
         ("copied", 14, ""),
+        ("copied", 88, ""),
         ("auto", 14, ""),
+        (
+            "shared",
+            88,
+            "commands that made buffers (shared): expected device_buffer_from_ptr, seen alloc_with_base",
+        ),
         (
             "shared",
             14,
@@ -35,12 +41,12 @@ from tests.scenario.small_runs import Running, texts
         (
             "copied",
             9,
-            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen device_buf",
+            "commands that made buffers (copied): expected buffer_type_alloc_buffer or alloc_with_base, seen device_buffer",
         ),
         (
             "copied",
             22,
-            "wrong data path [product] commands that made buffers (copied): expected buffer_type_alloc_buffer, seen none",
+            "commands that made buffers (copied): expected buffer_type_alloc_buffer or alloc_with_base, seen none",
         ),
     ],
 )
@@ -111,8 +117,16 @@ sends = ["graph_run", "batch", "pipe_set_tensor"]
 """
 OURS_WITH_ALL = (
     "wide_supports_op", "graph_keep", "graph_run", "device_summary", "batch", "buffer_set_tensor", "pipe_set_tensor",
+    "alloc_with_base",
 )  # fmt: skip
-PLAIN = ("device_supports_op", "backend_graph_compute", "device_get_name", "buffer_type_get_name", "buffer_set_tensor")
+PLAIN = (
+    "device_supports_op",
+    "backend_graph_compute",
+    "device_get_name",
+    "buffer_type_get_name",
+    "buffer_get_base",
+    "buffer_set_tensor",
+)
 UNTIMED = "replies that tell the host's times: some, not none"
 
 
@@ -148,6 +162,7 @@ def without(*commands: str) -> tuple[str, ...]:
                 "commands of wide_shapes: some, not none, but device_supports_op",
                 "commands of graph_ids: some, not none, but backend_graph_compute",
                 "commands of device_summary: some, not none, but device_get_name, buffer_type_get_name",
+                "commands of buffer_base: some, not none, but buffer_get_base",
                 "graph_run commands, to which the cases lead: some, not none",
                 "batch commands, to which the cases lead: some, not none",
                 "pipe_set_tensor commands, to which the cases lead: some, not none",
@@ -162,6 +177,7 @@ def without(*commands: str) -> tuple[str, ...]:
         ("-graph_ids", OURS_WITH_ALL, ["commands of graph_ids, which is off: none, not graph_keep, graph_run"]),
         ("-wide_shapes", OURS_WITH_ALL, ["commands of wide_shapes, which is off: none, not wide_supports_op"]),
         ("-device_summary", OURS_WITH_ALL, ["commands of device_summary, which is off: none, not device_summary"]),
+        ("-buffer_base", OURS_WITH_ALL, ["commands of buffer_base, which is off: none, not alloc_with_base"]),
         ("timing,device_summary", (*PLAIN, "device_summary"), []),
         ("timing,graph_ids", (*PLAIN, "graph_keep"), ["graph_run commands, to which the cases lead: some, not none"]),
     ],
@@ -180,7 +196,7 @@ def test_extensions_are_proved_by_no_commands_where_no_graph_was_computed(tmp_pa
 
 def test_batch_and_pipes_are_asked_of_copied_data_only(tmp_path: Path) -> None:
     scenario = catalog(tmp_path, 'GGML_VIRTGPU_EXTENSIONS = "all"', "shared")
-    assert wrong(scenario, sent(*without("batch", "pipe_set_tensor"))) == []
+    assert wrong(scenario, sent(*without("batch", "pipe_set_tensor", "alloc_with_base"))) == []
 
 
 def test_timing_is_proved_by_the_times_in_the_replies(tmp_path: Path) -> None:

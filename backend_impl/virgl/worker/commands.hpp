@@ -20,7 +20,7 @@ class Commands {
 
     // Takes an entry of the queue, or a command of the ring in the form of one. Never fails: what cannot be answered is logged.
     void take(const Entry &entry);
-    // Whether the last command copied data between a tensor and a resource.
+    // Whether the last command copied data between a tensor and a resource by a set or get of its own.
     bool moved_data() const { return moved_data_; }
 
   private:

@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -111,11 +112,14 @@ constexpr bool traces_itself = false;
 
 // What Landlock has no word about: whoever takes this process over could set QEMU's limits, of processor time for one, by which the kernel
 // ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
-// wait would not tell of its end while that one lasts. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. Returns what failed, and why (errno), or nothing.
+// wait would not tell of its end while that one lasts; and it could type into the terminal that QEMU was started from: what ends QEMU, or a command
+// line for whoever reads there next. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one
+// knows not what. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
     if (known_calls == 0) return "no filter of system calls for this processor";
     constexpr uint32_t first_argument = offsetof(seccomp_data, args); // its lower half, on little-endian machines
+    constexpr uint32_t second_argument = first_argument + sizeof(uint64_t);
     const auto load = [](size_t at) { return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(at)); };
     const auto jump_if = [](uint16_t how, long value, uint8_t then, uint8_t otherwise) {
         return sock_filter BPF_JUMP(static_cast<uint16_t>(BPF_JMP | how | BPF_K), static_cast<uint32_t>(value), then, otherwise);
@@ -123,11 +127,15 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 8), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 12), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 6, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 3, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 0, 5), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 10, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 7, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 4, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 8), // else it is allowed
+        load(second_argument),
+        jump_if(BPF_JEQ, TIOCSTI, 5, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 4, 5), // pastes
         load(first_argument),
         jump_if(BPF_JEQ, PTRACE_TRACEME, 2, traces_itself ? 3 : 2),
         load(first_argument),
@@ -175,7 +183,7 @@ bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &wa
         warnings.push_back(std::string("the worker is not kept from other processes, their sockets and TCP: ") + failed + ": " +
                            std::strerror(errno) + "; enable Landlock (lsm= of the kernel's command line), or allow its system calls");
     if (const char *failed = leave_parent_alone(); failed != nullptr)
-        warnings.push_back(std::string("the worker is not kept from other processes' limits: ") + failed + ": " + std::strerror(errno) +
+        warnings.push_back(std::string("the worker is not kept from other processes' limits, nor from terminals: ") + failed + ": " + std::strerror(errno) +
                            "; enable seccomp filters in the kernel (CONFIG_SECCOMP_FILTER), or allow their system call");
     dump_no_core();
     limit(RLIMIT_NOFILE, max_open_files);

@@ -4,11 +4,11 @@ A setting says what was asked for. A guest library that passed over it would com
 run that is there to show both would show one of them twice. A guest library that gets no ring goes on by EXECBUFFER, and one
 whose extensions are refused by what protocol 0.2 has, with the same results.
 
-What the guest's records tell of each extension: ``ring`` has a call that makes it; ``graph_ids``, ``device_summary`` and
-``wide_shapes`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a command of its own
-only where several small writes of copied data follow one another, for fewer of them, and one larger write, go along with the
-next command, which is recorded under its own name; ``pipes`` only where 128 KiB and more are copied. ``asynchronous`` has none: it
-shows where 6 to 8 MiB of data are copied without ``pipes``, which then go in pieces.
+What the guest's records tell of each extension: ``ring`` has a call that makes it; ``graph_ids``, ``device_summary``,
+``wide_shapes`` and ``buffer_base`` have commands that come in the place of others; ``timing`` fills in times. ``batch`` has a
+command of its own only where several small writes of copied data follow one another, for fewer of them, and one larger write, go
+along with the next command, which is recorded under its own name; ``pipes`` only where 128 KiB and more are copied.
+``asynchronous`` has none: it shows where 6 to 8 MiB of data are copied without ``pipes``, which then go in pieces.
 ``liveness`` and ``bunched_fences`` have none either, and the one of ``devices`` is recorded as the call that it carries: these
 three are not proved.
 """
@@ -26,19 +26,27 @@ from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.section import BUILTIN
 
-MAKING = {DataPath.SHARED: "device_buffer_from_ptr", DataPath.COPIED: "buffer_type_alloc_buffer"}
-"""The command that makes a buffer, on either path."""
+MAKING = {DataPath.SHARED: ("device_buffer_from_ptr",), DataPath.COPIED: ("buffer_type_alloc_buffer", "alloc_with_base")}
+"""The commands that make a buffer, on either path."""
 NEGOTIATION, MAKING_RING = "negotiate", "ring_create"
 """What a guest library of ours sends once a context, and what it offers its ring by where the negotiation gave one."""
 COMMANDS = {
     extension: tuple(call.name.lower() for call, owner in EXTENSION_OF.items() if owner is extension)
-    for extension in (Extension.WIDE_SHAPES, Extension.GRAPH_IDS, Extension.DEVICE_SUMMARY, Extension.BATCH, Extension.PIPES)
+    for extension in (
+        Extension.WIDE_SHAPES,
+        Extension.GRAPH_IDS,
+        Extension.DEVICE_SUMMARY,
+        Extension.BATCH,
+        Extension.PIPES,
+        Extension.BUFFER_BASE,
+    )
 }
 """The commands of extensions of which the guest's records have some by their names."""
 WITHOUT = {
     Extension.WIDE_SHAPES: ("device_supports_op", "buffer_type_get_alloc_size"),
     Extension.GRAPH_IDS: ("backend_graph_compute", "wide_graph_compute"),
     Extension.DEVICE_SUMMARY: ("device_get_name", "buffer_type_get_name"),
+    Extension.BUFFER_BASE: ("buffer_get_base",),
 }
 """What a guest library of ours sends in the place of an extension's commands where it does not have that extension."""
 TRANSFERS = ("buffer_set_tensor", "buffer_get_tensor", "wide_set_tensor", "wide_get_tensor")
@@ -46,7 +54,7 @@ LARGEST_PIECE = 6 << 20
 """So many bytes of a tensor at most does a guest library of ours move by one of these, with the extension ``asynchronous``."""
 LEAST_ONE_BY_ONE = 8 << 20
 """Fewer of them it moves by one of these without that extension: transfers between the two, without ``pipes``, show which it is."""
-COPIED_ONLY = (*COMMANDS[Extension.BATCH], *COMMANDS[Extension.PIPES])
+COPIED_ONLY = (*COMMANDS[Extension.BATCH], *COMMANDS[Extension.PIPES], *COMMANDS[Extension.BUFFER_BASE])
 """Commands that blob-backed data has no use for."""
 NONE, SOME = "none", "some"
 
@@ -65,8 +73,9 @@ def way_facts(scenario: Scenario, capsets: Sequence[int], calls: CallsRecord, *,
     yield Fact("capset of the contexts served", guest.capset, seen, FindingKind.WRONG_CAPSET, Blame.PRODUCT)
     if guest.data_path in MAKING:
         sent = {one.command for one in calls.commands if one.count}
-        seen = ", ".join(command for command in MAKING.values() if command in sent) or "none"
-        expected = MAKING[guest.data_path]
+        made = [command for commands in MAKING.values() for command in commands if command in sent]
+        seen, right = ", ".join(made) or NONE, MAKING[guest.data_path]
+        expected = seen if made and set(made) <= set(right) else " or ".join(right)
         yield Fact(f"commands that made buffers ({guest.data_path})", expected, seen, FindingKind.WRONG_DATA_PATH, Blame.PRODUCT)
     yield from ring_facts(scenario, calls, built_in=built_in)
     yield from extension_facts(scenario, calls, built_in=built_in)
