@@ -245,9 +245,9 @@ class Channel {
         }
 
         // Sends the deferred calls by themselves. With their lock held.
-        void begin_deferred(Slot slot);
+        [[gnu::cold]] void begin_deferred(Slot slot);
         // And waits.
-        CallResult run_deferred();
+        [[gnu::cold]] CallResult run_deferred();
 
         bool sent() const { return sent_; }
         bool answered() const;
@@ -368,8 +368,8 @@ class Channel {
     // These with the lock held.
     void forget_deferred();
     // False when they were not handed over: then they go on waiting. Their reply is looked at later, if it need not be awaited at once.
-    bool send_deferred();
-    bool send_and_await_deferred();
+    [[gnu::cold]] bool send_deferred();
+    [[gnu::cold]] bool send_and_await_deferred();
 
     class Batch;
     // So many may be on their way when the next one has to go; whoever leaves a write waits for the others.

@@ -151,6 +151,7 @@ void Session::end_answered() noexcept {
             if (const std::shared_ptr<InFlight> stream = each.lock()) stream->end_answered();
         return 0;
     });
+    channel_.look_at_batches();
     write_behind_.look();
 }
 

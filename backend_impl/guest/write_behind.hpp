@@ -44,7 +44,6 @@ class WriteBehind {
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
     void look() {
-        channel_.look_at_batches();
         if (is_left_.load(std::memory_order_acquire) && !in_forked_child()) look_at_it();
     }
     // The same, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered.
