@@ -324,9 +324,9 @@ def token_answers(rows: Rows) -> list[Answer]:
 def ratios(ours: Answer, theirs: Answer) -> Answer:
     """Ours over theirs for every duration (below 1: ours is quicker) and every rate (above 1: ours is quicker), with the spread.
 
-    Durations of different calls have no ratio.
+    Of what was counted, commands and bytes of a round of everything that both send. Durations of different calls have no ratio.
     """
-    found: Answer = {}
+    found: Answer = sent_ratios(ours.get("sent", {}), theirs.get("sent", {}))
     for key, value in ours.items():
         other = theirs.get(key)
         if not isinstance(value, dict) or not isinstance(other, dict) or value.get("call") != other.get("call"):
@@ -342,6 +342,20 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
                 for size, mine in value.items()
                 if (its := other.get(size)) and its["min"]
             }
+    return found
+
+
+def sent_ratios(ours: Answer, theirs: Answer) -> Answer:
+    """Ours over theirs, as ``commands_per_round`` and ``bytes_per_round`` by what is done, and the data path."""
+    found: Answer = {}
+    for path, counts in ours.items():
+        for name, mine in counts.items():
+            its = theirs.get(path, {}).get(name)
+            if not its or not its["commands"]:
+                continue
+            found.setdefault("commands_per_round", {})[f"{name}, {path}"] = significant(mine["commands"] / its["commands"])
+            bytes_ratio = (mine["bytes_out"] + mine["bytes_in"]) / (its["bytes_out"] + its["bytes_in"])
+            found.setdefault("bytes_per_round", {})[f"{name}, {path}"] = significant(bytes_ratio)
     return found
 
 

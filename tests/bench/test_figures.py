@@ -297,6 +297,18 @@ def test_ratios_have_a_spread() -> None:
     assert found["set_gib_s_spread"] == {"1MiB": {"least": 2.0, "most": 12.0}}
 
 
+def test_commands_and_bytes_have_ratios_where_both_send_some() -> None:
+    def counted(commands: float, size: float) -> dict[str, float]:
+        return {"commands": commands, "bytes_out": size, "bytes_in": 8.0}
+
+    ours = {"sent": {"copied": {"graph_1000": counted(1, 24), "set_4b": counted(0, 0), "empty": counted(1, 24)}}}
+    theirs = {"sent": {"copied": {"graph_1000": counted(2, 312), "set_4b": counted(1, 392), "get_4b": counted(1, 400)}}}
+    found = ratios(ours, theirs)
+    assert found["commands_per_round"] == {"graph_1000, copied": 0.5, "set_4b, copied": 0.0}
+    assert found["bytes_per_round"] == {"graph_1000, copied": 0.1, "set_4b, copied": 0.02}
+    assert ratios(ours, {}) == {}
+
+
 def test_second_implementation_alone_has_no_ratios() -> None:
     answer = answered(
         Rows([{"error": "it ended", "subject": "vm/copied", "phase": "calls"}, row("vm_other/copied", "empty", [900])]), 2

@@ -23,6 +23,7 @@ from lab.bench.standard import (
     WORK_US,
     Effort,
     Programs,
+    configurations,
     is_counted,
     rates_phase,
     token_census,
@@ -122,6 +123,20 @@ def test_calls_are_recorded_where_they_are_counted_and_nowhere_else() -> None:
     ]
     folders = [subject.calls for one in phases for subject in one.subjects if subject.calls]
     assert len(set(folders)) == len(folders)
+
+
+def test_calls_of_a_second_implementation_are_counted_where_it_keeps_records() -> None:
+    (census,) = [one for one in vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), QUICK) if one.name == "census"]
+    theirs = {one.name: one for one in census.subjects if one.name.startswith("vm_other/")}
+    assert set(theirs) == {f"vm_other/{path}" for path in PATHS}
+    assert all(one.calls and one.environment["LIBRARY"] == "theirs" for one in theirs.values())
+
+
+def test_tokens_are_compared_with_all_extensions_but_the_ring() -> None:
+    known = configurations()
+    assert known["all but ring"] == "-ring"
+    assert next(iter(known)) == "0.2 alone"
+    assert list(known)[-1] == "all"
 
 
 @pytest.mark.parametrize("path", PATHS)
