@@ -126,11 +126,11 @@ bool Channel::send_deferred() {
     if (keeps_records()) return send_and_await_deferred();
     auto batch = std::make_unique<Batch>(*this);
     auto exchange = std::make_unique<Exchange>(*this, CommandType::forward, static_cast<uint32_t>(Call::batch), CallTraits{});
-    exchange->begin_deferred(Slot::ahead);
-    if (!exchange->sent()) return send_and_await_deferred(); // the last reply slot is for those who wait
-    forget_deferred();
+    if (!exchange->begin_deferred(Slot::ahead)) return send_and_await_deferred(); // the last one is for those who wait
+    if (!exchange->sent()) return false;
     batch->pending = Pending<BatchReply>(std::move(exchange));
     batches_.add(std::move(batch));
+    forget_deferred(); // whoever sees that none waits sees that they are on their way
     return true;
 }
 
@@ -145,8 +145,8 @@ bool Channel::send_and_await_deferred() {
 
 // Whoever left them was told of success before.
 void Channel::lose_writes(const CallResult &result) {
-    result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
     lose_write();
+    result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
 }
 
 void Channel::lose(const char *why) {
@@ -283,12 +283,14 @@ void Channel::Exchange::record_loss() {
     channel_.call_log_.add(record_);
 }
 
-void Channel::Exchange::begin_deferred(Slot slot) {
-    if (!may_call() || !take_slot(slot)) return;
+bool Channel::Exchange::begin_deferred(Slot slot) {
+    if (!may_call()) return true;
+    if (!take_slot(slot)) return false;
     write_header_of_batch(channel_.deferred_count_);
     writer_.bytes(channel_.deferred_.data(), channel_.deferred_.size());
     send();
     if (sent_) carry_deferred();
+    return true;
 }
 
 CallResult Channel::Exchange::run_deferred() {

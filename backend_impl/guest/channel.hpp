@@ -140,12 +140,12 @@ class Channel {
     // Sends what was left, if a data slot waits with it.
     void send_deferred_slot();
     // Of deferred calls that were sent by themselves, for they were too many or the next call was too long to take them along: ends those that are
-    // answered, after `patience` for one that another thread is ending; or awaits all of them. `lost_writes` then tells of those that failed.
+    // answered, after `patience` for one that another thread is ending; or awaits all that are there by now. `lost_writes` then tells of those that failed.
     void look_at_batches(std::chrono::milliseconds patience = std::chrono::milliseconds::zero()) {
         if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.end_answered(patience);
     }
     void await_batches() {
-        if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.await_all();
+        if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.await_all_but(0);
     }
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
@@ -244,8 +244,8 @@ class Channel {
             send();
         }
 
-        // Sends the deferred calls by themselves. With their lock held.
-        [[gnu::cold]] void begin_deferred(Slot slot);
+        // Sends the deferred calls by themselves, if it can. With their lock held. False when there is no reply slot.
+        [[gnu::cold]] bool begin_deferred(Slot slot);
         // And waits.
         [[gnu::cold]] CallResult run_deferred();
 

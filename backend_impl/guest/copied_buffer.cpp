@@ -99,6 +99,7 @@ bool CopiedBuffer::get(const ggml_tensor *tensor, void *data, size_t offset, siz
         return transfer(Way::in, tensor, offset + *done, size - *done, by_two, [](uint8_t *, size_t, size_t) {}, empty_rest);
     });
     // What was written before is there, or has failed. In that case what was read is what stood there before: the log tells, and the next graph is refused.
+    session().channel().look_at_batches();
     session().write_behind().look();
     return well;
 }

@@ -149,9 +149,9 @@ void Session::end_answered() noexcept {
         }
         for (const auto &each : streams)
             if (const std::shared_ptr<InFlight> stream = each.lock()) stream->end_answered();
+        channel_.look_at_batches();
         return 0;
     });
-    channel_.look_at_batches();
     write_behind_.look();
 }
 

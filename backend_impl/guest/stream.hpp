@@ -34,6 +34,7 @@ class Stream {
     void get(const ggml_tensor *tensor, void *data, size_t offset, size_t size);
     void synchronize() {
         in_flight_->await_all();
+        device_.session().channel().look_at_batches();
         device_.session().write_behind().look();
     }
     const std::shared_ptr<InFlight> &in_flight() const { return in_flight_; }

@@ -41,6 +41,9 @@ void WriteBehind::settle() {
     if (in_forked_child()) return; // there it is the parent's
     guarded("set_tensor", 0, [&] {
         channel_.send_deferred_slot();
+        return 0;
+    });
+    guarded("set_tensor", 0, [&] {
         channel_.await_batches();
         return 0;
     });

@@ -252,8 +252,8 @@ void writes_when_slots_are_short(Records records) {
     std::deque<decltype(ask())> pending;
     for (int i = 0; i < slots; ++i) pending.push_back(ask());
     const std::vector<int32_t> numbers(250, 7);
-    // Two fill a command nearly.
-    for (int i = 0; i < 2; ++i) ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
+    // Eleven fill a command: for more there is no reply slot but the last one, so that they are awaited. Some wait for the next call.
+    for (int i = 0; i < 24; ++i) ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000);
     std::vector<std::thread> threads;
     const auto start = Clock::now();
     for (int i = 0; i < 4; ++i) {
@@ -263,7 +263,7 @@ void writes_when_slots_are_short(Records records) {
         });
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    threads.emplace_back([&] { ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000); }); // does not fit in with the others
+    threads.emplace_back([&] { ggml_backend_tensor_set(tensor, numbers.data(), 0, 1000); });
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     DeviceGetMemoryReply reply;
     expect(pending.front().end(reply).ok(), "a call from before");

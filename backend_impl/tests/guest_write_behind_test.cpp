@@ -29,6 +29,19 @@ struct GatedHost : ScriptedHost {
         });
     }
 
+    static uint32_t runs(Reader &, Writer &writer) {
+        write(writer, GraphRunReply{true, 0});
+        return ok;
+    }
+    // Graphs go ahead then, from the second time on, where calls may be asynchronous.
+    void keep_graphs() {
+        script(Call::graph_keep, [](Reader &, Writer &writer) {
+            write(writer, GraphKeepReply{0, 1});
+            return ok;
+        });
+        script(Call::graph_run, runs);
+    }
+
     void on_command(const std::vector<uint8_t> &command) override {
         Reader reader(command.data(), command.size());
         CommandHeader header;
@@ -359,17 +372,50 @@ void a_failed_command_of_writes_is_told() {
     expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that");
 }
 
+// Or by the log, when it shows: who reads finds what stood there before.
+void a_failed_command_of_writes_is_logged_by_a_read() {
+    GatedHost host(static_cast<uint64_t>(Extension::batch));
+    SmallWrites small(host);
+    std::vector<uint8_t> bytes(size);
+    small.refused = 1;
+    CapturedLog log;
+    small.set(15);
+    ggml_backend_tensor_get(small.written.tensor, bytes.data(), 0, size);
+    expect(log.has("tensor writes that went along with a call"), "the log: " + log.text());
+}
+
+// Who waits for those that are on their way does not wait for those that another thread sends meanwhile.
+void others_writes_are_not_awaited() {
+    struct Slow : GatedHost {
+        using GatedHost::GatedHost;
+        void on_command(const std::vector<uint8_t> &command) override {
+            std::this_thread::sleep_for(5ms);
+            GatedHost::on_command(command);
+        }
+    };
+    Slow host(static_cast<uint64_t>(Extension::batch));
+    SmallWrites small(host);
+    std::atomic<bool> ended{false};
+    std::thread writer([&] {
+        while (!ended) small.set(1);
+    });
+    const auto start = Clock::now();
+    Clock::duration longest{};
+    for (int i = 0; i < 20; ++i) {
+        const auto before = Clock::now();
+        small.written.bench.registry->session->write_behind().settle();
+        longest = std::max(longest, Clock::now() - before);
+        std::this_thread::sleep_for(7ms);
+    }
+    expect(Clock::now() - start < 10s && longest < 1s, "waits end though another thread goes on writing");
+    ended = true;
+    writer.join();
+}
+
 // Nor does a graph go ahead of their replies.
 void a_graph_does_not_go_ahead_of_full_commands() {
     GatedHost host(static_cast<uint64_t>(Extension::batch) | static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
-    host.script(Call::graph_keep, [](Reader &, Writer &writer) {
-        write(writer, GraphKeepReply{0, 1});
-        return ScriptedHost::ok;
-    });
-    host.script(Call::graph_run, [](Reader &, Writer &writer) {
-        write(writer, GraphRunReply{true, 0});
-        return ScriptedHost::ok;
-    });
+    host.keep_graphs();
     SmallWrites small(host);
     Doubling doubling(small.written.bench);
     expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
@@ -410,17 +456,8 @@ void a_slot_that_went_along_is_not_kept() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "8000");
     GatedHost host(static_cast<uint64_t>(Extension::batch) | static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
-    const auto keeps = [](Reader &, Writer &writer) {
-        write(writer, GraphKeepReply{0, 1});
-        return ScriptedHost::ok;
-    };
-    const auto runs = [](Reader &, Writer &writer) {
-        write(writer, GraphRunReply{true, 0});
-        return ScriptedHost::ok;
-    };
-    host.script(Call::graph_keep, keeps);
-    host.script(Call::graph_run, runs);
-    host.script(Call::batch, runs);
+    host.keep_graphs();
+    host.script(Call::batch, GatedHost::runs);
     DevicePlan two;
     two.window = 2 * data_page_size + size_t{8} * blob_granularity;
     Written written(host, two);
@@ -593,14 +630,7 @@ void it_is_awaited_at_the_end() {
 // A graph that goes ahead is told, too: by what it finds when it begins.
 void a_graph_that_goes_ahead_is_told() {
     GatedHost host(static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
-    host.script(Call::graph_keep, [](Reader &, Writer &writer) {
-        write(writer, GraphKeepReply{0, 1});
-        return ScriptedHost::ok;
-    });
-    host.script(Call::graph_run, [](Reader &, Writer &writer) {
-        write(writer, GraphRunReply{true, 0});
-        return ScriptedHost::ok;
-    });
+    host.keep_graphs();
     Written written(host);
     Doubling doubling(written.bench);
     expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "kept, and run");
@@ -653,6 +683,8 @@ int main() {
     full_commands_are_not_awaited();
     others_go_on_beside_full_commands();
     a_failed_command_of_writes_is_told();
+    a_failed_command_of_writes_is_logged_by_a_read();
+    others_writes_are_not_awaited();
     a_graph_does_not_go_ahead_of_full_commands();
     silence_of_a_batch();
     a_slot_that_went_along_is_not_kept();

@@ -147,7 +147,7 @@ def compared_tokens(rows: Rows, way: str) -> Answer:
 def sends_one(rows: Rows, way: str, name: str) -> bool:
     """Whether a call is not known to send anything but one command.
 
-    A second implementation's calls are not counted: what is over before any word could be seen from the other side sends none.
+    Of a second implementation that keeps no records: what is over before any word could be seen from the other side sends none.
     """
     sent = rows.sent(f"{way}/copied", name, "census")
     if sent is None and way == OTHER:
@@ -326,7 +326,7 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
 
     Of what was counted, commands and bytes of a round of everything that both send. Durations of different calls have no ratio.
     """
-    found: Answer = sent_ratios(ours.get("sent", {}), theirs.get("sent", {}))
+    found: Answer = {}
     for key, value in ours.items():
         other = theirs.get(key)
         if not isinstance(value, dict) or not isinstance(other, dict) or value.get("call") != other.get("call"):
@@ -342,7 +342,7 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
                 for size, mine in value.items()
                 if (its := other.get(size)) and its["min"]
             }
-    return found
+    return found | sent_ratios(ours.get("sent", {}), theirs.get("sent", {}))
 
 
 def sent_ratios(ours: Answer, theirs: Answer) -> Answer:
@@ -354,8 +354,9 @@ def sent_ratios(ours: Answer, theirs: Answer) -> Answer:
             if not its or not its["commands"]:
                 continue
             found.setdefault("commands_per_round", {})[f"{name}, {path}"] = significant(mine["commands"] / its["commands"])
-            bytes_ratio = (mine["bytes_out"] + mine["bytes_in"]) / (its["bytes_out"] + its["bytes_in"])
-            found.setdefault("bytes_per_round", {})[f"{name}, {path}"] = significant(bytes_ratio)
+            if size := its["bytes_out"] + its["bytes_in"]:
+                ratio = (mine["bytes_out"] + mine["bytes_in"]) / size
+                found.setdefault("bytes_per_round", {})[f"{name}, {path}"] = significant(ratio)
     return found
 
 

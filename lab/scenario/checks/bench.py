@@ -344,13 +344,12 @@ def untravelled(answer: Answer) -> Iterator[str]:
 
 
 def unsent_by_second(answer: Answer) -> Iterator[str]:
-    """What is not told of a second implementation, because it answers without asking the host."""
-    left_out = answer.get(standard.OTHER, {}).get("left_out")
-    if left_out:
-        yield (
-            f"{standard.OTHER}: what asks for the device's memory is over sooner than a polled word could be seen, so "
-            f"nothing is sent: {', '.join(left_out)} are left out"
-        )
+    """What is not told of a second implementation, because it answers without asking the host, or asks more than once."""
+    theirs = answer.get(standard.OTHER, {})
+    if left_out := theirs.get("left_out"):
+        seen = "is over sooner than a polled word could be seen, so nothing is sent"
+        how = "does not send one command" if "sent" in theirs else seen
+        yield f"{standard.OTHER}: what asks for the device's memory {how}: {', '.join(left_out)} are left out"
 
 
 def target_record(verdict: Verdict) -> TargetRecord:
