@@ -47,6 +47,7 @@ void InFlight::await(uint64_t place) {
 }
 
 void InFlight::await_all_but(size_t count) {
+    if (in_forked_child()) return;
     const uint64_t added = last();
     if (added > count) await(added - count);
 }
