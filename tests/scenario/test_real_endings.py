@@ -195,7 +195,7 @@ def test_library_that_takes_the_other_data_path_fails_the_run(lab: Lab) -> None:
     other = "guest.environment.GGML_VIRTGPU_DATA_PATH=copied"
     status, _ = lab.run("--set", "guest.data_path=shared", "--set", other)
     assert status == 1
-    expected = "commands that made buffers (shared): expected device_buffer_from_ptr, seen buffer_type_alloc_buffer"
+    expected = "commands that made buffers (shared): expected device_buffer_from_ptr, seen alloc_with_base"
     assert f"wrong data path [product] {expected}" in texts(lab.bundle())
     assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
 
