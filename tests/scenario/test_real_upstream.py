@@ -103,4 +103,4 @@ def test_vulkan_computes_on_the_host(tmp_path: Path) -> None:
     assert variant["device"]["name"].startswith("[virtgpu] Vulkan")
     assert variant["cases"]["ok"] >= 20
     commands = {one.command for one in read_bundle(Path(answer["dir"])).run.variants[0].calls.commands}
-    assert "buffer_type_alloc_buffer" in commands
+    assert "alloc_with_base" in commands
