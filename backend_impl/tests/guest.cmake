@@ -7,12 +7,12 @@ foreach(name startup golden calls failures threads pending ring copy cut pages t
   add_executable(test-guest-${name} guest_${source}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)
   add_test(NAME guest-${name} COMMAND test-guest-${name})
-  set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)
+  set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
 # The end of a process that has copied too little for a choice.
 add_test(NAME guest-copy-at-exit COMMAND test-guest-copy once)
-set_tests_properties(guest-copy-at-exit PROPERTIES TIMEOUT 120)
+set_tests_properties(guest-copy-at-exit PROPERTIES TIMEOUT 300)
 
 # The whole op path: guest library, host library and ggml's CPU backend in one process. Any variant of the CPU backend that
 # every processor of the architecture can run will do.
@@ -26,7 +26,7 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   add_dependencies(test-guest-loopback ggml-virtgpu-backend test-two-devices)
   add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend}
     $<TARGET_FILE:test-two-devices>)
-  set_tests_properties(guest-loopback PROPERTIES TIMEOUT 120)
+  set_tests_properties(guest-loopback PROPERTIES TIMEOUT 300)
 
   # Extensions, over the same path: what is sent with each and without, and that results are the same.
   foreach(name graph-ids graph-cache asynchronous fewer-calls memory one-by-one pipe short-window)
@@ -35,7 +35,7 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
     target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
     add_dependencies(test-guest-${name} ggml-virtgpu-backend)
     add_test(NAME guest-${name} COMMAND test-guest-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend})
-    set_tests_properties(guest-${name} PROPERTIES TIMEOUT 120)
+    set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
   endforeach()
 endif()
 

@@ -104,7 +104,7 @@ class GuestContext {
     uint32_t notify() const { return __atomic_load_n(reinterpret_cast<uint32_t *>(memory_), __ATOMIC_ACQUIRE); }
 
     // The return code, or -1 when none comes in time.
-    int64_t wait(int timeout_ms = 5000) const {
+    int64_t wait(int timeout_ms = 20000) const {
         uint64_t end = monotonic_ns() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
         while (notify() == 0 && monotonic_ns() < end) poll(nullptr, 0, 1);
         return notify() == 0 ? -1 : static_cast<int64_t>(notify()) - 1;
