@@ -147,6 +147,8 @@ def test_what_a_second_implementation_does_not_send_is_told_as_left_out() -> Non
     (text,) = unsent_by_second({"vm_other": {"left_out": ["after_pause_us", "calls_per_s"]}})
     assert text.startswith("vm_other: what asks for the device's memory is over sooner than a polled word could be seen")
     assert text.endswith("after_pause_us, calls_per_s are left out")
+    (counted,) = unsent_by_second({"vm_other": {"left_out": ["after_pause_us"], "sent": {"copied": {"empty": {"commands": 2}}}}})
+    assert counted == "vm_other: what asks for the device's memory does not send one command: after_pause_us are left out"
     assert not list(unsent_by_second({"vm": {"left_out": ["after_pause_us"]}, "vm_other": {}}))
 
 
