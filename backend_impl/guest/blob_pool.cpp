@@ -116,6 +116,17 @@ BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
     return {*this, make(size)};
 }
 
+void BlobPool::give_up_free() {
+    std::lock_guard lock(mutex_);
+    gather();
+    for (Blob *each : free_) {
+        if (is_ordinary(*each)) --usable_;
+        device_.close_blob(*each);
+        blobs_.erase(std::find_if(blobs_.begin(), blobs_.end(), [&](const auto &blob) { return blob.get() == each; }));
+    }
+    free_.clear();
+}
+
 bool BlobPool::is_ordinary(const Blob &blob) const {
     return blob.size == (size_.load(std::memory_order_relaxed) + blob_granularity - 1) / blob_granularity * blob_granularity;
 }

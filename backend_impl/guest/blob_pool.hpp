@@ -1,7 +1,7 @@
 // Blobs lent to one call at a time: reply slots and data slots. No lock is held while a blob is lent.
 //
 // After a call that got no reply its blobs are retired: the host may still write into them, so they are never lent again
-// and stay mapped until the pool ends.
+// and stay mapped until the pool ends. That may be while the host still does: it keeps its own mapping for as long as it needs it.
 #pragma once
 
 #include <atomic>
@@ -67,6 +67,8 @@ class BlobPool {
     Lease take_sized(size_t size, const Deadline &until) { return sized(take(until), size); }
     // The same for one that was taken. Empty when it was, or none can be made.
     Lease sized(Lease taken, size_t size);
+    // Closes those that are not lent. For a context that is lost.
+    void give_up_free();
 
   private:
     Lease take_in_turn(const Deadline &until);

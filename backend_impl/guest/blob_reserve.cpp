@@ -26,6 +26,7 @@ size_t size_class(size_t size) {
 
 BlobReserve::~BlobReserve() {
     for (Blob &each : kept_) device_.close_blob(each);
+    for (Blob &each : left_) device_.close_blob(each);
 }
 
 Status BlobReserve::take(size_t size, Blob &blob) {
@@ -68,6 +69,11 @@ void BlobReserve::give_back(Blob blob) {
         }
     }
     for (Blob &each : surplus) device_.close_blob(each);
+}
+
+void BlobReserve::leave(Blob blob) {
+    std::lock_guard lock(mutex_);
+    left_.push_back(blob);
 }
 
 void BlobReserve::give_up_all() {

@@ -23,14 +23,18 @@ class BlobReserve {
     Status take(size_t size, Blob &blob);
     // A blob that the host does not use any more.
     void give_back(Blob blob);
+    // A blob that the host may still use: it is closed when the reserve ends.
+    void leave(Blob blob);
+    // Closes what is kept.
+    void give_up_all();
 
   private:
     bool find(size_t size, Blob &blob);
-    void give_up_all();
 
     Device &device_;
     std::mutex mutex_;
     std::deque<Blob> kept_; // oldest first
+    std::deque<Blob> left_;
     size_t kept_bytes_ = 0;
 };
 

@@ -29,10 +29,12 @@ void BufferReserve::give_back(std::unique_ptr<RemoteBuffer> buffer) {
     Freed freed;
     std::lock_guard lock(mutex_);
     // After a call without an answer the host may still write to any buffer, and so it may for as long as calls are in flight: to be
-    // freed there is a call behind them. One large buffer would push out all the small ones, which are asked for more often.
+    // freed there is a call behind them. A lost device's buffer is of no use. One large buffer would push out all the small ones, which
+    // are asked for more often.
     Session &session = buffer->session();
-    const bool in_use = session.channel().in_doubt() || session.calls_in_flight() != 0;
-    if (in_use || buffer->capacity() > limit_bytes_ / 2) {
+    const Channel &channel = session.channel();
+    const bool unusable = channel.lost() || channel.in_doubt() || session.calls_in_flight() != 0;
+    if (unusable || buffer->capacity() > limit_bytes_ / 2) {
         freed.push_back(std::move(buffer));
     } else {
         kept_.push_back({std::move(buffer), Clock::now()});

@@ -1,8 +1,8 @@
 // Remote calls: a command written, sent, awaited, its reply read, and the call recorded.
 //
 // Several threads call at once, each with its own reply slot. A call ends in one of five ways (Outcome). The device is
-// lost for good, and every later call fails at once, when the host says that its worker has ended or closes the command ring,
-// or after three calls in a row that got no reply.
+// lost, and every later call of this channel fails at once, when the host says that its worker has ended or closes the command ring,
+// or after three calls in a row that got no reply. Another context, with a channel of its own, may take its place (registry.hpp).
 #pragma once
 
 #include <atomic>

@@ -11,13 +11,17 @@ ggml_guid guid = {0x6b, 0x1d, 0x8e, 0x02, 0x5c, 0x74, 0x4f, 0x39, 0x9a, 0xe3, 0x
 
 Stream &stream_of(ggml_backend_t backend) { return *static_cast<Stream *>(backend->context); }
 
-const char *get_name(ggml_backend_t backend) { return stream_of(backend).device().name().c_str(); }
+DeviceContext &context_of(ggml_backend_t backend) { return *static_cast<DeviceContext *>(backend->device->context); }
+
+// Of what outlives the backend.
+const char *get_name(ggml_backend_t backend) { return context_of(backend).facts.name.c_str(); }
 
 void free_backend(ggml_backend_t backend) {
     if (in_forked_child()) return; // goes with the process
     guarded("free", 0, [&] {
+        const std::unique_ptr<ggml_backend> ended(backend);
+        const Hold device(stream_of(backend).device());
         delete static_cast<Stream *>(backend->context);
-        delete backend;
         return 0;
     });
 }
@@ -116,15 +120,15 @@ void synchronize_event(ggml_backend_dev_t, ggml_backend_event_t event) {
     });
 }
 
-ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice *remote) {
-    auto stream = std::make_unique<Stream>(*remote);
+ggml_backend_t make_backend(ggml_backend_dev_t device, RemoteDevice &remote) {
+    auto stream = std::make_unique<Stream>(remote);
     auto *backend = new ggml_backend{};
     backend->guid = &guid;
     backend->iface.get_name = get_name;
     backend->iface.free = free_backend;
     // The graph plan slots stay null: nothing in ggml uses plans, and the protocol has none.
     backend->iface.graph_compute = graph_compute;
-    if (remote->asynchronous()) {
+    if (remote.asynchronous()) {
         backend->iface.set_tensor_async = set_tensor_async;
         backend->iface.get_tensor_async = get_tensor_async;
         backend->iface.synchronize = synchronize;

@@ -10,22 +10,22 @@ namespace {
 constexpr int64_t offload_rows = 32;
 
 DeviceContext &context_of(ggml_backend_dev_t device) { return *static_cast<DeviceContext *>(device->context); }
-RemoteDevice &remote_of(ggml_backend_dev_t device) { return *context_of(device).remote; }
+const DeviceFacts &facts_of(ggml_backend_dev_t device) { return context_of(device).facts; }
 
-const char *get_name(ggml_backend_dev_t device) { return remote_of(device).name().c_str(); }
+const char *get_name(ggml_backend_dev_t device) { return facts_of(device).name.c_str(); }
 
-const char *get_description(ggml_backend_dev_t device) { return remote_of(device).description().c_str(); }
+const char *get_description(ggml_backend_dev_t device) { return facts_of(device).description.c_str(); }
 
 void get_memory(ggml_backend_dev_t device, size_t *free, size_t *total) {
     *free = 0;
     *total = 0;
     guarded("get_memory", 0, [&] {
-        remote_of(device).memory(*free, *total);
+        with_device(context_of(device), [&](RemoteDevice &remote) { remote.memory(*free, *total); });
         return 0;
     });
 }
 
-enum ggml_backend_dev_type get_type(ggml_backend_dev_t device) { return remote_of(device).type(); }
+enum ggml_backend_dev_type get_type(ggml_backend_dev_t device) { return facts_of(device).type; }
 
 void get_props(ggml_backend_dev_t device, ggml_backend_dev_props *props) {
     *props = {};
@@ -34,15 +34,20 @@ void get_props(ggml_backend_dev_t device, ggml_backend_dev_props *props) {
     get_memory(device, &props->memory_free, &props->memory_total);
     props->type = get_type(device);
     // device_id stays null: the host's PCI address means nothing in the guest.
-    props->caps.async = remote_of(device).asynchronous();
-    props->caps.events = remote_of(device).asynchronous();
+    props->caps.async = facts_of(device).asynchronous;
+    props->caps.events = facts_of(device).asynchronous;
     // host_buffer and buffer_from_host_ptr stay false: see the slots. What the host's device can of these it can for the host
     // library.
-    props->caps.mmap_support = remote_of(device).mmap_support();
+    props->caps.mmap_support = facts_of(device).mmap_support;
 }
 
 ggml_backend_t init_backend(ggml_backend_dev_t device, const char *) {
-    return guarded("init_backend", ggml_backend_t{nullptr}, [&] { return make_backend(device, &remote_of(device)); });
+    return guarded("init_backend", ggml_backend_t{nullptr}, [&] {
+        Hold remote(context_of(device));
+        ggml_backend_t backend = make_backend(device, *remote);
+        remote.keep();
+        return backend;
+    });
 }
 
 ggml_backend_buffer_type_t get_buffer_type(ggml_backend_dev_t device) { return &context_of(device).buffer_type; }
@@ -55,7 +60,11 @@ ggml_backend_buffer_t buffer_from_host_ptr(ggml_backend_dev_t, void *, size_t, s
 }
 
 bool supports_op(ggml_backend_dev_t device, const ggml_tensor *op) {
-    return guarded("supports_op", false, [&] { return remote_of(device).supports_op(op); });
+    return guarded("supports_op", false, [&] {
+        bool supported = false;
+        with_device(context_of(device), [&](RemoteDevice &remote) { supported = remote.supports_op(op); });
+        return supported;
+    });
 }
 
 bool supports_buft(ggml_backend_dev_t device, ggml_backend_buffer_type_t buft) { return buft == get_buffer_type(device); }
@@ -74,12 +83,12 @@ int64_t rows_of(const ggml_tensor *op) {
 // Asked for ops whose weights lie in the guest's memory. They would have to be carried over each time: worth it for many
 // rows on a GPU, never for the host's CPU.
 bool offload_op(ggml_backend_dev_t device, const ggml_tensor *op) {
-    return remote_of(device).computes_on_gpu() && rows_of(op) >= offload_rows;
+    return facts_of(device).computes_on_gpu() && rows_of(op) >= offload_rows;
 }
 
 } // namespace
 
-ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context, bool asynchronous) {
+ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context) {
     ggml_backend_device device = {};
     device.iface.get_name = get_name;
     device.iface.get_description = get_description;
@@ -93,7 +102,7 @@ ggml_backend_device make_device(ggml_backend_reg_t reg, DeviceContext *context, 
     device.iface.supports_op = supports_op;
     device.iface.supports_buft = supports_buft;
     device.iface.offload_op = offload_op;
-    if (asynchronous) {
+    if (context->facts.asynchronous) {
         device.iface.event_new = new_event;
         device.iface.event_free = free_event;
         device.iface.event_synchronize = synchronize_event;

@@ -30,7 +30,7 @@ class InFlight {
 
     using Call = std::unique_ptr<CallAhead>;
 
-    // `all` counts the calls in flight of all streams, and outlives this.
+    // `all` counts the calls in flight of all streams, and outlives those that are added here.
     explicit InFlight(std::atomic<size_t> &all) : all_(all) {}
 
     // Whether one more may be added; when all streams together have too many, this one's are awaited first.

@@ -58,11 +58,12 @@ class SharedBuffer : public RemoteBuffer {
     SharedBuffer(Session &session, uint64_t handle, Blob blob, size_t size)
         : RemoteBuffer(session, handle, blob.memory, size), blob_(blob) {}
 
-    // Without an answer the blob is neither closed nor used again: the host may still use it.
+    // Without an answer the blob is not used again: the host may still use it.
     ~SharedBuffer() override {
-        if (!free_on_host()) return;
-        guarded("free_buffer", 0, [this] {
-            session().buffer_blobs().give_back(blob_);
+        const bool unused = free_on_host();
+        guarded("free_buffer", 0, [this, unused] {
+            if (unused) session().buffer_blobs().give_back(blob_);
+            else session().buffer_blobs().leave(blob_);
             return 0;
         });
     }
@@ -131,7 +132,7 @@ bool RemoteBuffer::free_on_host() noexcept {
         BufferFreeBufferReply reply;
         CallResult result = session_.channel().call(Call::buffer_free_buffer, BufferFreeBufferRequest{handle_}, reply);
         result.report("free_buffer");
-        // A lost device has no worker that could touch anything.
+        // What is on a lost device is not used again, whether its worker has ended or only does not answer.
         return result.outcome == Outcome::answered || result.outcome == Outcome::lost;
     });
 }
@@ -191,7 +192,8 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     if (result.ok() && reply.buffer != 0) return std::make_unique<SharedBuffer>(session, reply.buffer, blob, size);
     log(LogLevel::debug, "buffer_from_ptr: %s", result.ok() ? "refused" : result.text().c_str());
     // As with a buffer: without an answer the host may still come to use the blob.
-    if (!result.timed_out()) session.buffer_blobs().give_back(blob);
+    if (result.timed_out()) session.buffer_blobs().leave(blob);
+    else session.buffer_blobs().give_back(blob);
     return nullptr;
 }
 

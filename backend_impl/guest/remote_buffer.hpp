@@ -15,6 +15,8 @@ namespace apir::guest {
 // Whose memory the host has a buffer in: for a device's own, each piece of a transfer is a task.
 enum class Whereabouts { host_memory, device };
 
+class RemoteDevice;
+
 class RemoteBuffer {
   public:
     virtual ~RemoteBuffer() = default;
@@ -29,6 +31,9 @@ class RemoteBuffer {
     size_t capacity() const { return capacity_; }
     // A freed one is given anew, with another size of at most its capacity.
     void lend(size_t size) { size_ = size; }
+    // Whom the program gives it back to.
+    RemoteDevice &lender() const { return *lender_; }
+    void lent_by(RemoteDevice &lender) { lender_ = &lender; }
 
     // Bytes of a tensor in this buffer. False when not all of them got over; the cause has been logged.
     virtual bool set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) = 0;
@@ -66,6 +71,7 @@ class RemoteBuffer {
     void *const base_;
     const size_t capacity_;
     size_t size_;
+    RemoteDevice *lender_ = nullptr;
 };
 
 // A buffer of `size` bytes whose base is aligned, on a device or of a device's buffer type. nullptr when it cannot be had: a full host-visible window, or a host that refuses, is no

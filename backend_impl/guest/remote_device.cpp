@@ -1,6 +1,7 @@
 #include "remote_device.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "log.hpp"
 #include "tensor_encoding.hpp"
@@ -55,6 +56,14 @@ const char *kind_text(DeviceType type) {
 }
 
 } // namespace
+
+bool DeviceFacts::operator==(const DeviceFacts &other) const {
+    auto all = [](const DeviceFacts &each) {
+        return std::tie(each.index, each.extensions, each.name, each.description, each.buffer_type_name, each.host_type, each.type, each.takes_pointers,
+                        each.mmap_support, each.asynchronous, each.alignment, each.max_size);
+    };
+    return all(*this) == all(other);
+}
 
 size_t RemoteDevice::count(Session &session, std::string &error) {
     DeviceGetCountReply reply;
@@ -136,16 +145,19 @@ Status RemoteDevice::take(const DeviceSummaryReply &answer) {
     if (session_.config().data_path == DataPath::shared && !answer.buffer_from_host_ptr) {
         log(LogLevel::warn, "GGML_VIRTGPU_DATA_PATH is shared, but the host's device takes no pointers: copied");
     }
-    host_type_ = static_cast<DeviceType>(answer.type);
-    if (host_type_ == DeviceType::igpu) type_ = GGML_BACKEND_DEVICE_TYPE_IGPU;
-    name_ = name_prefix + printable(answer.name);
-    description_ = printable(answer.description) + " (" + kind_text(host_type_) + ", over virtio-gpu)";
-    takes_pointers_ = answer.buffer_from_host_ptr;
-    mmap_support_ = answer.mmap_support;
+    facts_.index = index_;
+    facts_.extensions = session_.extensions() & ~static_cast<uint64_t>(Extension::ring);
+    facts_.host_type = static_cast<DeviceType>(answer.type);
+    if (facts_.host_type == DeviceType::igpu) facts_.type = GGML_BACKEND_DEVICE_TYPE_IGPU;
+    facts_.name = name_prefix + printable(answer.name);
+    facts_.description = printable(answer.description) + " (" + kind_text(facts_.host_type) + ", over virtio-gpu)";
+    facts_.buffer_type_name = name_prefix + printable(answer.buft_name);
+    facts_.takes_pointers = answer.buffer_from_host_ptr;
+    facts_.mmap_support = answer.mmap_support;
+    facts_.asynchronous = asynchronous();
+    facts_.alignment = bytes;
+    facts_.max_size = answer.max_size;
     buft_ = answer.buft;
-    alignment_ = bytes;
-    max_size_ = answer.max_size;
-    buffer_type_name_ = name_prefix + printable(answer.buft_name);
     return {};
 }
 
@@ -195,7 +207,7 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
     const uint64_t size = wide ? wide_reply.size : reply.size;
     if (!result.ok()) {
         result.report("get_alloc_size");
-        if (result.timed_out() || result.outcome == Outcome::not_sent) return std::nullopt;
+        if (result.timed_out() || result.outcome == Outcome::not_sent || result.outcome == Outcome::lost) return std::nullopt;
         return otherwise;
     }
     if (size <= largest_need) return size;
@@ -212,32 +224,35 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
     uint64_t size = 0;
     // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the
     // first: whatever the first was, a refusal too, stands. Without an answer there is to be no such buffer: the next one may ask again.
-    if (!alloc_sizes_.find(signature, size)) {
+    if (!alloc_sizes_->find(signature, size)) {
         const std::optional<uint64_t> answer = ask_alloc_size(tensor, bytes);
-        if (!answer) return largest_need;
-        size = alloc_sizes_.keep(signature, *answer);
+        // Whoever holds something of a lost device gets no buffer there, but may place a tensor in one that is there.
+        if (!answer) return lost() && is_held() ? bytes : largest_need;
+        size = alloc_sizes_->keep(signature, *answer);
     }
     return std::max<size_t>(size, bytes);
 }
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate_anew(size_t size) {
-    if (session_.config().data_path != DataPath::copied && takes_pointers_) {
-        if (auto buffer = allocate_shared(session_, index_, size, alignment_)) return buffer;
+    if (session_.config().data_path != DataPath::copied && facts_.takes_pointers) {
+        if (auto buffer = allocate_shared(session_, index_, size, facts_.alignment)) return buffer;
         // What is kept takes room in the host-visible window.
         if (reserve_.give_up_all()) {
-            if (auto buffer = allocate_shared(session_, index_, size, alignment_)) return buffer;
+            if (auto buffer = allocate_shared(session_, index_, size, facts_.alignment)) return buffer;
         }
     }
-    const Whereabouts whereabouts = host_type_ == DeviceType::cpu ? Whereabouts::host_memory : Whereabouts::device;
-    auto buffer = allocate_copied(session_, buft_, size, alignment_, whereabouts);
-    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size, alignment_, whereabouts);
+    const Whereabouts whereabouts = facts_.host_type == DeviceType::cpu ? Whereabouts::host_memory : Whereabouts::device;
+    auto buffer = allocate_copied(session_, buft_, size, facts_.alignment, whereabouts);
+    if (buffer == nullptr && reserve_.give_up_all()) buffer = allocate_copied(session_, buft_, size, facts_.alignment, whereabouts);
     return buffer;
 }
 
 std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
-    if (size >= largest_need) return nullptr;
-    auto kept = reserve_.take(size);
-    return kept != nullptr ? std::move(kept) : allocate_anew(size);
+    if (size >= largest_need || !session_.channel().may_call()) return nullptr;
+    auto buffer = reserve_.take(size);
+    if (buffer == nullptr) buffer = allocate_anew(size);
+    if (buffer != nullptr) buffer->lent_by(*this);
+    return buffer;
 }
 
 void RemoteDevice::release(std::unique_ptr<RemoteBuffer> buffer) { reserve_.give_back(std::move(buffer)); }

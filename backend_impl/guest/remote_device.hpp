@@ -12,6 +12,28 @@
 
 namespace apir::guest {
 
+// What is told of a device once, and the program counts on.
+struct DeviceFacts {
+    uint32_t index = 0; // among the host's
+    uint64_t extensions = 0; // of the session, but for the way of its commands
+    std::string name;
+    std::string description;
+    std::string buffer_type_name;
+    DeviceType host_type = DeviceType::gpu;
+    // As ggml programs are told: what calls itself CPU or ACCEL is a GPU here, for it is not the guest's processor, and
+    // programs would take it for their own.
+    enum ggml_backend_dev_type type = GGML_BACKEND_DEVICE_TYPE_GPU;
+    bool takes_pointers = false;
+    bool mmap_support = false;
+    // Graphs and transfers may be sent without waiting for them.
+    bool asynchronous = false;
+    size_t alignment = 0;
+    size_t max_size = 0;
+
+    bool computes_on_gpu() const { return host_type == DeviceType::gpu || host_type == DeviceType::igpu; }
+    bool operator==(const DeviceFacts &other) const;
+};
+
 class RemoteDevice {
   public:
     // Devices that can be asked for: all of the host's with the extension devices, else the first. 0, with the cause in
@@ -20,29 +42,30 @@ class RemoteDevice {
     // Asks the host about one of them. nullptr, with the cause in `error`, when it answers nonsense. The session outlives it.
     static std::unique_ptr<RemoteDevice> ask(Session &session, uint32_t index, std::string &error);
 
-    const std::string &name() const { return name_; }
-    const std::string &description() const { return description_; }
-    const std::string &buffer_type_name() const { return buffer_type_name_; }
-    // As ggml programs are told: what calls itself CPU or ACCEL is a GPU here, for it is not the guest's processor, and
-    // programs would take it for their own.
-    enum ggml_backend_dev_type type() const { return type_; }
-    bool computes_on_gpu() const { return host_type_ == DeviceType::gpu || host_type_ == DeviceType::igpu; }
-    bool mmap_support() const { return mmap_support_; }
-    // Graphs and transfers may be sent without waiting for them.
+    const DeviceFacts &facts() const { return facts_; }
+    const std::string &name() const { return facts_.name; }
     bool asynchronous() const { return session_.has(Extension::asynchronous); }
-    size_t alignment() const { return alignment_; }
-    size_t max_size() const { return max_size_; }
+    bool lost() const { return session_.channel().lost(); }
 
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
     // At least `bytes`, the tensor's ggml_nbytes; those when the host refuses to tell, and, unasked, when libggml takes no more. More than there can be, when it
-    // does not answer.
+    // does not answer, or is lost and may come back with another answer.
     size_t alloc_size(const ggml_tensor *tensor, size_t bytes);
-    // Its content is undefined: it may have been another buffer of this program's before.
+    // Its content is undefined: it may have been another buffer of this program's before. None on a lost device.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
     // A buffer that the program has freed: freed on the host, or kept for the next one.
     void release(std::unique_ptr<RemoteBuffer> buffer);
+    // Frees what is kept of freed buffers.
+    void give_up_kept() { reserve_.give_up_all(); }
+
+    // Buffers and streams that the program has of it (Hold in registry.hpp).
+    void hold() { ++held_; }
+    void let_go() { --held_; }
+    bool is_held() const { return held_.load() != 0; }
+    // Takes the place of one that is lost: alloc sizes that the program was told stay, for libggml aborts when the next answer is a larger one.
+    void follow(const RemoteDevice &lost) { alloc_sizes_ = lost.alloc_sizes_; }
 
     Session &session() const { return session_; }
     // A call that means this device.
@@ -84,19 +107,12 @@ class RemoteDevice {
 
     Session &session_;
     const uint32_t index_;
-    std::string name_;
-    std::string description_;
-    std::string buffer_type_name_;
-    DeviceType host_type_ = DeviceType::gpu;
-    enum ggml_backend_dev_type type_ = GGML_BACKEND_DEVICE_TYPE_GPU;
-    bool takes_pointers_ = false;
-    bool mmap_support_ = false;
+    DeviceFacts facts_;
     uint64_t buft_ = 0;
-    size_t alignment_ = 0;
-    size_t max_size_ = 0;
     BufferReserve reserve_;
     AnswerCache<bool> supported_;
-    AnswerCache<uint64_t> alloc_sizes_;
+    std::shared_ptr<AnswerCache<uint64_t>> alloc_sizes_ = std::make_shared<AnswerCache<uint64_t>>();
+    std::atomic<size_t> held_{0};
     std::atomic<size_t> streams_{0};
     std::mutex dropped_mutex_;
     std::vector<uint64_t> dropped_graphs_;

@@ -155,6 +155,14 @@ void Session::end_answered() noexcept {
     write_behind_.look();
 }
 
+void Session::give_up_free() {
+    write_behind_.settle();
+    end_answered();
+    data_slots_.give_up_free();
+    reply_slots_.give_up_free();
+    buffer_blobs_.give_up_all();
+}
+
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was
 // sent ahead. Another thread may leave more of them meanwhile.
 BlobPool::Lease Session::data_slot_in_time(size_t size) {

@@ -41,7 +41,10 @@ class Session {
     // Ends what is answered and nobody has looked at yet: each holds a reply slot, and some a data slot. For who waits for one: nobody else may ever
     // look. Waits for no reply.
     void end_answered() noexcept;
-    // Whether both sides have it.
+    // Closes blobs that nobody uses, of a context that is lost: another one may need the room in the host-visible window.
+    void give_up_free();
+    // What both sides have.
+    uint64_t extensions() const { return extensions_; }
     bool has(Extension extension) const { return (extensions_ & static_cast<uint64_t>(extension)) != 0; }
 
   private:

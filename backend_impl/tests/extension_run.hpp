@@ -34,7 +34,7 @@ template <typename Host> struct RunOn {
 
     ggml_backend_buffer_type_t buft() { return ggml_backend_dev_buffer_type(registry->device()); }
     Buffer buffer(size_t size) { return {ggml_backend_buft_alloc_buffer(buft(), size), ggml_backend_buffer_free}; }
-    Channel &channel() { return registry->session->channel(); }
+    Channel &channel() { return registry->session().channel(); }
 
     Variable chosen;
     Variable data_path;

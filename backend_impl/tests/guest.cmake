@@ -2,7 +2,7 @@
 add_library(apir-guest-fake STATIC guest_fake.cpp guest_scripted_host.cpp)
 target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 
-foreach(name startup golden calls failures threads pending ring copy cut pages turns two-threads waiting transport signature answers write-behind)
+foreach(name startup golden calls failures another-context threads pending ring copy cut pages turns two-threads waiting transport signature answers write-behind)
   string(REPLACE "-" "_" source ${name})
   add_executable(test-guest-${name} guest_${source}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)

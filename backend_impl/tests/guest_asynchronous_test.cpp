@@ -190,14 +190,14 @@ void many_streams() {
 void lost_graphs() {
     for (const char *extensions : {"-asynchronous", "all"}) {
         GatedRun run(extensions);
-        bool asynchronous = run.registry->session->has(Extension::asynchronous);
+        bool asynchronous = run.registry->session().has(Extension::asynchronous);
         Doubled doubled(run.buft(), count);
         std::vector<float> numbers(count, 3.0F);
         ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
         ggml_backend_graph_compute(run.backend.get(), doubled.graph);
         numbers.assign(count, 7.0F);
         ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
-        run.registry->session->write_behind().settle(); // it goes along with no graph
+        run.registry->session().write_behind().settle(); // it goes along with no graph
         run.host.forgets = true;
         CapturedLog log;
         ggml_backend_graph_compute(run.backend.get(), doubled.graph);

@@ -12,9 +12,8 @@ using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
 inline Context context() { return {ggml_init({size_t{4} << 20, nullptr, true}), ggml_free}; }
 
 struct Bench {
-    explicit Bench(ScriptedHost &host, DevicePlan plan = {}) : registry(set_up(host, std::move(plan))) {
-        expect(registry->devices.size() == 1, "no device");
-    }
+    explicit Bench(ScriptedHost &host, DevicePlan plan = {}) : Bench(set_up(host, std::move(plan))) {}
+    explicit Bench(std::unique_ptr<Registry> of) : registry(std::move(of)) { expect(registry->devices.size() == 1, "no device"); }
 
     ggml_backend_buffer_type_t buft() { return ggml_backend_dev_buffer_type(registry->device()); }
     Buffer buffer(size_t size) { return {ggml_backend_buft_alloc_buffer(buft(), size), ggml_backend_buffer_free}; }

@@ -149,7 +149,7 @@ void test_unanswered_sizes() {
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 64, "which is known from then on");
 
     // Nothing more will be told.
-    bench.registry->session->channel().lose("the test says so");
+    bench.registry->session().channel().lose("the test says so");
     ggml_tensor *other = ggml_new_tensor_1d(memory.get(), GGML_TYPE_Q8_0, 64);
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), other) == 68, "a lost device");
 }
@@ -234,7 +234,7 @@ void test_liveness() {
         host.script(Call::negotiate, accepted(bits));
         std::unique_ptr<Registry> registry = set_up(host);
         Clock::time_point before = Clock::now();
-        return registry->session->channel().deadline(Patience::graph).moment() - before;
+        return registry->session().channel().deadline(Patience::graph).moment() - before;
     };
     uint64_t liveness = static_cast<uint64_t>(Extension::liveness);
     expect(patience(0) >= 600s && patience(0) < 601s, "without the extension: the documented limit");

@@ -21,7 +21,7 @@ void one_summary() {
     std::string known;
     for (const char *extensions : {"none", "device_summary", "all"}) {
         Run run(extensions);
-        bool summary = run.registry->session->has(Extension::device_summary);
+        bool summary = run.registry->session().has(Extension::device_summary);
         expect_calls(run, {{Call::device_summary, summary ? 1 : 0}, {Call::device_get_name, summary ? 0 : 1}, {Call::buffer_type_get_max_size, summary ? 0 : 1}}, "set-up");
         if (known.empty()) known = facts(run);
         expect(facts(run) == known, "a device's facts: " + facts(run));
@@ -128,11 +128,11 @@ void writes_in_slots_do_not_stay() {
     expect(!sent_at_once(), "it waits");
     run.backend.reset();
     expect(sum(run.records.fresh()).calls == 1, "until its backend ends");
-    BlobPool &slots = run.registry->session->data_slots();
+    BlobPool &slots = run.registry->session().data_slots();
     std::vector<BlobPool::Lease> taken;
     for (int i = 0; i < 2; ++i) taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
     expect(!sent_at_once(), "one of the last two slots may wait");
-    run.registry->session->write_behind().settle();
+    run.registry->session().write_behind().settle();
     taken.push_back(slots.take(Deadline(std::chrono::seconds(1))));
     expect(sent_at_once(), "the last one does not");
     taken.pop_back();
@@ -206,7 +206,7 @@ void sizes_known_again(const char *extensions) {
         run.records.fresh();
         for (int i = 0; i < 2; ++i) expect(ggml_backend_buft_get_alloc_size(run.buft(), weight) >= ggml_nbytes(weight), "a size");
         return sum(run.records.fresh()).by_call[static_cast<uint32_t>(
-            run.registry->session->has(Extension::wide_shapes) ? Call::wide_get_alloc_size : Call::buffer_type_get_alloc_size)];
+            run.registry->session().has(Extension::wide_shapes) ? Call::wide_get_alloc_size : Call::buffer_type_get_alloc_size)];
     };
     const std::string with = std::string(extensions) + ": ";
     expect(asked(8, "blk.0.weight") == 1, with + "the host is asked once for a weight's size");
@@ -351,7 +351,7 @@ void calls_behind_failed_writes(const char *extensions) {
 // The slot of a write that was refused is as good as any other.
 void failed_writes_in_slots() {
     Run run("batch");
-    BlobPool &slots = run.registry->session->data_slots();
+    BlobPool &slots = run.registry->session().data_slots();
     CapturedLog log;
     for (int round = 0; round < 6; ++round) {
         BlobPool::Lease slot = slots.take_beside();
@@ -470,7 +470,7 @@ class Counted : public RemoteBuffer {
 void buffers_that_nobody_asks_for() {
     Run run("all");
     int ended = 0;
-    auto counted = [&](size_t size) { return std::make_unique<Counted>(*run.registry->session, size, ended); };
+    auto counted = [&](size_t size) { return std::make_unique<Counted>(run.registry->session(), size, ended); };
     BufferReserve reserve(1 << 20, std::chrono::seconds(2));
     for (int i = 0; i < 3; ++i) reserve.give_back(counted(4096));
     expect(ended == 0, "kept at first");
@@ -490,7 +490,7 @@ void buffers_that_nobody_asks_for() {
 }
 
 void chosen_extensions() {
-    auto has = [](const char *chosen, Extension extension) { return Run(chosen).registry->session->has(extension); };
+    auto has = [](const char *chosen, Extension extension) { return Run(chosen).registry->session().has(extension); };
     expect(!has("-batch", Extension::batch) && has("-batch", Extension::graph_ids), "all but one");
     expect(has("batch,graph_ids,-graph_ids", Extension::batch) && !has("batch,graph_ids,-graph_ids", Extension::graph_ids), "one taken away");
     CapturedLog log;

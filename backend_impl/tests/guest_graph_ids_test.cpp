@@ -47,8 +47,8 @@ void model(CacheWrite way, const char *name, uint64_t most_with, uint64_t least_
         uint64_t bytes = graph_bytes(token);
         std::printf("%s, %-15s: %zu calls, %llu bytes per token, %llu of them for a graph of %d nodes\n", name, extensions, sent.calls,
                     static_cast<unsigned long long>(sent.bytes), static_cast<unsigned long long>(bytes), model.nodes());
-        bool with = run.registry->session->has(Extension::graph_ids);
-        bool batched = run.registry->session->has(Extension::batch);
+        bool with = run.registry->session().has(Extension::graph_ids);
+        bool batched = run.registry->session().has(Extension::batch);
         expect(sent.calls == (batched ? 2 : way == CacheWrite::rows ? 6 : 5), std::string(name) + ": calls per token, " + extensions);
         uint64_t along = batched ? 4 * 512 : 0; // writes that go along with it
         expect(with ? bytes <= most_with + along : bytes >= least_without, std::string(name) + ": bytes of a repeated graph, " + extensions);
@@ -60,7 +60,7 @@ void model(CacheWrite way, const char *name, uint64_t most_with, uint64_t least_
 
 void never_a_stale_graph(const char *path, const char *extensions) {
     Run run(extensions, path);
-    const bool with = run.registry->session->has(Extension::graph_ids);
+    const bool with = run.registry->session().has(Extension::graph_ids);
     auto calls = [with](int whole, int by_number) {
         using Calls = std::map<Call, int>;
         return with ? Calls{{Call::graph_keep, whole}, {Call::graph_run, by_number}} : Calls{{Call::backend_graph_compute, whole + by_number}};
@@ -129,9 +129,9 @@ void many_graphs(const char *extensions) {
     run.records.fresh();
     graphs[1]->computed();
     graphs[1]->computed();
-    const bool with = run.registry->session->has(Extension::graph_ids);
+    const bool with = run.registry->session().has(Extension::graph_ids);
     expect_calls(run, {{with ? Call::graph_run : Call::backend_graph_compute, with ? 1 : 2}}, "streams that ended have left no graph behind");
-    expect(with || run.registry->devices[0]->remote->take_dropped_graphs().empty(), "numbers to tell of to a host that keeps no graphs");
+    expect(with || run.registry->devices[0]->remote.load()->take_dropped_graphs().empty(), "numbers to tell of to a host that keeps no graphs");
 }
 
 // A stream of its own, and graphs that were computed in it: in a buffer for each, so that none is similar to another.

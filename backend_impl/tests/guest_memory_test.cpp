@@ -124,7 +124,7 @@ void every_allocation_ahead(const char *extensions, int64_t count, bool in, int 
         const std::string after = what + ", after " + std::to_string(passed) + " allocations: ";
         expect(told || back == data, after + "nobody is told of what was not done");
         if (in) expect(back == data || back == std::vector<float>(count, 0.0F), after + "what was not read is not zeros");
-        expect(run.registry->session->calls_in_flight() == 0, after + "calls in flight that nobody ends");
+        expect(run.registry->session().calls_in_flight() == 0, after + "calls in flight that nobody ends");
     }
     expect(passed > least && passed < 1000, what + ": " + std::to_string(passed) + " allocations");
 }
@@ -189,7 +189,7 @@ void every_allocation_of_an_end(const char *path, int times) {
         buffers.clear();
         refused = shortage.end();
         run.host.refuses_reads = false;
-        expect(run.registry->session->calls_in_flight() == 0, "calls of a stream that has ended without memory");
+        expect(run.registry->session().calls_in_flight() == 0, "calls of a stream that has ended without memory");
     }
     expect(passed > 2 && passed < 1000, std::string("allocations of an end, ") + path + ": " + std::to_string(passed));
 }

@@ -41,7 +41,7 @@ uint32_t slot_of(const std::vector<uint8_t> &command) {
 void several_at_once() {
     GatedHost host;
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     std::vector<Channel::Pending<Memory>> pending;
     for (int i = 0; i < 3; ++i) pending.push_back(channel.begin<Memory>(Call::device_get_memory, DeviceGetMemoryRequest{}));
     expect(!pending[0].answered() && !pending[2].answered(), "answered behind a closed gate");
@@ -63,7 +63,7 @@ void several_at_once() {
 void dropped_calls_keep_their_slot() {
     GatedHost host;
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     channel.begin<Memory>(Call::device_get_memory, DeviceGetMemoryRequest{});
     host.release();
     Memory reply;
@@ -75,7 +75,7 @@ void dropped_calls_keep_their_slot() {
 void a_lost_device_ends_them() {
     GatedHost host;
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     auto pending = channel.begin<Memory>(Call::device_get_memory, DeviceGetMemoryRequest{});
     channel.lose("the test says so");
     auto late = channel.begin<Memory>(Call::device_get_memory, DeviceGetMemoryRequest{});
@@ -126,7 +126,7 @@ void graphs_that_nobody_awaits() {
         host.silence(Call::device_get_memory);
         if (!answered) host.silence(Call::graph_run);
         Bench bench(host);
-        Channel &channel = bench.registry->session->channel();
+        Channel &channel = bench.registry->session().channel();
         CapturedLog log;
         auto graph = begin_graph(channel);
         expect(gives_up(channel), std::string("a call without a reply behind a graph ") + (answered ? "with one" : "without one"));
@@ -147,7 +147,7 @@ void calls_wait_for_graphs_that_nobody_awaits() {
         return ScriptedHost::ok;
     });
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     std::vector<Channel::Pending<GraphRunReply>> graphs;
     for (int i = 0; i < 3; ++i) graphs.push_back(begin_graph(channel));
     Memory reply;
@@ -166,7 +166,7 @@ void graphs_behind_graphs() {
         return ScriptedHost::ok;
     });
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     std::atomic<int> computed{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; ++i) {
@@ -203,7 +203,7 @@ void a_long_wait_is_one() {
     ScriptedHost host;
     LateTransport transport;
     Bench bench(host);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     channel.use(transport);
     transport.answers_at = Clock::now() + 700ms;
     GraphRunReply reply;

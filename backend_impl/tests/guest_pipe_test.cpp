@@ -37,7 +37,7 @@ ggml_tensor *bytes_in(Context &memory, Buffer &buffer, size_t size) {
 void there_and_back() {
     for (const char *extensions : {"all", "pipes", "-pipes"}) {
         Run run(extensions);
-        const bool pipes = run.registry->session->has(Extension::pipes);
+        const bool pipes = run.registry->session().has(Extension::pipes);
         expect(pipes == (std::string(extensions) != "-pipes"), std::string("pipes with extensions ") + extensions);
         constexpr size_t beside = 100;
         for (size_t size : {least_piped - 1, least_piped, least_piped + 1, 2 * mib - 1, 2 * mib, 2 * mib + 1, 5 * mib + 3, 32 * mib, 33 * mib + 7}) {
@@ -54,7 +54,7 @@ void there_and_back() {
             const int times = static_cast<int>((size + 32 * mib - 1) / (32 * mib));
             Sent sent = sum(run.records.fresh());
             // Without the ring a command of its own, for little.
-            const size_t least_out = run.registry->session->has(Extension::ring) ? least_piped : least_piped_out_by_ioctl;
+            const size_t least_out = run.registry->session().has(Extension::ring) ? least_piped : least_piped_out_by_ioctl;
             const auto number_of = [&](Call call) { return sent.by_call[static_cast<uint32_t>(call)]; };
             expect(number_of(Call::pipe_get_tensor) == (pipes && size >= least_piped ? times : 0), what + ": calls through a pipe, in");
             expect(number_of(Call::pipe_set_tensor) == (pipes && size >= least_out ? times : 0), what + ": calls through a pipe, out");
@@ -126,7 +126,7 @@ void what_is_large_goes_by_one_thread_and_by_two_until_it_is_known() {
         expect(pipe_of(false) == 1, "and out by two anyhow: nothing to find out");
     }
     Run run("all");
-    expect(!run.registry->session->has(Extension::ring), "by EXECBUFFER");
+    expect(!run.registry->session().has(Extension::ring), "by EXECBUFFER");
     const Ways sure_in = there_and_back(run, surely_in_by_one, 1);
     expect(sure_in.in == 1, "not more than that in: through a pipe");
     for (uint8_t salt = 0; salt < TransferChoice::Ways::uses; ++salt) {
@@ -235,7 +235,7 @@ void the_rest_goes_in_pieces() {
     Context memory = context();
     ggml_tensor *tensor = bytes_in(memory, buffer, bytes);
     const std::vector<uint8_t> data = pattern(bytes);
-    Channel &channel = bench.registry->session->channel();
+    Channel &channel = bench.registry->session().channel();
     std::thread other;
     host.silence(Call::device_get_memory);
     size_t taken_over = 0;

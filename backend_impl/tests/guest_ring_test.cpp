@@ -116,8 +116,8 @@ bool ask(Registry &registry) {
 void test_calls_go_through_the_ring() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
-    expect(registry->session->has(Extension::ring), "the ring is negotiated");
-    expect(!registry->session->write_behind().leaves(), "writes are awaited");
+    expect(registry->session().has(Extension::ring), "the ring is negotiated");
+    expect(!registry->session().write_behind().leaves(), "writes are awaited");
     int before = host.submitted;
     int taken = host.taken;
     for (int i = 0; i < 300; ++i) expect(ask(*registry), "a call");
@@ -161,7 +161,7 @@ void test_failed_doorbell() {
     });
     Jammed::failing = 0;
     std::unique_ptr<Registry> registry = make_registry(std::make_unique<Jammed>(DevicePlan{}, host));
-    Channel &channel = registry->session->channel();
+    Channel &channel = registry->session().channel();
     host.sleeps = true;
     const auto asleep = [&host] { return __atomic_load_n(&host.places().asleep(), __ATOMIC_SEQ_CST) != 0; };
     // Whether it is over soon; else the process is ended, for nothing would end it.
@@ -238,8 +238,8 @@ void test_fallbacks() {
         expect(way == 2 ? log.has("no command ring: the host refused it with code 5") : log.text().empty(), "what is said: " + log.text());
         if (way == 1) expect((host.offered & static_cast<uint64_t>(Extension::ring)) == 0, "what is switched off is not offered");
         if (way == 2) expect(host.open_blobs() == 2, "the refused ring's blob is closed");
-        expect(!registry->session->has(Extension::ring), "what is not used is not there");
-        expect(registry->session->write_behind().leaves(), "and writes are not awaited");
+        expect(!registry->session().has(Extension::ring), "what is not used is not there");
+        expect(registry->session().write_behind().leaves(), "and writes are not awaited");
     }
 }
 
@@ -265,7 +265,7 @@ using Pending = Channel::Pending<DeviceGetMemoryReply>;
 std::vector<Pending> full_ring(RingHost &host, Registry &registry) {
     std::vector<Pending> pending;
     for (uint64_t slot = 0; slot < host.places().shape().slots; ++slot)
-        pending.push_back(registry.session->channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+        pending.push_back(registry.session().channel().begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
     return pending;
 }
 
@@ -296,7 +296,7 @@ void test_deferred_calls_of_a_full_ring() {
     for (bool many : {false, true}) {
         BatchingHost host;
         std::unique_ptr<Registry> registry = set_up(host);
-        Channel &channel = registry->session->channel();
+        Channel &channel = registry->session().channel();
         host.takes = false;
         std::vector<Pending> pending = full_ring(host, *registry);
         CapturedLog log;
@@ -325,7 +325,7 @@ void test_full_behind_a_graph() {
     CallTraits traits;
     traits.patience = Patience::graph;
     int taken = host.taken;
-    auto graph = registry->session->channel().begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, traits);
+    auto graph = registry->session().channel().begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, traits);
     while (host.taken == taken) std::this_thread::yield();
     std::vector<Pending> pending = full_ring(host, *registry);
     CapturedLog log;

@@ -133,7 +133,7 @@ void slots_of_answered_calls_are_had() {
         Doubled other(run.buft(), 2 * count);
         const std::vector<float> numbers(count, 1.0F);
         ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
-        const std::atomic<size_t> &in_flight = run.registry->session->calls_in_flight();
+        const std::atomic<size_t> &in_flight = run.registry->session().calls_in_flight();
         expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
         if (data) ggml_backend_tensor_set_async(run.backend.get(), doubled.input, numbers.data(), 0, count * 4);
         else for (int i = 0; i < 3; ++i) ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);

@@ -242,7 +242,7 @@ void silence() {
                data_slot_of(sent[0]) != data_slot_of(sent[2]),
            "the data slot of a write without a reply is used again");
     start = Clock::now();
-    written.bench.registry->session->channel().lose("the test says so");
+    written.bench.registry->session().channel().lose("the test says so");
     written.set(4);
     expect(Clock::now() - start < 800ms, "on a lost device nobody waits");
 }
@@ -403,7 +403,7 @@ void others_writes_are_not_awaited() {
     Clock::duration longest{};
     for (int i = 0; i < 20; ++i) {
         const auto before = Clock::now();
-        small.written.bench.registry->session->write_behind().settle();
+        small.written.bench.registry->session().write_behind().settle();
         longest = std::max(longest, Clock::now() - before);
         std::this_thread::sleep_for(7ms);
     }
@@ -437,12 +437,12 @@ void silence_of_a_batch() {
     CapturedLog log;
     for (uint8_t value = 1; value <= 4; ++value) written.set(value);
     expect(log.has("no reply from the host in time"), "one is awaited by the next: " + log.text());
-    written.bench.registry->session->write_behind().settle();
+    written.bench.registry->session().write_behind().settle();
     std::vector<uint32_t> slots;
     for (const auto &command : host.sent(Call::batch))
         for (uint32_t slot : data_slots_of_batch(command)) slots.push_back(slot);
     expect(slots.size() == 4, std::to_string(slots.size()) + " writes");
-    BlobPool &pool = written.bench.registry->session->data_slots();
+    BlobPool &pool = written.bench.registry->session().data_slots();
     std::vector<BlobPool::Lease> others;
     for (BlobPool::Lease next; (next = pool.take(Deadline(Clock::duration::zero())));) others.push_back(std::move(next));
     expect(!others.empty(), "there are others");
@@ -525,7 +525,7 @@ void a_pipe_is_left_when_all_is_in_it(bool is_left) {
     expect(done == !is_left, "returns while bytes stand in the pipe, if it may");
     std::fill(data.begin(), data.end(), uint8_t{8}); // it is the program's again
     opening.join();
-    bench.registry->session->write_behind().settle();
+    bench.registry->session().write_behind().settle();
     expect(done && right, "all bytes as they were");
 }
 
@@ -540,7 +540,7 @@ void a_forked_child_does_not_wait() {
         alarm(20);
         const auto start = Clock::now();
         written.set(2);
-        written.bench.registry->session->write_behind().settle();
+        written.bench.registry->session().write_behind().settle();
         _exit(Clock::now() - start < 500ms ? 0 : 1);
     }
     int status = -1;
@@ -564,7 +564,7 @@ struct Counted : SentWrite {
 void a_forked_child_does_not_look() {
     GatedHost host;
     Bench bench(host);
-    Session &session = *bench.registry->session;
+    Session &session = bench.registry->session();
     int ended = 0;
     WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
     expect(behind.leave(std::make_unique<Counted>(ended, true)), "left");
@@ -589,7 +589,7 @@ void a_forked_child_does_not_await() {
     const std::vector<uint8_t> bytes(size, 7);
     host.set_gate(false);
     ggml_backend_tensor_set_async(backend.get(), written.tensor, bytes.data(), 0, size);
-    expect(written.bench.registry->session->calls_in_flight() == 1, "one is in flight");
+    expect(written.bench.registry->session().calls_in_flight() == 1, "one is in flight");
     const pid_t child = fork();
     if (child == 0) {
         alarm(5);
@@ -603,14 +603,14 @@ void a_forked_child_does_not_await() {
     expect(waitpid(child, &status, 0) == child && status == 0, "a child's synchronize returns: " + std::to_string(status));
     host.set_gate(true);
     ggml_backend_synchronize(backend.get());
-    expect(written.bench.registry->session->calls_in_flight() == 0 && written.holds(7), "its parent goes on");
+    expect(written.bench.registry->session().calls_in_flight() == 0 && written.holds(7), "its parent goes on");
 }
 
 // The session's end, which its blobs go with: what is left is awaited before.
 void it_is_awaited_at_the_end() {
     GatedHost host;
     Bench bench(host);
-    Session &session = *bench.registry->session;
+    Session &session = bench.registry->session();
     int ended = 0;
     {
         WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::automatic);

@@ -24,8 +24,15 @@ using Clock = std::chrono::steady_clock;
 using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
 using Buffer = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
 using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
+using Event = std::unique_ptr<ggml_backend_event, decltype(&ggml_backend_event_free)>;
 
 std::unique_ptr<guest::Registry> set_up() { return guest::make_registry(std::make_unique<StackDevice>()); }
+
+// What is lost comes back, as in a program.
+std::unique_ptr<guest::Registry> set_up_to_come_back() {
+    auto device = [] { return std::make_unique<StackDevice>(); };
+    return guest::make_registry(device(), device);
+}
 
 Backend backend_of(guest::Registry &registry, size_t device) {
     return {ggml_backend_dev_init(registry.device(device), nullptr), ggml_backend_free};
@@ -108,7 +115,7 @@ void ring_on_and_off() {
     for (const char *way : {"auto", "off"}) {
         Variable ring("GGML_VIRTGPU_RING", way);
         std::unique_ptr<guest::Registry> registry = set_up();
-        expect(registry->session->has(Extension::ring) == (std::string(way) == "auto"), std::string("the way of commands: ") + way);
+        expect(registry->session().has(Extension::ring) == (std::string(way) == "auto"), std::string("the way of commands: ") + way);
         auto one = [&] {
             Backend backend = backend_of(*registry, 0);
             return compute(backend.get(), 1024);
@@ -137,7 +144,7 @@ void transfers_of_all_sizes() {
         Variable ring("GGML_VIRTGPU_RING", way);
         Variable extensions("GGML_VIRTGPU_EXTENSIONS", chosen);
         std::unique_ptr<guest::Registry> registry = set_up();
-        expect(registry->session->has(Extension::pipes) == (std::string(chosen) == "all"), std::string("pipes with extensions ") + chosen);
+        expect(registry->session().has(Extension::pipes) == (std::string(chosen) == "all"), std::string("pipes with extensions ") + chosen);
         Backend backend = backend_of(*registry, 0);
         for (size_t size : {16 * kib - 1, 16 * kib + 1, 128 * kib - 1, 128 * kib, 128 * kib + 1, 256 * kib, 256 * kib + 1, 300 * kib, 513 * kib,
                             1024 * kib + 5, 2048 * kib + 4096, 4096 * kib + 3, 33 * 1024 * kib + 7}) {
@@ -194,7 +201,7 @@ void call_records() {
         {
             StackHost host(GGML_CPU_LIBRARY);
             std::unique_ptr<guest::Registry> registry = set_up();
-            expect(registry->session->has(Extension::timing) == timed, what);
+            expect(registry->session().has(Extension::timing) == timed, what);
             Backend backend = backend_of(*registry, 0);
             for (int round = 0; round < 60; ++round) {
                 compute(backend.get(), 1024);
@@ -232,7 +239,7 @@ void call_records() {
 void worker_killed_in_a_graph() {
     StackHost host(GGML_CPU_LIBRARY);
     std::unique_ptr<guest::Registry> registry = set_up();
-    expect(registry->session->has(Extension::liveness), "the component watches");
+    expect(registry->session().has(Extension::liveness), "the component watches");
     Backend backend = backend_of(*registry, 0);
     Context context{ggml_init({size_t{4} << 20, nullptr, true}), ggml_free};
     ggml_tensor *a = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, 2048, 2048);
@@ -260,10 +267,51 @@ void worker_killed_in_a_graph() {
 
     // The device is lost, not the host: a session that begins now has a worker and a ring of its own.
     std::unique_ptr<guest::Registry> next = set_up();
-    expect(next->devices.size() == 1 && next->session->has(Extension::ring), "a new context with a ring: " + log.text());
+    expect(next->devices.size() == 1 && next->session().has(Extension::ring), "a new context with a ring: " + log.text());
     if (next->devices.size() == 0) return;
     expect(!compute(backend_of(*next, 0).get(), 1024).empty(), "and it computes");
     expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "which does not bring the lost one back");
+}
+
+// A program whose worker was killed frees what it has and goes on with the same device.
+void worker_killed_and_back() {
+    for (const char *way : {"auto", "off"}) {
+        StackHost host(GGML_CPU_LIBRARY);
+        Variable ring("GGML_VIRTGPU_RING", way);
+        std::unique_ptr<guest::Registry> registry = set_up_to_come_back();
+        const std::vector<float> right = compute(backend_of(*registry, 0).get(), 1024);
+        const size_t blobs = StackDevice::open_blobs();
+        const std::string what = std::string("ring ") + way + ": ";
+        for (int pause_ms : {0, 1100}) { // before the second time there is one
+            std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+            Backend backend = backend_of(*registry, 0);
+            Event event{ggml_backend_event_new(registry->device()), ggml_backend_event_free};
+            ggml_backend_event_record(event.get(), backend.get());
+            for (int pid : worker_pids()) kill(pid, SIGKILL);
+            CapturedLog log;
+            expect(compute(backend.get(), 1024).empty(), what + "a graph whose worker was killed");
+            expect(log.has("device lost: the host's worker process has ended"), what + "is told: " + log.text());
+            expect(ggml_backend_alloc_buffer(backend.get(), 64) == nullptr, what + "as long as a stream is there, it stays lost");
+            backend.reset();
+            backend = backend_of(*registry, 0);
+            expect(log.has("the device is back"), what + log.text());
+            expect(compute(backend.get(), 1024) == right, what + "and computes as before");
+            ggml_backend_event_synchronize(event.get()); // of the stream that was lost
+            ggml_backend_event_record(event.get(), backend.get());
+            ggml_backend_event_synchronize(event.get());
+        }
+        expect_equal(StackDevice::open_blobs(), blobs, what + "blobs are open as at first");
+    }
+}
+
+// A program that has nothing on the device when its worker dies never sees it: the ring says so.
+void idle_worker_killed() {
+    StackHost host(GGML_CPU_LIBRARY);
+    std::unique_ptr<guest::Registry> registry = set_up_to_come_back();
+    const std::vector<float> right = compute(backend_of(*registry, 0).get(), 1024);
+    for (int pid : worker_pids()) kill(pid, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // the component notices
+    expect(compute(backend_of(*registry, 0).get(), 1024) == right, "the first graph after an idle worker's death");
 }
 
 // The worker is killed from outside in the middle of a transfer.
@@ -273,7 +321,7 @@ void worker_killed_in_a_transfer() {
         StackHost host(GGML_CPU_LIBRARY);
         Variable ring("GGML_VIRTGPU_RING", way);
         std::unique_ptr<guest::Registry> registry = set_up();
-        expect(registry->session->has(Extension::pipes), "pipes");
+        expect(registry->session().has(Extension::pipes), "pipes");
         Backend backend = backend_of(*registry, 0);
         Context context{ggml_init({size_t{1} << 16, nullptr, true}), ggml_free};
         ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_I8, int64_t{64} << 20);
@@ -289,7 +337,7 @@ void worker_killed_in_a_transfer() {
             over = true;
         });
         bool set = false;
-        while (!over || !registry->session->channel().lost()) {
+        while (!over || !registry->session().channel().lost()) {
             set = !set;
             if (set) ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
             else ggml_backend_tensor_get(tensor, bytes.data(), 0, bytes.size());
@@ -393,6 +441,8 @@ int main(int count, char **values) {
                       {"call_records", call_records},
                       {"worker_killed_in_a_graph", worker_killed_in_a_graph},
                       {"worker_killed_in_a_transfer", worker_killed_in_a_transfer},
+                      {"worker_killed_and_back", worker_killed_and_back},
+                      {"idle_worker_killed", idle_worker_killed},
                       {"long_graph", long_graph},
                       {"soak_shared", soak_shared},
                       {"soak_copied", soak_copied}},

@@ -27,6 +27,7 @@ EVENTS: tuple[dict[str, Any], ...] = (
     {"event": "remote", "right": True},
     {"event": "computing", "graphs": 0},
     {"event": "lost", "status": -1, "graphs": 1},
+    {"event": "again", "right": True},
     {"event": "cpu", "right": True},
 )
 UNHARMED = Neighbour(5, 40, 0, 0)
@@ -80,6 +81,8 @@ def test_killed_worker_that_is_handled_well_passes() -> None:
         ({"under_way": False}, ["moment of the kill"]),
         ({"lost": {"status": 0}}, ["graph under way"]),
         ({"without": "lost"}, ["graph under way"]),
+        ({"again": {"right": False}}, ["ADD on that device, all of it freed"]),
+        ({"without": "again"}, ["ADD on that device, all of it freed"]),
         ({"alive": False}, ["QEMU and its guest"]),
         ({"neighbour": None}, ["another context"]),
         ({"neighbour": Neighbour(5, 5, 0, 0)}, ["another context"]),

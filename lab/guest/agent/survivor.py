@@ -5,6 +5,7 @@ Run in a guest as ``python3 survivor.py MODE``, with ``GGML_BACKEND_PATH`` namin
 * ``loaded``: how long that library took to load, and the devices that are there now.
 * ``remote``: an ADD on the remote device, when there is one.
 * ``computing``, ``lost`` (mode ``heavy``): graphs of seconds on the remote device, over and over, until one fails.
+* ``again`` (mode ``heavy``): an ADD on the same device behind that, when everything that was on it has been given back.
 * ``count`` (mode ``steady``): so many ADDs on the remote device were right, until SIGTERM ends it.
 * ``cpu``: an ADD on the guest's own CPU backend, at the end of every mode.
 
@@ -216,6 +217,7 @@ def main(mode: str) -> int:
         tell("remote", right=add_once(ggml, remote))
         if mode == "heavy":
             until_lost(ggml, remote)
+            tell("again", right=add_once(ggml, remote))
         elif mode == "steady":
             until_told(ggml, remote)
     cpu = next(one for one in all_devices if one.registry == "CPU" and one.type == CPU_TYPE)

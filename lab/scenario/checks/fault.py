@@ -38,6 +38,7 @@ EVENTS: Mapping[str, Kinds] = {
     "remote": {"right": bool},
     "computing": {"graphs": int},
     "lost": {"status": int, "graphs": int},
+    "again": {"right": bool},
     "count": {"right": int, "wrong": int},
     "end": {"right": int, "wrong": int},
     "cpu": {"right": bool},
@@ -170,7 +171,7 @@ def remote_point(fault: Fault, remote: dict[str, Any] | None) -> Point:
 
 
 def killing_points(fault: Fault, seen: Seen) -> Iterator[Point]:
-    """What is to be killed must have been there; a worker dies in the middle of a call, which must fail."""
+    """What is to be killed must have been there. A worker dies in the middle of a call, which must fail; another one takes over."""
     if fault in {Fault.WORKER_KILLED, Fault.RENDER_SERVER_KILLED}:
         yield Point("processes killed", "at least 1", str(seen.killed), seen.killed > 0)
     if fault is Fault.WORKER_KILLED:
@@ -178,6 +179,8 @@ def killing_points(fault: Fault, seen: Seen) -> Iterator[Point]:
         lost = seen.told.event("lost")
         failed = lost is not None and lost["status"] != 0
         yield Point("graph under way", "fails", f"status {lost['status']}" if lost else "did not end", failed)
+        again = seen.told.event("again")
+        yield Point("ADD on that device, all of it freed", "right", right_text(again), again is not None and again["right"])
 
 
 def neighbour_points(wanted: Expectation, neighbour: Neighbour | None) -> Iterator[Point]:
