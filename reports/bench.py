@@ -39,6 +39,11 @@ RATES = {
     "working_calls_per_s": "calls per second, threads that work between calls",
     "working_longest_ms": "longest call of such threads, ms",
 }
+REPEATED = {
+    "commands": "1000-node graph again, commands",
+    "bytes_out": "1000-node graph again, bytes sent",
+}
+"""What a graph sends that was sent before, by what was counted."""
 LATENCY_FLOORS = {
     "floor_us": "the floor: a word polled in a blob",
     "ioctl_us": "the floor: the submission ioctl alone",
@@ -54,7 +59,8 @@ BOTH_ENDS = {"set_gib_s": "both_ends_set_gib_s", "get_gib_s": "both_ends_get_gib
 class Token:
     """A configuration: what a token costs there. ``width`` and ``computed`` are shares of the slowest configuration.
 
-    ``bytes`` is None where nobody counted them.
+    ``bytes`` is None where nobody counted them. Spreads are the medians of the quickest and the slowest repetition; None where
+    the bundle has none.
     """
 
     name: str
@@ -66,6 +72,8 @@ class Token:
     rebuilt_us: float
     width: float
     computed: float
+    spread: tuple[float, float] | None = None
+    rebuilt_spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +164,20 @@ def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str,
         for point in dict.fromkeys(point for way in ways for point in answer[way].get(key, {})):
             cells = tuple(_spread_rate(answer[way], key, point) for way in ways)
             rows.append((f"{name}: {point}", cells, _floor(answer, key, point)))
+    for key, name in REPEATED.items():
+        counts = [repeated(answer[way], key) for way in ways]
+        if any(count is not None for count in counts):
+            rows.append((name, tuple(_rate(count) for count in counts), ""))
     if any("interrupts_per_call" in answer[way] for way in ways):
         cells = tuple(_rate(answer[way].get("interrupts_per_call")) for way in ways)
         rows.append(("interrupts of the guest's GPU per empty call", cells, ""))
     return tuple(rows)
+
+
+def repeated(figures: Mapping[str, Any], key: str) -> float | None:
+    """Commands or bytes of a graph that was sent before, of a way's figures; None where nobody counted."""
+    count: float | None = figures.get("sent", {}).get("copied", {}).get("graph_1000", {}).get(key)
+    return count
 
 
 def _floor(answer: Mapping[str, Any], key: str, point: str) -> str:
@@ -198,6 +216,11 @@ def _counted(calls: float | None) -> str:
     return DASH if calls is None else f"{calls:g}"
 
 
+def _ends(token: Mapping[str, Any], key: str) -> tuple[float, float] | None:
+    low, high = (token.get(f"{key}_{end}") for end in ("min", "max"))
+    return None if low is None or high is None else (float(low), float(high))
+
+
 def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
     slowest = max((one["us"] for one in record.tokens), default=1.0)
     return tuple(
@@ -211,6 +234,8 @@ def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
             rebuilt_us=float(one["rebuilt_us"]),
             width=one["us"] / slowest,
             computed=min(native_us or 0.0, one["us"]) / one["us"],
+            spread=_ends(one, "us"),
+            rebuilt_spread=_ends(one, "rebuilt_us"),
         )
         for one in record.tokens
     )

@@ -316,6 +316,8 @@ def token_answers(rows: Rows) -> list[Answer]:
                     "us": round(latency.p50, 1),
                     "us_p10": round(latency.p10, 1), "us_p90": round(latency.p90, 1),
                     "rebuilt_calls": None if again is None else round(again.commands, 2), "rebuilt_us": round(rebuilt.p50, 1),
+                    "us_min": round(latency.least, 1), "us_max": round(latency.most, 1),
+                    "rebuilt_us_min": round(rebuilt.least, 1), "rebuilt_us_max": round(rebuilt.most, 1),
                 }
             )  # fmt: skip
     return answers

@@ -14,8 +14,6 @@ DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
 LIBRARY_PATH = "GGML_BACKEND_PATH"
 WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}, "vm_02": {EXTENSIONS: "none"}}
 """How commands travel: what was negotiated, the submission ioctl in the place of the ring, and all as with a peer of 0.2."""
-IDLE_WAYS = ("vm", "vm_execbuffer")
-"""Ways whose idle contexts are watched: a worker without a ring has nothing else to wait for where there are no extensions."""
 ALONE = "alone/idle"
 """The subject that is watched as idle contexts are, and has none: on the guest's own processor, our library not loaded."""
 OTHER = "vm_other"
@@ -298,12 +296,12 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
     return Phase(CENSUS, subjects, measures, CENSUS_REPETITIONS)
 
 
-def idle_phases(programs: Programs, ways: Sequence[str], effort: Effort) -> Iterator[Phase]:
+def idle_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
     """A context alone that has nothing to do, each way, and the guest without any: by so much more does QEMU take for it."""
     measure = Measure("idle", f"idle ms={round(effort.idle_s * 1000)}", limit_s=effort.idle_s + 60, watched=True)
     native = (programs.library[0], "registry", "CPU", "1")
     yield Phase("idle alone", (Subject(ALONE, native, {**programs.environment, LIBRARY_PATH: ""}),), (measure,))
-    for way in ways:
+    for way in WAYS:
         yield Phase(f"idle {way}", (subject(programs, way, "copied"),), (measure,))
 
 
@@ -343,7 +341,7 @@ def token_measures(rounds: int) -> tuple[Measure, ...]:
     )
 
 
-def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = IDLE_WAYS) -> tuple[Phase, ...]:
+def vm_phases(programs: Programs, effort: Effort) -> tuple[Phase, ...]:
     """Everything that is measured in a guest."""
     ways = (*WAYS, *((OTHER,) if programs.other is not None else ()))
     return (
@@ -352,7 +350,7 @@ def vm_phases(programs: Programs, effort: Effort, idle: Sequence[str] = IDLE_WAY
         pause_phase(programs, ways, effort),
         *started_anew((rates_phase(programs, ways, effort), *transfer_phases(programs, ways, effort)), effort.starts),
         *token_phases(programs, effort),
-        *idle_phases(programs, idle, effort),
+        *idle_phases(programs, effort),
     )
 
 
@@ -365,6 +363,7 @@ def loopback_phases(programs: Programs, native: tuple[str, ...], effort: Effort)
         effort.repetitions(3),
     )
     return (
+        census_phase(programs, (LOOPBACK,)),
         calls_phase(programs, (LOOPBACK,), effort),
         rates_phase(programs, (LOOPBACK,), effort),
         *transfer_phases(programs, (LOOPBACK,), effort),

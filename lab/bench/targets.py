@@ -190,7 +190,7 @@ def targets() -> tuple[Target, ...]:
         *(
             Target(f"1000-node graph again, bytes sent, {name}", f"{way}.sent.copied.graph_1000.bytes_out", 1024, unit="B",
                    part="census")
-            for name, way in both
+            for name, way in (*both, (LOOPBACK, LOOPBACK))
         ),
         *(
             Target(f"buffer alloc + free{what}, 64 KiB, {name}", f"{way}.{key}.p50", limit,
@@ -222,7 +222,7 @@ def targets() -> tuple[Target, ...]:
         *(
             Target(f"idle context, {side}, {name}", f"{way}.idle_percent.{key}", 0.5, unit="% of a core",
                    over=f"{way}.idle_percent.seconds", least_s=IDLE_S, part="idle")
-            for key, side in IDLE_SIDES.items() for name, way in both
+            for key, side in IDLE_SIDES.items() for name, way in ways
         ),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import paths
-from lab.bench.standard import CONTRACT_SIZES, IDLE_WAYS, LOOPBACK, OTHER
+from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, OTHER, WAYS
 from lab.bench.targets import IDLE_SIDES
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
@@ -20,7 +20,7 @@ from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
-from reports.bench import ratio_rows
+from reports.bench import REPEATED, ratio_rows, repeated
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
 EMPTY: dict[str, Any] = {
@@ -128,7 +128,7 @@ def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
 
 def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
     """Contexts, and the guest without one, are watched one after the other, and need not have more than half of all the time."""
-    most_s = limit_s / (2 * (len(IDLE_WAYS) + 1))
+    most_s = limit_s / (2 * (len(WAYS) + 1))
     if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
         hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
@@ -257,6 +257,9 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
     for number in dict.fromkeys(number for way in ways for number in answer[way].get("working_longest_ms", {})):
         longest = (_counted(answer[way].get("working_longest_ms", {}).get(number)) for way in ways)
         table.add_row(f"longest call of {number} such, ms", *longest, "")
+    for key, name in REPEATED.items():
+        tell = _counted if key == "commands" else _count
+        table.add_row(name, *(tell(repeated(answer[way], key)) for way in ways), "")
     table.add_row("interrupts per empty call", *(str(answer[way].get("interrupts_per_call", DASH)) for way in ways), "")
     for key, side in IDLE_SIDES.items():
         shares = (str(answer[way].get("idle_percent", {}).get(key, DASH)) for way in ways)
@@ -285,13 +288,19 @@ def _tokens(record: BenchRecord) -> Table:
     title = f"\na token of a model-like graph of {record.tokens[0]['nodes']} nodes"
     if "token_native_us" in record.answer:
         title += f" (computed natively: {record.answer['token_native_us']:.0f} µs)"
+    title += "; in brackets the medians of the quickest and the slowest repetition"
     table = _table(title, ("extensions", "path", "calls", "bytes", "µs", "calls, rebuilt", "µs, rebuilt"))
     for one in record.tokens:
         table.add_row(
-            one["extensions"], one["path"], _counted(one["calls"]), _count(one["bytes"]), f"{one['us']:,.0f}",
-            _counted(one["rebuilt_calls"]), f"{one['rebuilt_us']:,.0f}",
+            one["extensions"], one["path"], _counted(one["calls"]), _count(one["bytes"]), _spread(one, "us"),
+            _counted(one["rebuilt_calls"]), _spread(one, "rebuilt_us"),
         )  # fmt: skip
     return table
+
+
+def _spread(token: Mapping[str, Any], key: str) -> str:
+    ends = [_count(token[f"{key}_{end}"]) for end in ("min", "max") if f"{key}_{end}" in token]
+    return _count(token[key]) + (f" [{DASH.join(ends)}]" if ends else "")
 
 
 def _ratios(ratios: Mapping[str, Any]) -> Table:

@@ -43,7 +43,8 @@ def way(call_us: float) -> dict[str, Any]:
 def token(name: str, path: str, calls: float, us: float) -> dict[str, Any]:
     return {
         "extensions": name, "path": path, "nodes": 730, "digest": "ab", "digests": ["ab"], "calls": calls, "bytes": 220_000,
-        "us": us, "us_p10": us, "us_p90": us, "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us,
+        "us": us, "us_p10": us, "us_p90": us, "us_min": 0.9 * us, "us_max": 1.2 * us,
+        "rebuilt_calls": calls + 1, "rebuilt_us": 2 * us, "rebuilt_us_min": 1.8 * us, "rebuilt_us_max": 2.4 * us,
     }  # fmt: skip
 
 

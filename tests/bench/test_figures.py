@@ -98,6 +98,12 @@ def test_interrupts_are_those_of_all_rounds_where_somebody_counted() -> None:
     assert "interrupts_per_call" not in answer["vm_02"]
 
 
+def test_what_a_loopback_sends_is_told_like_a_guests() -> None:
+    answer = answered(Rows([*census("graph_1000", 4, "loopback/copied"), *census("graph_1000", 8, "vm/copied")]), 2)
+    assert answer["loopback"]["sent"] == {"copied": {"graph_1000": {"commands": 1.0, "bytes_out": 100.0, "bytes_in": 0.0}}}
+    assert answer["vm"]["sent"]["copied"]["graph_1000"]["commands"] == 2.0
+
+
 def test_subjects_without_call_records_are_known() -> None:
     lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens census shared")]
     timed = [row("loopback/copied", "token", [1], "tokens"), row("token/copied/all", "token", [1], "tokens copied")]
@@ -145,13 +151,14 @@ def test_idle_context_is_held_against_a_guest_without_one() -> None:
     def idle(subject: str, qemu_ns: int) -> dict[str, Any]:
         return {"phase": "idle", "subject": subject, "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000, "qemu_cpu_ns": qemu_ns}
 
-    calls = [row("vm/copied", "empty", [5000]), row("vm_execbuffer/copied", "empty", [5000])]
-    watched = [idle("vm/copied", 1_320_000_000), idle("vm_execbuffer/copied", 1_080_000_000)]
+    calls = [row(f"{way}/copied", "empty", [5000]) for way in ("vm", "vm_execbuffer", "vm_02")]
+    watched = [idle("vm/copied", 1_320_000_000), idle("vm_execbuffer/copied", 1_080_000_000), idle("vm_02/copied", 1_380_000_000)]
     answer = answered(Rows([*calls, *watched, idle("alone/idle", 960_000_000)]), 2)
     assert answer["idle_alone_percent"]["qemu"] == 1.6
     verdicts = {one.target.figure: (one.seen, one.met) for one in judged(answer) if one.met is not None}
     assert verdicts["vm.idle_percent.qemu_more"] == (0.6, False)
     assert verdicts["vm_execbuffer.idle_percent.qemu_more"] == (0.2, True)
+    assert verdicts["vm_02.idle_percent.qemu_more"] == (0.7, False)
     unknown = answered(Rows([*calls, *watched]), 2)
     assert "qemu_more" not in unknown["vm"]["idle_percent"]
     assert "idle_alone_percent" not in unknown
@@ -275,6 +282,17 @@ def test_tokens_are_timed_where_their_calls_are_not_counted() -> None:
     (one,) = answered(Rows(rows), 2)["tokens"]
     assert (one["us"], one["rebuilt_us"], one["digests"]) == (1.0, 1.0, ["tokens copied"])
     assert (one["calls"], one["bytes"], one["rebuilt_calls"]) == (2.0, 10, 2.0)
+
+
+def test_tokens_have_the_spread_of_their_repetitions() -> None:
+    rows = [
+        row("token/copied/all", name, [ns * 1000] * 3, "tokens copied", digest="ab", nodes=730)
+        for name, least in (("token", 100), ("rebuilt", 300))
+        for ns in range(least, least + 11)
+    ]
+    (one,) = answered(Rows(rows), 2)["tokens"]
+    assert (one["us"], one["us_min"], one["us_max"]) == (105.0, 100.0, 110.0)
+    assert (one["rebuilt_us"], one["rebuilt_us_min"], one["rebuilt_us_max"]) == (305.0, 300.0, 310.0)
 
 
 def test_ratios_have_a_spread() -> None:

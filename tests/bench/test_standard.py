@@ -25,6 +25,7 @@ from lab.bench.standard import (
     Programs,
     configurations,
     is_counted,
+    loopback_phases,
     rates_phase,
     token_census,
     transfer_phases,
@@ -101,7 +102,11 @@ def test_programs_of_rates_and_transfers_are_started_anew() -> None:
 
 def test_idle_contexts_are_watched_one_after_the_other() -> None:
     idle = [one for one in vm_phases(GUEST, FULL) if one.name.startswith("idle")]
-    assert [[subject.name for subject in one.subjects] for one in idle] == [["alone/idle"], ["vm/copied"], ["vm_execbuffer/copied"]]
+    assert [[subject.name for subject in one.subjects] for one in idle] == [
+        ["alone/idle"],
+        *([f"{way}/copied"] for way in WAYS),
+    ]
+    assert {one.name for one in idle} == {"idle alone", "idle vm", "idle vm_execbuffer", "idle vm_02"}
     (alone,) = idle[0].subjects
     assert alone.argv[1:] == ("registry", "CPU", "1")
     assert alone.environment["GGML_BACKEND_PATH"] == ""
@@ -116,8 +121,9 @@ def test_ways_differ_by_their_variables() -> None:
         assert seen[f"vm_execbuffer/{path}"] == {"GGML_VIRTGPU_RING": "off", "GGML_VIRTGPU_DATA_PATH": path}
 
 
-def test_calls_are_recorded_where_they_are_counted_and_nowhere_else() -> None:
-    phases = vm_phases(GUEST, FULL)
+@pytest.mark.parametrize("phases", [vm_phases(GUEST, FULL), loopback_phases(GUEST, ("native",), FULL)], ids=["vm", "loopback"])
+def test_calls_are_recorded_where_they_are_counted_and_nowhere_else(phases: tuple[Phase, ...]) -> None:
+    assert any(is_counted(one.name) for one in phases)
     assert [(one.name, {bool(subject.calls) for subject in one.subjects}) for one in phases] == [
         (one.name, {is_counted(one.name)}) for one in phases
     ]
@@ -130,6 +136,14 @@ def test_calls_of_a_second_implementation_are_counted_where_it_keeps_records() -
     theirs = {one.name: one for one in census.subjects if one.name.startswith("vm_other/")}
     assert set(theirs) == {f"vm_other/{path}" for path in PATHS}
     assert all(one.calls and one.environment["LIBRARY"] == "theirs" for one in theirs.values())
+
+
+def test_loopback_is_counted_as_the_guest_is() -> None:
+    both = vm_phases(GUEST, QUICK), loopback_phases(GUEST, ("native",), QUICK)
+    (guest,), (alone,) = ([one for one in phases if one.name == "census"] for phases in both)
+    assert asked(alone, "loopback") == asked(guest, "vm")
+    assert {name for name, _, _ in asked(alone, "loopback")} >= {"empty", "graph_1000", "set_1MiB"}
+    assert alone.repetitions == guest.repetitions
 
 
 def test_tokens_are_compared_with_all_extensions_but_the_ring() -> None:

@@ -72,7 +72,7 @@ def synthetic(phase: Phase, measure: Measure, subject: Subject) -> dict[str, Any
 
 
 def synthetic_rows() -> Iterator[dict[str, Any]]:
-    for phase in (*vm_phases(GUEST, FULL), *loopback_phases(Programs(("bench",)), ("native",), FULL)):
+    for phase in (*vm_phases(GUEST, FULL), *loopback_phases(Programs(("bench",), calls="calls"), ("native",), FULL)):
         for measure in phase.measures:
             for subject in phase.subjects:
                 if measure.subjects is None or subject.name in measure.subjects:
@@ -109,8 +109,27 @@ def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     seconds = [{"worker": 9.0, "seconds": 3.0}, {"seconds": 3.0}, {"seconds": 60.0}, {}, {"worker": 0.4, "seconds": 60.0}]
     assert [verdict(target, {"idle": idle}).too_short for idle in seconds] == [True, True, False, False, False]
     watched = [one for one in targets() if one.label.startswith("idle context")]
-    assert len(watched) == 6
+    assert len(watched) == 3 * 3
     assert all(one.over.endswith("idle_percent.seconds") and one.least_s >= 59 for one in watched)
+
+
+@pytest.mark.parametrize("way", ["vm", "vm_execbuffer", "vm_02"])
+@pytest.mark.parametrize(("percent", "met"), [(0.5, True), (0.51, False)])
+def test_idle_context_of_every_way_has_the_same_bound(way: str, percent: float, *, met: bool) -> None:
+    answer = {way: {"idle_percent": {"guest": percent, "worker": percent, "qemu_more": percent, "seconds": 60.0}}}
+    seen = [one for one in judged(answer) if one.met is not None]
+    assert [one.met for one in seen] == [met] * 3
+    assert {one.target.label.rpartition(", ")[2] for one in seen} == {{"vm": "ring", "vm_02": "0.2"}.get(way, "EXECBUFFER")}
+    # What was not watched is not told as met.
+    assert {one.met for one in judged({}) if one.target.label.startswith("idle context")} == {None}
+
+
+@pytest.mark.parametrize("way", ["vm", "vm_execbuffer", "loopback"])
+def test_graph_that_is_known_takes_a_kilobyte_at_most(way: str) -> None:
+    for sent, met in ((1024, True), (1025, False)):
+        answer = {way: {"sent": {"copied": {"graph_1000": {"commands": 1.0, "bytes_out": sent}}}}}
+        (seen,) = (one for one in judged(answer) if one.met is not None)
+        assert (seen.target.label.startswith("1000-node graph again, bytes sent, "), seen.met) == (True, met)
 
 
 def test_quietest_repetition_is_told_and_does_not_decide() -> None:
@@ -202,9 +221,12 @@ def test_transfer_cannot_be_quicker_than_all_processors_at_the_copying_of_both_e
 
 
 def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensions_save() -> None:
+    def bare(one: Target) -> Target:
+        return replace(one, label="", figure=one.figure.partition(".")[2], per="", over=one.over.partition(".")[2])
+
     def of(way: str, name: str) -> dict[str, Target]:
         found = (one for one in targets() if one.figure.startswith(f"{way}."))
-        return {one.label.removesuffix(name): replace(one, label="", figure=one.figure.partition(".")[2], per="") for one in found}
+        return {one.label.removesuffix(name): bare(one) for one in found}
 
     execbuffer, plain = of("vm_execbuffer", "EXECBUFFER"), of("vm_02", "0.2")
     written = "tensor_set 4 B, p50, "
@@ -217,7 +239,6 @@ def test_protocol_alone_is_held_to_the_bounds_of_the_ioctl_but_for_what_extensio
     assert {label for label in execbuffer if label not in plain} == {
         "1000-node graph again, bytes sent, ",
         "set 4 B + empty call, p50, ",
-        *(f"idle context, {side}, " for side in ("guest", "worker", "added to QEMU")),
     }
     assert all(one.per == one.figure.replace("_s.4", "_s.1") for one in targets() if one.per)
 

@@ -74,10 +74,10 @@ def test_all_wrong_options_are_told_at_once() -> None:
 
 
 def test_idleness_is_watched_for_as_long_as_the_deadline_has_room_for() -> None:
-    assert bench_plan(Choice(), BenchOptions(idle_s=380.0))
+    assert bench_plan(Choice(), BenchOptions(idle_s=287.0))
     longer = Choice(("checks[0].deadline_s=100",))
-    with pytest.raises(ConfigError, match=r"from 1 to 16\.6667"):
-        bench_plan(longer, BenchOptions(idle_s=17.0))
+    with pytest.raises(ConfigError, match=r"from 1 to 12\.5"):
+        bench_plan(longer, BenchOptions(idle_s=13.0))
 
 
 def test_bundle_of_a_benchmark_runs_the_same_benchmark_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +149,27 @@ def test_rates_are_shown_with_three_figures(capsys: pytest.CaptureFixture[str]) 
 
 def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     tell_bench(BenchRecord(answer=ANSWER, tokens=(uncounted_token(),)))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
+    spread, rebuilt = (f"[{DASH.join(ends)}]" for ends in (("1,170", "1,560"), ("2,340", "3,120")))
+    assert line.split() == ["all", "copied", DASH, DASH, "1,300", spread, DASH, "2,600", rebuilt]
+
+
+def test_what_a_repeated_graph_sends_and_an_idle_context_takes_is_told_of_every_way(capsys: pytest.CaptureFixture[str]) -> None:
+    ways = [way for way in (LOOPBACK, *WAYS) if way in ANSWER]
+    idle = {"guest": 0.01, "worker": 0.002, "qemu": 3.0, "qemu_more": 0.03, "seconds": 60.0}
+    tell_bench(BenchRecord(answer={way: ANSWER[way] | {"idle_percent": idle} for way in ways} | {"vm_02": {}}))
+    told = {
+        name: line.removeprefix(name).split()
+        for line in capsys.readouterr().out.splitlines()
+        for name in ("1000-node graph again, commands", "1000-node graph again, bytes sent", "idle, added to QEMU, % of a core")
+        if line.startswith(name)
+    }
+    assert list(told.values()) == [[one, one, one, DASH] for one in ("1", "312,000", "0.03")]
+
+
+def test_token_of_a_bundle_without_spreads_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    known = {key: value for key, value in uncounted_token().items() if not key.endswith(("_min", "_max"))}
+    tell_bench(BenchRecord(answer=ANSWER, tokens=(known,)))
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
     assert line.split() == ["all", "copied", DASH, DASH, "1,300", DASH, "2,600"]
 

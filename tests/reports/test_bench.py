@@ -45,6 +45,9 @@ def test_page_has_a_column_of_every_way_and_a_row_of_every_call(tmp_path: Path) 
     told = {name: cells for name, cells, _ in view.latencies}
     for way in ("vm", "vm_02"):
         assert f"{ANSWER[way]['set_4b_sent_us']['p50']:.3g} / " in " ".join(told["tensor_set, 4 B, and an empty call"])
+    sent = {name: cells for name, cells, _ in view.rates if name.startswith("1000-node graph again")}
+    counts = {"1000-node graph again, commands": "1", "1000-node graph again, bytes sent": "312,000"}
+    assert sent == {name: (count,) * len(view.ways) for name, count in counts.items()}
     assert '<th scope="col" class="number">guest, 0.2 alone</th>' in rendered_report(folder).read_text(encoding="utf-8")
 
 
@@ -74,6 +77,19 @@ def test_page_tells_a_token_that_was_not_counted(tmp_path: Path) -> None:
     assert "copied · \N{EN DASH} calls [\N{EN DASH}]<" in rendered_report(folder).read_text(encoding="utf-8")
 
 
+def test_page_tells_how_repetitions_of_a_token_are_spread_where_it_is_known(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    variant = read_bundle(folder).run.variants[0]
+    (folder / variant.logs).mkdir(parents=True, exist_ok=True)
+    write_bench(folder / variant.logs, ANSWER | {"tokens": [token("all", "copied", 2, 1000.0)]})
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    says = "<div><b>1 ms</b>{}</div><div>[2 ms]{}</div>"
+    assert says.format(*(f"<small>{ends}</small>" for ends in ("900 µs\N{EN DASH}1.2 ms", "1.8 ms\N{EN DASH}2.4 ms"))) in text
+    known = {key: value for key, value in token("all", "copied", 2, 1000.0).items() if not key.endswith(("_min", "_max"))}
+    write_bench(folder / variant.logs, ANSWER | {"tokens": [known]})
+    assert says.format("", "") in rendered_report(folder).read_text(encoding="utf-8")
+
+
 DAMAGED: dict[str, bytes] = {
     "cut off": b'{"answer"',
     "no text": b'{"answer":"\xff"}',
@@ -83,7 +99,7 @@ DAMAGED: dict[str, bytes] = {
     "a token without keys": b'{"answer":{},"tokens":[{}]}',
     **{
         f"a token whose {key} is none": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 1.0) | {key: [1]}]}).encode()
-        for key in ("nodes", "calls", "bytes", "us", "rebuilt_us")
+        for key in ("nodes", "calls", "bytes", "us", "us_min", "rebuilt_us", "rebuilt_us_max")
     },
     "a native token that is none": json.dumps({"answer": {"token_native_us": "x"}}).encode(),
     "tokens of no time": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 0.0)]}).encode(),

@@ -100,13 +100,17 @@ def unmeasured_in(tmp_path: Path, answer: dict[str, Any], **check: Any) -> list[
 
 
 def test_target_that_was_to_be_measured_and_was_not_is_a_finding_where_it_is_enforced(tmp_path: Path) -> None:
-    names = [f"idle context, {side}, {way}" for side in ("guest", "worker", "added to QEMU") for way in ("ring", "EXECBUFFER")]
+    sides, ways = ("guest", "worker", "added to QEMU"), ("ring", "EXECBUFFER", "0.2")
+    names = [f"idle context, {side}, {way}" for side in sides for way in ways]
     assert unmeasured_in(tmp_path, {}, parts=["idle"]) == names
     assert unmeasured_in(tmp_path, {}, parts=["idle"], enforce=False) == []
     assert unmeasured_in(tmp_path, {}, parts=["tokens"]) == []
     assert unmeasured_in(tmp_path, {}, parts=["idle"], places=["loopback"]) == []
+    assert unmeasured_in(tmp_path, {}, parts=["census"], places=["loopback"]) == ["1000-node graph again, bytes sent, loopback"]
     short = {"idle_percent": {"guest": 9.0, "seconds": 3.0}}
-    assert unmeasured_in(tmp_path, {"vm": short, "vm_execbuffer": short}, parts=["idle"]) == []
+    assert unmeasured_in(tmp_path, dict.fromkeys(("vm", "vm_execbuffer", "vm_02"), short), parts=["idle"]) == []
+    left = [name for name in names if name.endswith("0.2")]
+    assert unmeasured_in(tmp_path, {"vm": short, "vm_execbuffer": short}, parts=["idle"]) == left
 
 
 @pytest.mark.parametrize(("effort", "sizes"), [("full", 4), ("quick", 3)])
@@ -159,6 +163,8 @@ def test_call_that_does_not_travel_is_no_empty_call(tmp_path: Path) -> None:
     found = findings(tmp_path, BenchRecord(answer={"vm": way}))
     assert [(kind, blame) for kind, blame, _ in found] == [(FindingKind.NO_CALLS, Blame.LAB)] * 2
     assert [text for _, _, text in found][1] == "vm: set_4b sends 2 commands"
+    alone = {**ANSWER["loopback"], "sent": {"copied": {"graph_1000": {"commands": 0.5}}}}
+    assert list(untravelled({"loopback": alone})) == ["loopback: graph_1000 sends 0.5 commands, less than one a round"]
     cached = {"sent": {"copied": {"empty": {"commands": 0}}}, "left_out": ["after_pause_us", "calls_per_s"]}
     assert list(untravelled({"vm": cached})) == ["vm: empty sends 0 commands, so after_pause_us, calls_per_s are left out"]
     nothing = {**ANSWER["vm"], "sent": {"copied": {"graph_1000": {"commands": 0}}}}

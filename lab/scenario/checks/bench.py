@@ -43,6 +43,8 @@ FOLDER = f"{GUEST_FOLDER}/bench"
 """Not where the guest library is: ggml looks for backends beside the program, too."""
 GATE = f"{FOLDER}/gate"
 OTHER_LIBRARY = f"{FOLDER}/other/libggml-virtgpu.so"
+LOOPBACK_CALLS = "/tmp/bench-calls"
+"""Call records of a loopback: within the host root, and gone with what runs there."""
 REGISTRY = "ggml-virtgpu"
 ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
@@ -104,13 +106,17 @@ class Bench:
         write_whole(self.stage.logs / BENCH, record.model_dump_json(indent=1) + "\n")
         return record
 
-    def loopback(self, deadline: Deadline) -> None:
+    def loopback_phases(self) -> tuple[Phase, ...]:
+        """The phases of a loopback."""
+        shipped, program = self.stage.ingredients.shipment, str(self.tools / PROGRAM)
+        library = (program, "loopback", shipped.host_library.inside, shipped.ggml_library.inside, "1")
+        programs = Programs(library, calls=LOOPBACK_CALLS)
+        return self.asked(standard.loopback_phases(programs, (program, "registry", "CPU", "1"), self.effort))
+
+    def loopback(self, phases: Sequence[Phase], deadline: Deadline) -> None:
         """Measure with guest and host library in one process, in the host root."""
         shipped, logs = self.stage.ingredients.shipment, self.stage.logs
-        program, plan, rows = str(self.tools / PROGRAM), logs / "bench-loopback.json", logs / "bench-loopback.jsonl"
-        script = Path(turns.__file__)
-        library = (program, "loopback", shipped.host_library.inside, shipped.ggml_library.inside, "1")
-        phases = self.asked(standard.loopback_phases(Programs(library), (program, "registry", "CPU", "1"), self.effort))
+        plan, rows, script = logs / "bench-loopback.json", logs / "bench-loopback.jsonl", Path(turns.__file__)
         plan.write_text(plan_text(phases), encoding="utf-8")
         root = self.stage.ingredients.root
         host = [shipped.host_library.path] if shipped.host_library.of_machine else []
@@ -148,7 +154,7 @@ class Bench:
         """What programs in the guest are given: no folder for call records. Those that are counted have one of their own."""
         return {name: value for name, value in self.stage.guest_variables.items() if name != GUEST_CALL_LOG}
 
-    def vm_phases(self) -> Sequence[Phase]:
+    def vm_phases(self) -> tuple[Phase, ...]:
         """The phases of a guest."""
         other = None
         if self.check.guest_library or self.check.host_library:
@@ -256,7 +262,7 @@ def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: 
     bench, limit = Bench(stage, check, libraries=second_libraries(check)), deadline.narrowed(check.deadline_s)
     try:
         if Place.LOOPBACK in check.places:
-            bench.loopback(limit)
+            bench.loopback(bench.loopback_phases(), limit)
         if Place.VM in check.places:
             bench.vm(limit)
     finally:
@@ -328,7 +334,7 @@ def unmeasured(bench: Bench, answer: Answer) -> Iterator[str]:
 
 def untravelled(answer: Answer) -> Iterator[str]:
     """What was timed and, by the call records, is not what its name says: the figures would be of something else."""
-    for way in standard.WAYS:
+    for way in (standard.LOOPBACK, *standard.WAYS):
         figures = answer.get(way, {})
         if figures and "empty_call_us" not in figures and "set_4b_us" in figures:
             yield f"{way}: no call of those that were timed as empty ones sends exactly one command"
