@@ -125,6 +125,7 @@ void BlobPool::give_up_free() {
         blobs_.erase(std::find_if(blobs_.begin(), blobs_.end(), [&](const auto &blob) { return blob.get() == each; }));
     }
     free_.clear();
+    if (usable_ == 0) returned_.notify_all();
 }
 
 bool BlobPool::is_ordinary(const Blob &blob) const {

@@ -33,6 +33,7 @@ size_t get_max_size(ggml_backend_buffer_type_t buft) { return context_of(buft).f
 
 size_t get_alloc_size(ggml_backend_buffer_type_t buft, const ggml_tensor *tensor) {
     const size_t bytes = tensor_bytes(tensor);
+    if (!RemoteDevice::may_need_more(tensor)) return bytes;
     return guarded("get_alloc_size", bytes, [&] {
         size_t size = 0;
         with_device(context_of(buft), [&](RemoteDevice &remote) { size = remote.alloc_size(tensor, bytes); });

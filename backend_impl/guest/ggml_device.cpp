@@ -44,6 +44,11 @@ void get_props(ggml_backend_dev_t device, ggml_backend_dev_props *props) {
 ggml_backend_t init_backend(ggml_backend_dev_t device, const char *) {
     return guarded("init_backend", ggml_backend_t{nullptr}, [&] {
         Hold remote(context_of(device));
+        // Whoever had one of a lost device would keep it lost.
+        if (remote->lost()) {
+            log(LogLevel::error, "init: the device is lost");
+            return ggml_backend_t{nullptr};
+        }
         ggml_backend_t backend = make_backend(device, *remote);
         remote.keep();
         return backend;

@@ -90,10 +90,12 @@ std::unique_ptr<Connection> Registry::begin_another(std::string &error) {
     retired_.reserve(retired_.size() + 1);
     for (const auto &each : now_->devices) each->give_up_kept();
     now_->session->give_up_free();
-    std::unique_ptr<Connection> another = connect(another_device_(), now_->session->config(), error);
+    Config config = now_->session->config();
+    config.extensions &= now_->session->extensions() | static_cast<uint64_t>(Extension::ring); // a host that has more by now will do, too
+    std::unique_ptr<Connection> another = connect(another_device_(), config, error);
     for (size_t i = 0; another != nullptr && i < devices.size(); ++i) {
         if (i < another->devices.size() && another->devices[i]->facts() == devices[i]->facts) continue;
-        error = "the host has another device now where " + devices[i]->facts.name + " was";
+        error = "the host has another device now, or fewer extensions, where " + devices[i]->facts.name + " was";
         another.reset();
     }
     return another;

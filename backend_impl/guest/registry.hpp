@@ -43,8 +43,9 @@ struct Registry {
     Session &session() { return *now_->session; }
 
     void bring_up(std::unique_ptr<Device> device, DeviceMaker another);
-    // Another context in place of one that is lost and that the program has nothing of. The next one is not begun before a pause: a second at first, and
-    // twice as long each time. Who asks in the pause finds the device lost, who asks while one is begun waits for that.
+    // Another context in place of one that is lost and that the program has nothing of. The next one is not begun before a pause: a second at first, twice as
+    // long each time, 64 s at most, and a second again when none was asked for in the 64 s behind it. Who asks in the pause finds the device lost, who
+    // asks while one is begun waits for that.
     void revive();
 
   private:
@@ -111,7 +112,7 @@ class Hold {
   public:
     explicit Hold(DeviceContext &context);
     // What was kept, which ends with this.
-    explicit Hold(RemoteDevice &kept) : remote_(&kept), was_lost_(kept.lost()) {}
+    explicit Hold(RemoteDevice &kept) : remote_(&kept), was_lost_(kept.lost()) { remote_->take_back(); }
     ~Hold() {
         if (remote_ != nullptr) remote_->let_go();
     }
@@ -121,7 +122,7 @@ class Hold {
     RemoteDevice &operator*() const { return *remote_; }
     RemoteDevice *operator->() const { return remote_; }
     bool lost_meanwhile() const { return !was_lost_ && remote_->lost(); }
-    void keep() { remote_ = nullptr; }
+    void keep() { std::exchange(remote_, nullptr)->keep(); }
 
   private:
     RemoteDevice *remote_ = nullptr;

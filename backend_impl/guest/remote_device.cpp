@@ -30,20 +30,6 @@ Status failed(Call call, const CallResult &result) {
     return Status::failure(std::string(call_name(static_cast<uint32_t>(call))) + ": " + result.text());
 }
 
-// Whether libggml-base takes an alloc size above ggml_nbytes for this tensor.
-bool may_need_more(const ggml_tensor *tensor) {
-    switch (tensor->op) {
-    case GGML_OP_NONE:
-    case GGML_OP_RESHAPE:
-    case GGML_OP_VIEW:
-    case GGML_OP_PERMUTE:
-    case GGML_OP_TRANSPOSE: return true;
-    default: break;
-    }
-    if (ggml_is_quantized(tensor->type)) return true;
-    return APIR_GGML_API < 3 || ggml_op_alloc_size_may_expand == nullptr || ggml_op_alloc_size_may_expand(tensor->op);
-}
-
 const char *kind_text(DeviceType type) {
     switch (type) {
     case DeviceType::cpu: return "the host's CPU";
@@ -56,6 +42,19 @@ const char *kind_text(DeviceType type) {
 }
 
 } // namespace
+
+bool RemoteDevice::may_need_more(const ggml_tensor *tensor) {
+    switch (tensor->op) {
+    case GGML_OP_NONE:
+    case GGML_OP_RESHAPE:
+    case GGML_OP_VIEW:
+    case GGML_OP_PERMUTE:
+    case GGML_OP_TRANSPOSE: return true;
+    default: break;
+    }
+    if (ggml_is_quantized(tensor->type)) return true;
+    return APIR_GGML_API < 3 || ggml_op_alloc_size_may_expand == nullptr || ggml_op_alloc_size_may_expand(tensor->op);
+}
 
 bool DeviceFacts::operator==(const DeviceFacts &other) const {
     auto all = [](const DeviceFacts &each) {
@@ -216,7 +215,6 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
 }
 
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
-    if (!may_need_more(tensor)) return bytes;
     // A model's weights differ by name only, layer by layer: their sizes do not.
     SignatureParts parts;
     parts.source_offsets = !session_.has(Extension::wide_shapes);
@@ -226,8 +224,8 @@ size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
     // first: whatever the first was, a refusal too, stands. Without an answer there is to be no such buffer: the next one may ask again.
     if (!alloc_sizes_->find(signature, size)) {
         const std::optional<uint64_t> answer = ask_alloc_size(tensor, bytes);
-        // Whoever holds something of a lost device gets no buffer there, but may place a tensor in one that is there.
-        if (!answer) return lost() && is_held() ? bytes : largest_need;
+        // While the program has something of a lost device it gets no buffer there, but may place a tensor in one that it has.
+        if (!answer) return lost() && kept_.load() != 0 ? bytes : largest_need;
         size = alloc_sizes_->keep(signature, *answer);
     }
     return std::max<size_t>(size, bytes);

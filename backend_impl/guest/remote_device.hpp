@@ -50,8 +50,10 @@ class RemoteDevice {
     // Read fresh; 0 and 0 when the host does not answer.
     void memory(size_t &free, size_t &total);
     bool supports_op(const ggml_tensor *op);
-    // At least `bytes`, the tensor's ggml_nbytes; those when the host refuses to tell, and, unasked, when libggml takes no more. More than there can be, when it
-    // does not answer, or is lost and may come back with another answer.
+    // Whether libggml-base takes an alloc size above ggml_nbytes for this tensor.
+    static bool may_need_more(const ggml_tensor *tensor);
+    // Of one that may need more: at least `bytes`, its ggml_nbytes; those when the host refuses to tell. More than there can be, when it does not
+    // answer, or is lost and may come back with another answer.
     size_t alloc_size(const ggml_tensor *tensor, size_t bytes);
     // Its content is undefined: it may have been another buffer of this program's before. None on a lost device.
     std::unique_ptr<RemoteBuffer> allocate(size_t size);
@@ -60,10 +62,13 @@ class RemoteDevice {
     // Frees what is kept of freed buffers.
     void give_up_kept() { reserve_.give_up_all(); }
 
-    // Buffers and streams that the program has of it (Hold in registry.hpp).
+    // Buffers and streams that the program has of it, and those that it is about to have (Hold in registry.hpp).
     void hold() { ++held_; }
     void let_go() { --held_; }
     bool is_held() const { return held_.load() != 0; }
+    // The program has one more, or one less.
+    void keep() { ++kept_; }
+    void take_back() { --kept_; }
     // Takes the place of one that is lost: alloc sizes that the program was told stay, for libggml aborts when the next answer is a larger one.
     void follow(const RemoteDevice &lost) { alloc_sizes_ = lost.alloc_sizes_; }
 
@@ -113,6 +118,7 @@ class RemoteDevice {
     AnswerCache<bool> supported_;
     std::shared_ptr<AnswerCache<uint64_t>> alloc_sizes_ = std::make_shared<AnswerCache<uint64_t>>();
     std::atomic<size_t> held_{0};
+    std::atomic<size_t> kept_{0}; // of those
     std::atomic<size_t> streams_{0};
     std::mutex dropped_mutex_;
     std::vector<uint64_t> dropped_graphs_;

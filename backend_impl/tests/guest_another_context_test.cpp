@@ -1,6 +1,7 @@
 // A lost context stays lost for what the program has of it. When that is freed, another one takes its place: the same devices, and
 // nothing of the lost one in any call.
 #include <atomic>
+#include <mutex>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -130,19 +131,25 @@ void test_found_by_the_call() {
     }
 }
 
-// A question that ends each worker is not asked of one after the other without an end.
+// A question that ends each worker is not asked of one after the other without an end. On a machine that stands still now and then less can be told.
 void test_always_lost() {
-    std::vector<ScriptedHost> hosts(3);
-    for (ScriptedHost &host : hosts) host.refuse(Call::buffer_type_alloc_buffer, worker_lost);
-    Succession run({&hosts[0], &hosts[1], &hosts[2]});
-    const auto start = Clock::now();
+    std::vector<ScriptedHost> hosts(8);
+    std::vector<ScriptedHost *> in_order;
+    for (ScriptedHost &host : hosts) {
+        host.refuse(Call::buffer_type_alloc_buffer, worker_lost);
+        in_order.push_back(&host);
+    }
+    Succession run(in_order);
+    auto since = Clock::now();
     for (int i = 0; i < 100; ++i) expect(run.bench.buffer(64) == nullptr, "a buffer of a worker that dies of it");
-    expect(run.begun == 2 || Clock::now() - start > 900ms, "one context more: " + std::to_string(run.begun));
+    expect(run.begun == 2 || Clock::now() - since > 900ms, "one context more: " + std::to_string(run.begun));
     std::this_thread::sleep_for(past_a_pause);
-    expect(run.bench.buffer(64) == nullptr && run.begun == 3, "and another one after the pause");
-    // The next pause is longer.
+    since = Clock::now();
+    expect(run.bench.buffer(64) == nullptr && run.begun >= 3, "and another one after the pause");
+    const size_t begun = run.begun;
     std::this_thread::sleep_for(past_a_pause);
-    expect(run.bench.buffer(64) == nullptr && run.begun == 3, "which the next one has to wait for longer");
+    expect(run.bench.buffer(64) == nullptr, "and again");
+    expect(run.begun == begun || Clock::now() - since > 1900ms, "the next one has to wait for longer");
 }
 
 // libggml aborts when it is told more for a tensor than it was for its buffer.
@@ -184,6 +191,24 @@ void test_another_device() {
     expect(other.open_blobs() == 0, "what was not taken is closed");
 }
 
+// A host library that was replaced by a newer one is asked for no more than the first one had.
+void test_host_with_more() {
+    ScriptedHost first;
+    ScriptedHost second;
+    tells(second, 4711);
+    second.script(Call::negotiate, [](Reader &request, Writer &writer) {
+        NegotiateRequest offer;
+        read(request, offer);
+        write(writer, NegotiateReply{offer.offered & static_cast<uint64_t>(Extension::buffer_base)});
+        return ScriptedHost::ok;
+    });
+    Succession run({&first, &second});
+    CapturedLog log;
+    run.lose();
+    expect(run.free_memory() == 4711, "a host that has more: " + log.text());
+    expect(run.bench.buffer(64) != nullptr && second.sent(Call::alloc_with_base).empty(), "serves as the first one did");
+}
+
 void test_host_that_refuses() {
     ScriptedHost first;
     ScriptedHost second;
@@ -196,7 +221,7 @@ void test_host_that_refuses() {
 
 // What a program held that was lost with calls that nobody answers, some of which may yet be answered.
 void test_silent_host() {
-    const Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "50");
+    const Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
     for (bool shared : {false, true}) {
         ScriptedHost first;
         ScriptedHost second;
@@ -252,6 +277,45 @@ void test_sizes_while_held() {
     expect(ggml_backend_buft_get_alloc_size(run.bench.buft(), weight) == 34, "the tensor's bytes");
     buffer.reset();
     expect(ggml_backend_buft_get_alloc_size(run.bench.buft(), weight) == 64 && run.begun == 2, "are not what the other one says");
+}
+
+// A thread is in a call to the lost context when another one takes its place: what it is at stays, and goes when it has ended.
+void test_thread_in_a_call() {
+    ScriptedHost first;
+    ScriptedHost second;
+    std::mutex gate;
+    std::atomic<bool> there{false};
+    first.script(Call::device_get_memory, [&](Reader &, Writer &writer) {
+        there = true;
+        const std::lock_guard wait(gate);
+        write(writer, DeviceGetMemoryReply{1, 1});
+        return ScriptedHost::ok;
+    });
+    Succession run({&first, &second});
+    std::unique_lock closed(gate);
+    std::thread asker([&] { run.free_memory(); });
+    while (!there) std::this_thread::sleep_for(1ms);
+    const auto since = Clock::now();
+    run.lose();
+    const Backend backend = run.bench.backend();
+    expect(backend != nullptr && run.begun == 2, "another context");
+    const bool is_there = first.open_blobs() != 0;
+    expect(is_there || Clock::now() - since > 1500ms, "the lost one is there for who waits for its answer, which is not for long");
+    closed.unlock();
+    asker.join();
+    expect(first.open_blobs() == 0, "and not any longer");
+}
+
+// Who takes a backend of a lost device for a sign of life would keep it lost.
+void test_no_backend_of_a_lost_device() {
+    ScriptedHost first;
+    ScriptedHost second;
+    Succession run({&first, &second});
+    const Buffer held = run.bench.buffer(64);
+    run.lose();
+    CapturedLog log;
+    expect(run.bench.backend() == nullptr && run.begun == 1, "a backend of a lost device");
+    expect(log.has("init: the device is lost"), "is told: " + log.text());
 }
 
 // Threads ask all the while; the context goes under their feet, again and again.
@@ -314,10 +378,13 @@ int main() {
     test_always_lost();
     test_alloc_sizes_stay();
     test_another_device();
+    test_host_with_more();
     test_host_that_refuses();
     test_silent_host();
     test_room();
     test_sizes_while_held();
+    test_thread_in_a_call();
+    test_no_backend_of_a_lost_device();
     test_threads();
     test_fork();
     return failures();

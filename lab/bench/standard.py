@@ -133,8 +133,8 @@ def subject(programs: Programs, way: str, path: str, extra: Mapping[str, str] | 
 
 
 def recorded(one: Subject, folder: str) -> Subject:
-    """The same with call records."""
-    return replace(one, calls=f"{folder}/{one.name.replace('/', '-')}")
+    """The same with call records, where there is a folder for them."""
+    return replace(one, calls=f"{folder}/{one.name.replace('/', '-')}") if folder else one
 
 
 def is_counted(phase: str) -> bool:
