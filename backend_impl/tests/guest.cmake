@@ -2,6 +2,10 @@
 add_library(apir-guest-fake STATIC guest_fake.cpp guest_scripted_host.cpp)
 target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 
+# And with a host library in the same process.
+add_library(apir-guest-loopback STATIC guest_loopback.cpp)
+target_link_libraries(apir-guest-loopback PUBLIC apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
+
 foreach(name startup golden calls failures another-context threads pending ring copy cut pages turns two-threads waiting transport signature answers write-behind)
   string(REPLACE "-" "_" source ${name})
   add_executable(test-guest-${name} guest_${source}_test.cpp)
@@ -21,8 +25,8 @@ file(GLOB cpu_backends /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/lib
   /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-armv8.0_1.so)
 if(TARGET ggml-virtgpu-backend AND cpu_backends)
   list(GET cpu_backends 0 cpu_backend)
-  add_executable(test-guest-loopback guest_loopback_test.cpp guest_loopback.cpp)
-  target_link_libraries(test-guest-loopback PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
+  add_executable(test-guest-loopback guest_loopback_test.cpp)
+  target_link_libraries(test-guest-loopback PRIVATE apir-guest-loopback)
   add_dependencies(test-guest-loopback ggml-virtgpu-backend test-two-devices)
   add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend}
     $<TARGET_FILE:test-two-devices>)
@@ -31,8 +35,8 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   # Extensions, over the same path: what is sent with each and without, and that results are the same.
   foreach(name graph-ids graph-cache asynchronous fewer-calls memory one-by-one pipe short-window)
     string(REPLACE "-" "_" source ${name})
-    add_executable(test-guest-${name} guest_${source}_test.cpp guest_loopback.cpp)
-    target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
+    add_executable(test-guest-${name} guest_${source}_test.cpp)
+    target_link_libraries(test-guest-${name} PRIVATE apir-guest-loopback)
     add_dependencies(test-guest-${name} ggml-virtgpu-backend)
     add_test(NAME guest-${name} COMMAND test-guest-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend})
     set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
