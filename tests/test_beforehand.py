@@ -160,7 +160,8 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: "compiled" in item.name, reverse=True)
     items.insert(0, items.pop(next(number for number, item in enumerate(items) if "first" in item.name)))
 """
-LEFT = "setsid sh -c 'touch left; exec sleep 60' & until test -e left; do sleep 0.1; done; exit 3"  # in a session of its own by then
+# In a session of its own before the recipe ends, at which its process group is ended.
+LEFT = "setsid sh -c 'touch left; exec sleep 60' & until test -e left; do sleep 0.1; done; exit 3"
 TOLD = ("*make run ended with 2", "*no report was left", "*processes were left: (*")
 GROUP = "/proc/self/autogroup"
 
