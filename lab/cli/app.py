@@ -24,7 +24,7 @@ from lab.cli.answer import (
 )
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
-from lab.cli.cases import answer_cases
+from lab.cli.cases import LIBRARY_OPTION, answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
 from lab.cli.output import kept_output
@@ -106,7 +106,8 @@ def ops(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the data that --case computes with.")] = 1,
     library: Annotated[
-        str, typer.Option("--library", metavar="LIBRARY", help="cpu, vulkan or a path: the ggml library behind the host library.")
+        str,
+        typer.Option(LIBRARY_OPTION, metavar="LIBRARY", help="cpu, vulkan or a path: the ggml library behind the host library."),
     ] = "cpu",
     json: Json = False,
 ) -> None:

@@ -28,11 +28,12 @@ from lab.ops.verdict import Evidence, result_of
 from lab.process import finish
 from lab.scenario.environment import software_vulkan_variables
 from lab.scenario.machine import other_cpu_library
-from lab.scenario.shipment import ggml_library, processor_count
+from lab.scenario.shipment import ggml_library, processor_count, require_loadable
 from lab.temporary import temporary_folder
 
 SETUP_S = 1800.0
 RUN_S = 300.0
+LIBRARY_OPTION = "--library"
 STYLES = {Outcome.PASS: "green", Outcome.UNSUPPORTED: "dim"}
 
 
@@ -87,7 +88,9 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     cases, deadline = in_order(cases), Deadline.after(SETUP_S)
     root = host_root(progress, deadline)
     native = native_payloads(root, progress, deadline)
-    own = ggml_library(choice, root, deadline)
+    own = ggml_library(choice, root, deadline, named_by=LIBRARY_OPTION)
+    if own.of_machine:
+        require_loadable([(LIBRARY_OPTION, own.path)], root, "lab ops")
     more = outside((), root, ggml=own.path).binds if own.of_machine else ()
     binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(native.folder), *more)))
 

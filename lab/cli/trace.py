@@ -20,7 +20,7 @@ from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import native_payloads
-from lab.host.outside import outside, seen_at
+from lab.host.outside import absolute, outside
 from lab.host.root import Bind, host_root
 from lab.ops.said import event_in, fits
 from lab.process import finish
@@ -28,13 +28,15 @@ from lab.scenario.calls import TRACES
 from lab.scenario.machine import real_platform
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from lab.scenario.shipment import DEFAULT_REGISTRATION, ggml_library
+from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, ggml_library, require_loadable
 from reports import rendered_report
 
 SETUP_S = 3600.0
 REPLAY_S = 600.0
 TRACING = "host.trace=true"
 DIFFERENT_EXIT = 1
+HOST_OPTION = "--host-library"
+GGML_OPTION = "--ggml-library"
 ANSWER = {"index": int, "name": str, "differences": list, "remarks": list, "duration_ns": int}
 """The player's row for a command, by key and type."""
 
@@ -105,9 +107,9 @@ def replay(
     *,
     host_library: Annotated[
         Path | None,
-        typer.Option("--host-library", metavar="FILE", help="Whose host library; ours if not given.", show_default=False),
+        typer.Option(HOST_OPTION, metavar="FILE", help="Whose host library; ours if not given.", show_default=False),
     ] = None,
-    library: Annotated[str, typer.Option("--ggml-library", metavar="WHICH", help="cpu, vulkan or a path.")] = "cpu",
+    library: Annotated[str, typer.Option(GGML_OPTION, metavar="WHICH", help="cpu, vulkan or a path.")] = "cpu",
     registration: Annotated[
         str, typer.Option("--registration", metavar="SYMBOL", help="Of the ggml library.")
     ] = DEFAULT_REGISTRATION,
@@ -130,18 +132,22 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
     """Play the conversation in the host root.
 
     Raises:
-        BuildError: the player ended without playing anything; its words are in it.
+        BuildError: the player ended without playing anything; its words are in it. Or a library is no ELF file.
+        ConfigError: a library needs others that are nowhere.
     """
     deadline = Deadline.after(SETUP_S)
     with progress_display() as progress:
         root = host_root(progress, deadline)
-        host = host_library.resolve() if host_library else native_payloads(root, progress, deadline).host_library
-        chosen = ggml_library(library, root, deadline)
+        path = absolute(host_library) if host_library else native_payloads(root, progress, deadline).host_library
+        host = Payload.of("host library", path, named_by=HOST_OPTION)
+        chosen = ggml_library(library, root, deadline, named_by=GGML_OPTION)
+        named = ((option, one.path) for option, one in ((HOST_OPTION, host), (GGML_OPTION, chosen)) if one.of_machine)
+        require_loadable(named, root, "lab trace replay")
         argv = (
-            "python3", "-m", "lab.apir.replay", file, "--host-library", seen_at(host),
+            "python3", "-m", "lab.apir.replay", file, "--host-library", host.inside,
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
-        loaded = outside([host], root, ggml=chosen.path if chosen.of_machine else None).binds
+        loaded = outside([host.path], root, ggml=chosen.path if chosen.of_machine else None).binds
         binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded)))
         entered = root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):

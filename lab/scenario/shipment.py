@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,14 +58,18 @@ class Payload:
     build_id: str | None
 
     @classmethod
-    def of(cls, role: str, path: Path, inside: str | None = None) -> Payload:
-        """Identify a file. Raises ``BuildError`` when it is no ELF file: nothing else can be loaded."""
+    def of(cls, role: str, path: Path, inside: str | None = None, *, named_by: str | None = None) -> Payload:
+        """Identify a file, named by an option or else by a scenario's key.
+
+        Raises:
+            BuildError: it is no ELF file, and nothing else can be loaded.
+        """
         try:
             return cls(role, path, inside or seen_at(path), sha256(path), build_id(path))
         except (OSError, NotElf) as error:
-            key = KEYS.get(role)
-            hint = f"{key} in the scenario names it" if key else None
-            raise BuildError(f"the {role} {path} cannot be used: {error}", hint=hint) from error
+            named_by = named_by or (f"{KEYS[role]} in the scenario" if role in KEYS else None)
+            reason = (isinstance(error, OSError) and error.strerror) or error
+            raise BuildError(f"the {role} {path} cannot be used: {reason}", hint=named_by and f"{named_by} names it") from error
 
     @property
     def of_machine(self) -> bool:
@@ -227,34 +231,50 @@ def require_builds(shipped: Shipment, scenario: Scenario) -> None:
 
 def require_libraries(shipped: Shipment, scenario: Scenario, root: HostRoot) -> None:
     """What QEMU and its workers load must have all that it needs. Raises ``ConfigError`` with all that is missing."""
+    loaded = (payload for payload in (shipped.component, *shipped.of_worker) if payload.of_machine)
+    seconds = {Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library}
+    named = [(KEYS.get(payload.role, KEYS["component"]), payload.path) for payload in loaded]
+    named += [(KEYS["second host library"], path) for path in sorted(seconds)]
+    require_loadable(named, root, f"scenario {scenario.name}")
+
+
+def require_loadable(named: Iterable[tuple[str, Path]], root: HostRoot, asked: str) -> None:
+    """Files of the machine must have all that they need to be loaded in a root.
+
+    Args:
+        named: each file behind the key or option that names it.
+        root: what they are loaded in.
+        asked: the scenario or command that they are for.
+
+    Raises:
+        ConfigError: with all that is missing.
+    """
     problems = [
         ConfigProblem(
-            KEYS.get(payload.role, KEYS["component"]),
+            key,
             f"{needed_by} needs {name}, which neither the host root nor this machine has",
             "the GPU's driver brings it" if name in OF_DRIVERS else "install it, or name its folder in LD_LIBRARY_PATH",
         )
-        for payload in (shipped.component, *shipped.of_worker)
-        if payload.of_machine
-        for needed_by, name in outside([payload.path], root).missing
-    ]
-    seconds = {Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library}
-    problems += [
-        ConfigProblem(KEYS["second host library"], f"{needed_by} needs {name}, which neither the host root nor this machine has")
-        for needed_by, name in outside(sorted(seconds), root).missing
+        for key, path in named
+        for needed_by, name in outside([path], root).missing
     ]
     if problems:
-        raise ConfigError(f"scenario {scenario.name}", problems)
+        raise ConfigError(asked, problems)
 
 
-def ggml_library(choice: str, root: HostRoot, deadline: Deadline) -> Payload:
-    """``cpu`` and ``vulkan`` are the host root's own libraries, anything else is a path on the host."""
+def ggml_library(choice: str, root: HostRoot, deadline: Deadline, *, named_by: str | None = None) -> Payload:
+    """``cpu`` and ``vulkan`` are the host root's own libraries, anything else is a path on the host.
+
+    Raises:
+        BuildError: that file is no ELF file. ``named_by`` is the option that names it, if it is no scenario's key.
+    """
     match choice:
         case "cpu":
             found = best_cpu_library(root, deadline)
         case "vulkan":
             found = root.path / BACKENDS / "libggml-vulkan.so"
         case _:
-            return Payload.of("ggml library", absolute(choice))
+            return Payload.of("ggml library", absolute(choice), named_by=named_by)
     return Payload.of("ggml library", found, f"/{found.relative_to(root.path)}")
 
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import typer
 
 from lab.bundle.outcome import Outcome
 from lab.cli import cases
-from lab.cli.cases import answer_cases, case_again
+from lab.cli.cases import answer_cases, case_again, computed_again
+from lab.errors import BuildError, ConfigError
+from lab.host.progress import SilentProgress
+from lab.host.root import HostRoot
 from lab.ops.verdict import Evidence
+from tests.cli.lacking import LACKED, lacking_library
 
 NOTHING = Evidence("CPU", {}, {}, {}, {})
 
@@ -22,3 +27,12 @@ def test_case_that_the_program_did_not_tell_of_is_no_success(
     told = json.loads(capsys.readouterr().out)
     assert (ended.value.exit_code, told["exit"]) == (1, 1)
     assert [(one["case"], one["outcome"]) for one in told["results"]] == [("ADD()", Outcome.ERROR)]
+
+
+@pytest.mark.protocol
+def test_library_that_cannot_be_computed_with_is_told_with_its_option(root: HostRoot, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"none\.so cannot be used: No such file or directory\n.*--library names it"):
+        computed_again(["ADD(a=1,b=1)"], 1, str(tmp_path / "none.so"), SilentProgress())
+    library = lacking_library(root, tmp_path)
+    with pytest.raises(ConfigError, match=f"lab ops: --library: {library} needs {LACKED}, which neither the host root"):
+        computed_again(["ADD(a=1,b=1)"], 1, str(library), SilentProgress())

@@ -11,8 +11,10 @@ import pytest
 
 from lab.cli.trace import answers_in
 from lab.deadline import Deadline
+from lab.host.root import HostRoot
 from lab.paths import PROJECT
 from lab.process import finish
+from tests.cli.lacking import LACKED, lacking_library
 
 LAB = (sys.executable, "-c", "from lab.cli import main; main()", "trace")
 TRACES = sorted((PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
@@ -113,6 +115,18 @@ def test_replay_of_nothing_ends_with_2(tmp_path: Path) -> None:
     status, output = lab_trace("replay", path, "--json")
     assert (status, answer_of(output)["exit"]) == (2, 2)
     assert "could not be played" in output
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize("option", ["--host-library", "--ggml-library"])
+def test_library_that_cannot_be_played_against_is_told_with_its_option(root: HostRoot, tmp_path: Path, option: str) -> None:
+    status, output = lab_trace("replay", TRACES[0], option, tmp_path / "none.so")
+    assert status == 2
+    assert f"{tmp_path / 'none.so'} cannot be used: No such file or directory\nhint: {option} names it" in output
+    library = lacking_library(root, tmp_path)
+    status, output = lab_trace("replay", TRACES[0], option, library)
+    assert status == 2
+    assert f"lab trace replay: {option}: {library} needs {LACKED}, which neither the host root nor this machine has" in output
 
 
 @pytest.mark.scenario

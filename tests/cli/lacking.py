@@ -1,0 +1,17 @@
+"""A library of the machine that needs another one, which is nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.host.root import HostRoot
+
+LACKED = "libnone.so.9"
+
+
+def lacking_library(root: HostRoot, folder: Path) -> Path:
+    """A copy of ggml's CPU backend that needs ``LACKED`` in the place of OpenMP's run time."""
+    source = root.path / "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
+    library = folder / "lacking.so"
+    library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", LACKED.encode()))
+    return library
