@@ -83,7 +83,9 @@ def read_trace(path: Path) -> tuple[Row, ...]:
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(path, [ConfigProblem("", error.strerror or str(error))]) from error
+    except UnicodeDecodeError as error:
         raise ConfigError(path, [ConfigProblem("", str(error))]) from error
     return tuple(rows(path, lines))
 

@@ -19,6 +19,7 @@ from lab.errors import ConfigError, LabError
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
 from lab.host.driver import GpuDriver, gpu_driver
+from lab.host.recipe import named_recipe
 from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
 from lab.image import cached_guest_image
@@ -216,7 +217,11 @@ def probe_all(image_name: str) -> tuple[Capability, ...]:
 
     Args:
         image_name: the guest image whose kernel KVM is tried with.
+
+    Raises:
+        ConfigError: there is no recipe of such an image.
     """
+    named_recipe(image_name, "guest")
     answers = [probed_safely(probe.__name__, probe) for probe in host_probes()]
     root = cached_host_root()
     if root is None:

@@ -79,6 +79,11 @@ def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: st
     assert answer_of(output)["exit"] == 2
 
 
+def test_trace_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
+    status, output = lab_trace("show", tmp_path / "none.jsonl")
+    assert (status, output) == (2, f"error: {tmp_path / 'none.jsonl'}: No such file or directory\n")
+
+
 @pytest.mark.protocol
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_replay_gets_the_recorded_answers(trace: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import HostError
+from lab.errors import ConfigError, HostError
 from lab.host import probe
 from lab.host.capability import Capability
 from lab.host.driver import GpuDriver
@@ -76,6 +76,11 @@ def test_failing_probe_is_a_no() -> None:
 
     answer = probe.probed_safely("x", fail)
     assert answer == Capability("x", False, "this host has no x: broken", "mend it")
+
+
+def test_an_image_that_nobody_can_make_is_no_answer_about_the_host() -> None:
+    with pytest.raises(ConfigError, match="there is no guest recipe of this name"):
+        probe.probe_all("none")
 
 
 def test_without_a_root_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
