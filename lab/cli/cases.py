@@ -90,7 +90,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     native = native_payloads(root, progress, deadline)
     own = ggml_library(choice, root, deadline, named_by=LIBRARY_OPTION)
     if own.of_machine:
-        require_loadable([(LIBRARY_OPTION, own.path)], root, "lab ops")
+        require_loadable([(LIBRARY_OPTION, own.path)], root, "lab ops", ggml=own)
     more = outside((), root, ggml=own.path).binds if own.of_machine else ()
     binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(native.folder), *more)))
 

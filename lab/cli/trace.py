@@ -142,7 +142,7 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
         host = Payload.of("host library", path, named_by=HOST_OPTION)
         chosen = ggml_library(library, root, deadline, named_by=GGML_OPTION)
         named = ((option, one.path) for option, one in ((HOST_OPTION, host), (GGML_OPTION, chosen)) if one.of_machine)
-        require_loadable(named, root, "lab trace replay")
+        require_loadable(named, root, "lab trace replay", ggml=chosen)
         argv = (
             "python3", "-m", "lab.apir.replay", file, "--host-library", host.inside,
             "--ggml-library", chosen.inside, "--registration", registration,

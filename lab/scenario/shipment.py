@@ -235,20 +235,23 @@ def require_libraries(shipped: Shipment, scenario: Scenario, root: HostRoot) -> 
     seconds = {Path(check.host_library) for check in scenario.checks if isinstance(check, BenchCheck) and check.host_library}
     named = [(KEYS.get(payload.role, KEYS["component"]), payload.path) for payload in loaded]
     named += [(KEYS["second host library"], path) for path in sorted(seconds)]
-    require_loadable(named, root, f"scenario {scenario.name}")
+    require_loadable(named, root, f"scenario {scenario.name}", ggml=shipped.ggml_library)
 
 
-def require_loadable(named: Iterable[tuple[str, Path]], root: HostRoot, asked: str) -> None:
-    """Files of the machine must have all that they need to be loaded in a root.
+def require_loadable(named: Iterable[tuple[str, Path]], root: HostRoot, asked: str, *, ggml: Payload) -> None:
+    """Files of the machine must have, each by itself or by another of them, all that they need to be loaded in a root.
 
     Args:
         named: each file behind the key or option that names it.
         root: what they are loaded in.
         asked: the scenario or command that they are for.
+        ggml: the ggml library beside them, which brings the ggml that it was built with if it is of the machine.
 
     Raises:
         ConfigError: with all that is missing.
     """
+    named = tuple(named)
+    together = outside([path for _, path in named], root, ggml=ggml.path if ggml.of_machine else None)
     problems = [
         ConfigProblem(
             key,
@@ -257,6 +260,7 @@ def require_loadable(named: Iterable[tuple[str, Path]], root: HostRoot, asked: s
         )
         for key, path in named
         for needed_by, name in outside([path], root).missing
+        if (needed_by, name) in together.missing
     ]
     if problems:
         raise ConfigError(asked, problems)

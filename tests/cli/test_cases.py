@@ -13,7 +13,7 @@ from lab.errors import BuildError, ConfigError
 from lab.host.progress import SilentProgress
 from lab.host.root import HostRoot
 from lab.ops.verdict import Evidence
-from tests.cli.lacking import LACKED, lacking_library
+from tests.lacking import LACKED, lacking_library
 
 NOTHING = Evidence("CPU", {}, {}, {}, {})
 

@@ -14,7 +14,7 @@ from lab.deadline import Deadline
 from lab.host.root import HostRoot
 from lab.paths import PROJECT
 from lab.process import finish
-from tests.cli.lacking import LACKED, lacking_library
+from tests.lacking import LACKED, lacking_library
 
 LAB = (sys.executable, "-c", "from lab.cli import main; main()", "trace")
 TRACES = sorted((PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))

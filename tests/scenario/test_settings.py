@@ -26,9 +26,10 @@ from lab.scenario.listener import SilentListener
 from lab.scenario.machine import require_kernel
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
-from lab.scenario.shipment import Payload, component_files, require_builds, require_libraries
+from lab.scenario.shipment import Payload, component_files, require_builds, require_libraries, require_loadable
 from lab.scenario.source import read_source
 from lab.scenario.thresholds import call_findings
+from tests.lacking import LACKED, lacking_library
 from tests.scenario.fakes import KERNEL, SCENARIO, SHIPMENT, FakePlatform, Script
 
 STATE = 'name = "x"\n[[checks]]\nkind = "state"\n'
@@ -124,6 +125,19 @@ def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(
     text = f"host.ggml_library: {library} needs libcuda.so.1, which neither the host root nor this machine has"
     assert f"{text} (the GPU's driver brings it)" in str(caught.value)
     require_libraries(SHIPMENT, load(written(tmp_path, SCENARIO)), root)
+
+
+def test_what_lies_beside_the_ggml_library_is_there_for_the_host_library_too(root: HostRoot, tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    host, ggml = lacking_library(root, tmp_path / "host"), Payload.of("ggml library", lacking_library(root, tmp_path))
+    named = [("host", host), ("ggml", ggml.path)]
+    with pytest.raises(ConfigError) as caught:
+        require_loadable(named, root, "this", ggml=ggml)
+    assert [problem.key for problem in caught.value.problems] == ["host", "ggml"]
+    shutil.copyfile(ELF, tmp_path / LACKED)
+    require_loadable(named, root, "this", ggml=ggml)
+    with pytest.raises(ConfigError):
+        require_loadable(named[:1], root, "this", ggml=SHIPMENT.ggml_library)
 
 
 def root_with(folder: Path, *, apir: bool) -> HostRoot:
