@@ -9,9 +9,9 @@ from lab.host.root import HostRoot
 LACKED = "libnone.so.9"
 
 
-def lacking_library(root: HostRoot, folder: Path) -> Path:
-    """A copy of ggml's CPU backend that needs ``LACKED`` in the place of OpenMP's run time."""
+def lacking_library(root: HostRoot, folder: Path, lacked: str = LACKED) -> Path:
+    """A copy of ggml's CPU backend that needs another library, whose name has twelve letters, in the place of OpenMP's run time."""
     source = root.path / "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
     library = folder / "lacking.so"
-    library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", LACKED.encode()))
+    library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", lacked.encode()))
     return library

@@ -116,9 +116,7 @@ def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(
 ) -> None:
     monkeypatch.setattr(outside, "linker_cache", dict)
     monkeypatch.setattr(outside, "gpu_driver", GpuDriver)
-    library = tmp_path / "libggml-cuda.so"
-    source = root.path / "usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
-    library.write_bytes(source.read_bytes().replace(b"libgomp.so.1", b"libcuda.so.1"))
+    library = lacking_library(root, tmp_path, "libcuda.so.1")
     shipped = replace(SHIPMENT, ggml_library=Payload.of("ggml library", library))
     with pytest.raises(ConfigError) as caught:
         require_libraries(shipped, load(written(tmp_path, SCENARIO)), root)
