@@ -9,7 +9,7 @@ using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
 using Buffer = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
 using Backend = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
 
-inline Context context() { return {ggml_init({size_t{4} << 20, nullptr, true}), ggml_free}; }
+inline Context context() { return {ggml_init({size_t{1} << 20, nullptr, true}), ggml_free}; }
 
 struct Bench {
     explicit Bench(ScriptedHost &host, DevicePlan plan = {}) : Bench(set_up(host, std::move(plan))) {}
