@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 PERPLEXITY, BENCH = "llama-perplexity", "llama-bench"
@@ -37,6 +38,11 @@ class Divergence:
     same_top_percent: float
     perplexity: float
     base_perplexity: float
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of it is a number: neither infinite nor NaN."""
+        return all(map(math.isfinite, astuple(self)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ generated = 16
 {settings}
 """
 DIVERGENCE = """\
-Mean PPL(Q)                   : 771.1 ±  61.4
-Mean PPL(base)                : 771.2 ±  61.4
-Mean    KLD:   0.000000 ±   0.000000
+Mean PPL(Q)                   : {perplexity} ±  61.4
+Mean PPL(base)                : {base} ±  61.4
+Mean    KLD:   {mean} ±   0.000000
 Maximum KLD:   {largest}
 Same top p: 100.000 ± 0.000 %
 """
@@ -42,6 +42,7 @@ class Llama:
         self.script = Script(program=self.program)
         self.largest, self.per_token, self.status, self.ns = largest, per_token, status, ns
         self.times = 2
+        self.mean, self.perplexity, self.base = "0.000000", "771.1", "771.2"
         self.ends_lost = 0
         self.ran: list[str] = []
 
@@ -57,7 +58,8 @@ class Llama:
                 row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": OURS.name}
                 on_line(json.dumps(row | {"samples_ns": [self.ns] * self.times}) + "\n")
         if "--kl-divergence " in command:
-            whole = DIVERGENCE.format(largest=self.largest).splitlines()
+            figures = {"mean": self.mean, "perplexity": self.perplexity, "base": self.base}
+            whole = DIVERGENCE.format(largest=self.largest, **figures).splitlines()
             lost, self.ends_lost = int(self.ends_lost > 0), self.ends_lost - 1
             for line in whole[: len(whole) - lost]:
                 on_line(f"{line}\n")
@@ -126,6 +128,24 @@ def test_what_is_wrong_fails_the_variant(tmp_path: Path, llama: Llama, settings:
     bundle = ran(tmp_path, llama, settings)
     assert bundle.run.exit == 1
     assert finding in texts(bundle)
+
+
+@pytest.mark.parametrize("figure", ["mean", "perplexity"])
+def test_a_small_largest_among_figures_that_are_none_is_no_result(tmp_path: Path, figure: str) -> None:
+    llama = Llama()
+    setattr(llama, figure, "-nan")
+    bundle = ran(tmp_path, llama)
+    assert bundle.run.exit == 1
+    assert "expected at most 0.0001, seen 7e-06 (mean " in texts(bundle)
+    assert " nan" in texts(bundle)
+
+
+def test_a_base_that_is_no_number_is_not_the_products_failure(tmp_path: Path) -> None:
+    llama = Llama()
+    llama.base = "nan"
+    bundle = ran(tmp_path, llama)
+    assert bundle.run.exit == 2
+    assert "program failed [lab] the guest's own processor computed a perplexity of nan" in texts(bundle)
 
 
 def test_what_could_not_be_measured_is_no_measurement(tmp_path: Path) -> None:

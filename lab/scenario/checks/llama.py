@@ -8,6 +8,7 @@ timed, and the calls of some are counted.
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,14 +136,16 @@ class LlamaRun:
         raise self.broken(f"{argv[0]} told no divergence, {ATTEMPTS} times; it said last: {last_words(lines)}")
 
     def judge_divergence(self, found: Divergence) -> None:
-        """The largest one must be small. NaN is not."""
+        """The largest one must be small, and all of it numbers: llama.cpp sorts, and among NaN its largest is any."""
+        if not math.isfinite(found.base_perplexity):
+            raise self.broken(f"the guest's own processor computed a perplexity of {found.base_perplexity:g}", Blame.LAB)
         most = self.check.max_divergence
         name = f"largest divergence of {self.check.compared} tokens from the guest's own processor"
         told = (
             f"{found.largest:.2g} (mean {found.mean:.2g}; most likely token the same in {found.same_top_percent:g} %; "
             f"perplexity {found.perplexity:.6g} and {found.base_perplexity:.6g})"
         )
-        self.told(name, f"at most {most:g}", told, ok=found.largest <= most, kind=FindingKind.CASE_FAILED)
+        self.told(name, f"at most {most:g}", told, ok=found.finite and found.largest <= most, kind=FindingKind.CASE_FAILED)
 
     def timed(self) -> tuple[Speed, Speed]:
         """Tokens of a prompt, and one by one, without call records of the guest."""
