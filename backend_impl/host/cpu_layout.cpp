@@ -242,7 +242,10 @@ bool has_cpu_layout(const ggml_tensor &tensor) {
 
 bool has_cpu_shape(const ggml_tensor &tensor) {
     // Of more than two dimensions the kernel reads elsewhere.
-    return tensor.op != GGML_OP_COUNT_EQUAL || ggml_is_matrix(tensor.src[0]);
+    if (tensor.op == GGML_OP_COUNT_EQUAL) return ggml_is_matrix(tensor.src[0]);
+    // A row of the source becomes numbers of full precision before it becomes blocks, in memory that is planned for a row of the result.
+    if (tensor.op != GGML_OP_CPY || !ggml_is_quantized(tensor.type) || ggml_is_quantized(tensor.src[0]->type)) return true;
+    return tensor.src[0]->ne[0] <= tensor.ne[0];
 }
 
 } // namespace apir::host

@@ -67,6 +67,7 @@ struct Block {
 
 Block block_of(uint32_t type) {
     switch (type) {
+    case GGML_TYPE_Q8_0: return {32, 34};
     case GGML_TYPE_Q8_1: return {32, 36};
     case GGML_TYPE_Q8_K: return {256, 292};
     case GGML_TYPE_F16:
@@ -197,6 +198,12 @@ Op counted(Shape of) {
     return {"COUNT_EQUAL", GGML_OP_COUNT_EQUAL, {{1, 1, 1, 1}, GGML_TYPE_I64}, {of, of}, {}};
 }
 Op added(int64_t n, uint32_t type) { return {"ADD of blocks", GGML_OP_ADD, {{n, 1, 1, 1}, type}, {{{n, 1, 1, 1}, type}, {{n, 1, 1, 1}}}, {}}; }
+// Into blocks, of so many numbers in each row of either side.
+Op copied(ggml_type type, int64_t from, int64_t to) {
+    constexpr int64_t count = 1 << 20;
+    const Shape blocks{{to, count / to, 1, 1}, GGML_TYPE_Q8_0};
+    return {"CPY into blocks", GGML_OP_CPY, blocks, {{{from, count / from, 1, 1}, static_cast<uint32_t>(type)}, blocks}, {}};
+}
 Op spread(Shape result, Shape kernel) {
     return {"CONV_TRANSPOSE_2D", GGML_OP_CONV_TRANSPOSE_2D, std::move(result), {std::move(kernel), {{1, 1, 1, 1}}}, {1}};
 }
@@ -267,6 +274,9 @@ const Op harmful[] = {
     added(32, GGML_TYPE_Q8_1),
     added(256, GGML_TYPE_Q8_K),
     spread_row(3),
+    copied(GGML_TYPE_F32, 1 << 20, 32),
+    copied(GGML_TYPE_F16, 1 << 20, 32),
+    copied(GGML_TYPE_BF16, 64, 32),
     experts(1000, 1000000, 1000),
     experts(1, 1 << 30, 1),
     {"CONV_TRANSPOSE_1D of a large kernel", GGML_OP_CONV_TRANSPOSE_1D, {{1, 32768, 1, 1}}, {{{1, 32768, 65536, 1}}, {{1, 65536, 1, 1}}}, {1}},
@@ -289,6 +299,8 @@ const Op harmless[] = {padded(100, 100),
                        made_volumes(4000000),
                        turned({0, 0, 1, 5}),
                        spread_row(1),
+                       copied(GGML_TYPE_F32, 32, 1 << 20),
+                       copied(GGML_TYPE_F16, 64, 64),
                        experts(32768, 512, 16),
                        scanned(4096, (1 << 19) - 1),
                        slid(4096, (1 << 19) - 1),
