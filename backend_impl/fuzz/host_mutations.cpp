@@ -1,6 +1,6 @@
 // The mutation driver: messages of a hostile guest to the host library, in-process, thousands a second; README.md tells the options.
 //
-// Every message is made from the seed and its number alone. They are run in a child that starts anew every `renew_every` messages;
+// Every message is made from the seed and its number alone. They are run in a child that starts anew every `--renew` messages;
 // a death, a hang, or a wrong answer of the known graph afterwards is counted, the messages that do it are looked for and saved.
 #include <algorithm>
 #include <chrono>
@@ -26,18 +26,16 @@ using namespace apir::fuzz;
 
 namespace {
 
-constexpr uint64_t renew_every = 256;
-
 struct Options {
     std::string host_library, ggml_library, seeds, traces, family, out = ".", replay, show, minimise;
     std::map<std::string, std::string> config{{"ggml.threads", "1"}, {"ggml.graph_work", "3e8"}};
-    uint64_t count = 10000, first = 0, seed = 1, strides = 0, most_findings = 100;
+    uint64_t count = 10000, first = 0, seed = 1, strides = 0, most_findings = 100, renew = 256;
     double hang_s = 10;
 };
 
 [[noreturn]] void usage(const std::string &why) {
     std::cerr << why << "\nusage: host-mutations --host-library FILE --ggml-library FILE --seeds FILE [--traces FOLDER] [--count N] [--first N] "
-                 "[--seed N] [--family OP] [--strides 1] [--out FOLDER] [--hang-s N] [--most-findings N] [--config KEY=VALUE]… [--replay FILE | --minimise FILE | --show FILE]\n";
+                 "[--seed N] [--family OP] [--strides 1] [--out FOLDER] [--hang-s N] [--most-findings N] [--renew N] [--config KEY=VALUE]… [--replay FILE | --minimise FILE | --show FILE]\n";
     std::exit(2);
 }
 
@@ -48,7 +46,7 @@ Options options_of(int count, char **values) {
         {"--traces", &options.traces},             {"--family", &options.family},             {"--out", &options.out},
         {"--replay", &options.replay},             {"--show", &options.show},                 {"--minimise", &options.minimise}};
     std::map<std::string, uint64_t *> numbers{
-        {"--count", &options.count}, {"--first", &options.first}, {"--seed", &options.seed}, {"--strides", &options.strides}, {"--most-findings", &options.most_findings}};
+        {"--count", &options.count}, {"--first", &options.first}, {"--seed", &options.seed}, {"--strides", &options.strides}, {"--most-findings", &options.most_findings}, {"--renew", &options.renew}};
     for (int i = 1; i < count; ++i) {
         std::string name = values[i];
         if (i + 1 == count) usage(name + " lacks its value");
@@ -61,6 +59,7 @@ Options options_of(int count, char **values) {
         else usage("unknown: " + name);
     }
     if (options.show.empty() && (options.host_library.empty() || options.ggml_library.empty())) usage("which libraries?");
+    if (options.renew == 0) usage("--renew 0");
     options.config["ggml.library.path"] = options.ggml_library;
     return options;
 }
@@ -101,7 +100,7 @@ void Driver::run_numbers(uint64_t begin, uint64_t end, Progress &progress) const
     HostWorld world(options_.host_library, options_.config);
     Generator generate = generator(world.handles());
     for (uint64_t number = begin; number < end; ++number) {
-        if (number % renew_every == 0 && number != begin) world.renew();
+        if (number % options_.renew == 0 && number != begin) world.renew();
         progress.number = number;
         Message message = generate.message(number, world.handles());
         size_t kind = std::min<size_t>(message.call, Progress::kinds - 1);
@@ -197,7 +196,7 @@ int Driver::run() {
         }
         ++counts[ended.ending];
         std::string words = last_words(log);
-        uint64_t renewed = std::max(begin, ended.number / renew_every * renew_every);
+        uint64_t renewed = std::max(begin, ended.number / options_.renew * options_.renew);
         std::printf("%s at %llu by signal %d: %s\n    %s\n", name_of(ended.ending), static_cast<unsigned long long>(ended.number), ended.signal,
                     keep_finding(ended, renewed).c_str(), words.c_str());
         begin = ended.number + 1;

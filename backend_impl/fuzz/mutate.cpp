@@ -27,6 +27,19 @@ void mutate_shape(WideTensorRecord &tensor, Random &random) {
     else if (!random.one_in(4)) make_contiguous(tensor);
 }
 
+// As many elements in rows of another length: what a kernel sees that goes by one tensor's rows in memory that is planned for another's.
+void move_factor(WideTensorRecord &tensor, Random &random) {
+    int64_t &from = tensor.ne[random.below(4)];
+    int64_t &to = tensor.ne[random.below(4)];
+    if (&from == &to) return;
+    const int64_t factor = random.one_in(2) ? from : int64_t{1} << (1 + random.below(8));
+    int64_t product = 0;
+    if (factor < 2 || from % factor != 0 || __builtin_mul_overflow(to, factor, &product)) return;
+    to = product;
+    from /= factor;
+    make_contiguous(tensor);
+}
+
 void mutate_type(WideTensorRecord &tensor, Random &random) {
     tensor.type = static_cast<uint32_t>(random.below(GGML_TYPE_COUNT + 2));
     if (!random.one_in(3)) make_contiguous(tensor);
@@ -104,13 +117,14 @@ uint64_t any_handle(const Handles &handles, Random &random) {
 }
 
 void mutate_tensor(WideTensorRecord &tensor, const Handles &handles, Random &random) {
-    switch (random.below(7)) {
+    switch (random.below(8)) {
     case 0:
     case 1: mutate_shape(tensor, random); break;
     case 2: tensor.nb[random.below(4)] = random.near(tensor.nb[random.below(4)]); break;
     case 3: mutate_type(tensor, random); break;
     case 4: tensor.op = static_cast<uint32_t>(random.below(GGML_OP_COUNT + 1)); break;
     case 5: mutate_parameter(tensor, random); break;
+    case 6: move_factor(tensor, random); break;
     default: mutate_place(tensor, handles, random);
     }
 }
