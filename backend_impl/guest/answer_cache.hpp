@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "forked.hpp"
 #include "op_signature.hpp"
 
 namespace apir::guest {
@@ -68,6 +69,7 @@ template <typename Answer> class AnswerCache {
             answer = static_cast<Answer>(quick);
             return true;
         }
+        if (in_forked_child()) return false; // its lock may be that of a thread which is not there
         std::lock_guard lock(mutex_);
         if (!look_up(recent_, signature, answer)) {
             if (!look_up(older_, signature, answer)) return false;

@@ -81,12 +81,17 @@ void Channel::send_deferred_slot() {
 }
 
 // Calls in flight leave one free slot; but a call without a reply may take that one away, and then nobody gives back any but who looks at their replies.
-[[gnu::cold]] BlobPool::Lease Channel::reply_slot_in_time(const Deadline &until) {
+// Those in flight may be graphs: a call that waits for them has its time from their end on.
+[[gnu::cold]] BlobPool::Lease Channel::reply_slot_in_time(Deadline until, bool waits_for_graphs) {
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
         BlobPool::Lease slot = reply_slots_.take(look);
         const Clock::time_point now = Clock::now();
-        if (slot || now < look.moment() || now >= until.moment() || lost()) return slot;
+        if (slot || now < look.moment() || lost()) return slot;
+        if (Clock::time_point later; now >= until.moment()) {
+            if (!waits_for_graphs || !graph_kept_it(later)) return slot;
+            until = Deadline(later);
+        }
         if (relieve_) relieve_();
     }
 }
@@ -211,7 +216,7 @@ inline bool Channel::Exchange::may_call() {
 
 inline bool Channel::Exchange::take_slot(Slot slot) {
     slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(Deadline(Clock::duration::zero()));
-    if (!slot_ && slot == Slot::awaited) slot_ = channel_.reply_slot_in_time(until_);
+    if (!slot_ && slot == Slot::awaited) slot_ = channel_.reply_slot_in_time(until_, waits_for_graphs());
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
     return true;

@@ -39,6 +39,8 @@ struct CallResult {
 
     bool ok() const { return outcome == Outcome::answered && code == static_cast<uint32_t>(ReturnCode::ok); }
     bool timed_out() const { return outcome == Outcome::timed_out; }
+    // Nothing was said: an answer may come to a later call, if the device is not lost.
+    bool unanswered() const { return timed_out() || outcome == Outcome::not_sent || outcome == Outcome::lost; }
     // What went wrong, in words.
     std::string text() const;
     // Logs a failure of `what`; says nothing of a call that went well, and of a lost device only once per session.
@@ -362,7 +364,7 @@ class Channel {
         return !writer.failed() && defer_item(bytes, writer.size(), slot, data_out);
     }
     bool defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out);
-    BlobPool::Lease reply_slot_in_time(const Deadline &until);
+    BlobPool::Lease reply_slot_in_time(Deadline until, bool waits_for_graphs);
     // Not locked when no call is deferred.
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.

@@ -22,12 +22,18 @@ void free_buffer(ggml_backend_buffer_t buffer) {
 // For a shared buffer the blob's address here, for a copied one a number that the host made up.
 void *get_base(ggml_backend_buffer_t buffer) { return remote_buffer(buffer).base(); }
 
+// libggml has no way to tell the program: the next graph fails.
+bool told(ggml_backend_buffer_t buffer, bool written) {
+    if (!written) remote_buffer(buffer).session().channel().lose_write();
+    return written;
+}
+
 void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
-    guarded("memset_tensor", false, [&] { return remote_buffer(buffer).fill(tensor, value, offset, size); });
+    told(buffer, guarded("memset_tensor", false, [&] { return remote_buffer(buffer).fill(tensor, value, offset, size); }));
 }
 
 bool set_bytes(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
-    return guarded("set_tensor", false, [&] { return remote_buffer(buffer).set(tensor, data, offset, size); });
+    return told(buffer, guarded("set_tensor", false, [&] { return remote_buffer(buffer).set(tensor, data, offset, size); }));
 }
 
 // What could not be read is zeros, never whatever stood in the program's memory.
@@ -80,7 +86,7 @@ bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor *src, ggml_tenso
 }
 
 void clear(ggml_backend_buffer_t buffer, uint8_t value) {
-    guarded("clear", false, [&] { return remote_buffer(buffer).clear(value); });
+    told(buffer, guarded("clear", false, [&] { return remote_buffer(buffer).clear(value); }));
 }
 
 constexpr abi::BufferInterface buffer_interface = {

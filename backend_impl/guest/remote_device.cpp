@@ -193,7 +193,9 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
              : ask_support<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op_record_of(op)}, supported);
     if (result.ok()) supported_.keep(signature, supported);
     else result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
-    return supported;
+    // Without an answer libggml aborts where the op's tensors are in a buffer of the device, and elsewhere copies, of a lost device, zeros to another
+    // backend, of which nobody is told. On this one the graph fails.
+    return supported || (result.unanswered() && kept_.load() != 0);
 }
 
 std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise) {
@@ -206,7 +208,7 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
     const uint64_t size = wide ? wide_reply.size : reply.size;
     if (!result.ok()) {
         result.report("get_alloc_size");
-        if (result.timed_out() || result.outcome == Outcome::not_sent || result.outcome == Outcome::lost) return std::nullopt;
+        if (result.unanswered()) return std::nullopt;
         return otherwise;
     }
     if (size <= largest_need) return size;

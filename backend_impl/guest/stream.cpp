@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bulk_copy.hpp"
+#include "forked.hpp"
 #include "ggml_slots.hpp"
 #include "log.hpp"
 #include "tensor_encoding.hpp"
@@ -71,6 +72,11 @@ bool Stream::keeps_graphs() const { return device_.session().has(Extension::grap
 
 ggml_status Stream::compute(ggml_cgraph *graph) {
     if (ggml_graph_n_nodes(graph) == 0) return GGML_STATUS_SUCCESS;
+    // There the lock may be that of a thread which is not.
+    if (in_forked_child()) {
+        device_.session().channel().may_call(); // which says why
+        return GGML_STATUS_FAILED;
+    }
     std::lock_guard lock(mutex_);
     device_.session().write_behind().look();
     device_.session().channel().await_batches(); // a graph that goes ahead of their replies would be computed with what may not be there

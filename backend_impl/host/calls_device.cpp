@@ -16,6 +16,15 @@ bool supported(const OpTensors &op, ggml_backend_dev_t device) {
     return op.acceptable(device) && ggml_backend_dev_supports_op(device, op.tensor());
 }
 
+// Nor is what cannot be a tensor here, such as one of a type that only the guest's ggml has: it would fail calls that go along with the question.
+template <typename Records> bool can_be_asked(const Records &records, ggml_backend_dev_t device) {
+    try {
+        return supported(OpTensors(records), device);
+    } catch (const Refusal &) {
+        return false;
+    }
+}
+
 } // namespace
 
 DeviceGetDeviceCountReply Session::on_device_get_device_count(const DeviceGetDeviceCountRequest &) {
@@ -44,11 +53,11 @@ DeviceGetMemoryReply Session::on_device_get_memory(const DeviceGetMemoryRequest 
 }
 
 DeviceSupportsOpReply Session::on_device_supports_op(const DeviceSupportsOpRequest &request) {
-    return {supported(OpTensors(request.op), device().ggml)};
+    return {can_be_asked(request.op, device().ggml)};
 }
 
 WideSupportsOpReply Session::on_wide_supports_op(const WideSupportsOpRequest &request) {
-    return {supported(OpTensors(request.tensors), device().ggml)};
+    return {can_be_asked(request.tensors, device().ggml)};
 }
 
 DeviceGetBufferTypeReply Session::on_device_get_buffer_type(const DeviceGetBufferTypeRequest &) {

@@ -154,6 +154,28 @@ void slots_of_answered_calls_are_had() {
     }
 }
 
+// Graphs that were sent ahead have three of four slots, and another thread's call the fourth: a call has its time from their end on.
+void slots_of_graphs_are_awaited() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "300");
+    RunOn<ShutLibrary> run("-batch,-pipes", "copied", window_of(4));
+    Doubled doubled(run.buft(), count);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    run.host.shut = true;
+    for (int i = 0; i < 3; ++i) ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 2; ++thread)
+        threads.emplace_back([&] {
+            size_t free = 0;
+            size_t total = 0;
+            ggml_backend_dev_memory(run.registry->device(), &free, &total);
+            expect(total != 0, "a call behind graphs");
+        });
+    std::this_thread::sleep_for(1s);
+    run.host.shut = false;
+    for (std::thread &thread : threads) thread.join();
+    ggml_backend_synchronize(run.backend.get());
+}
+
 // Counts blobs that there was no room for.
 class CountingDevice : public FakeDevice {
   public:
@@ -219,6 +241,7 @@ int main(int count, char **arguments) {
     writes_before_a_long_call();
     slots_are_made_before_buffers();
     slots_of_answered_calls_are_had();
+    slots_of_graphs_are_awaited();
     slots_smaller_than_a_transfer();
     a_full_window_is_not_asked_again();
     return failures();

@@ -169,6 +169,24 @@ void a_failure_is_told_by_the_next_graph() {
     }
 }
 
+// So it does of one that is awaited, for libggml has no way to tell of it.
+void a_failure_that_was_awaited_is_told_by_the_next_graph() {
+    Variable off("GGML_VIRTGPU_WRITE_BEHIND", "off");
+    GatedHost host;
+    Written written(host);
+    Doubling doubling(written.bench);
+    host.refuse(Call::buffer_clear, failed);
+    host.refuse(Call::buffer_set_tensor, failed);
+    CapturedLog log;
+    for (const char *what : {"set", "memset", "clear"}) {
+        if (*what == 's') written.set(1);
+        else if (*what == 'm') ggml_backend_tensor_memset(written.tensor, 1, 0, size);
+        else ggml_backend_buffer_clear(written.buffer.get(), 1);
+        expect(doubling.compute() == GGML_STATUS_FAILED, std::string("the graph behind a ") + what);
+        expect(doubling.compute() == GGML_STATUS_SUCCESS, std::string("the one behind that, ") + what);
+    }
+}
+
 // By the next write, too, which itself goes well.
 void a_failure_is_logged_by_the_next_write() {
     GatedHost host;
@@ -606,6 +624,33 @@ void a_forked_child_does_not_await() {
     expect(written.bench.registry->session().calls_in_flight() == 0 && written.holds(7), "its parent goes on");
 }
 
+// Nor for the lock of a thread that computed when the child was made.
+void a_forked_child_does_not_compute() {
+    GatedHost host;
+    Bench bench(host);
+    Doubling doubling(bench);
+    std::atomic<bool> computing{false};
+    std::atomic<bool> done{false};
+    host.script(Call::backend_graph_compute, [&](Reader &, Writer &reply) {
+        computing = true;
+        while (!done) std::this_thread::sleep_for(1ms);
+        reply.i32(0);
+        return ScriptedHost::ok;
+    });
+    std::thread other([&] { expect(doubling.compute() == GGML_STATUS_SUCCESS, "its parent's graph"); });
+    while (!computing) std::this_thread::yield();
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        CapturedLog log;
+        _exit(doubling.compute() == GGML_STATUS_FAILED ? 0 : 1);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child's graph fails: " + std::to_string(status));
+    done = true;
+    other.join();
+}
+
 // The session's end, which its blobs go with: what is left is awaited before.
 void it_is_awaited_at_the_end() {
     GatedHost host;
@@ -675,6 +720,7 @@ int main() {
     one_is_left_and_the_next_one_awaits_it();
     others_are_awaited();
     a_failure_is_told_by_the_next_graph();
+    a_failure_that_was_awaited_is_told_by_the_next_graph();
     a_failure_is_logged_by_the_next_write();
     a_failure_is_logged_by_the_next_read();
     the_last_slot_is_not_kept();
@@ -692,6 +738,7 @@ int main() {
     a_forked_child_does_not_wait();
     a_forked_child_does_not_look();
     a_forked_child_does_not_await();
+    a_forked_child_does_not_compute();
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
     threads();
