@@ -28,7 +28,12 @@ def cache() -> Path:
     Raises:
         ConfigError: it cannot be made.
     """
-    root = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "virtgpu-lab")
+    named = os.environ.get(CACHE_VARIABLE)
+    try:
+        root = Path(named or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "virtgpu-lab").expanduser().absolute()
+    except RuntimeError as error:
+        problem = ConfigProblem("", f"the home folder in {named} is not known: {error}", "name a folder by its whole path")
+        raise ConfigError(CACHE_VARIABLE, [problem]) from error
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -20,6 +20,8 @@ from lab.apir.wire import Reader
 from lab.errors import ConfigError, ConfigProblem, WireError
 
 HEADER_BYTES = 12
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, WireError)
+"""What reading a row raises of content that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,13 @@ def rows(path: Path, lines: list[str]) -> Iterator[Row]:
             return
         try:
             yield row(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, WireError) as error:
+        except MALFORMED as error:
             raise ConfigError(path, [ConfigProblem("", f"not a row of a trace: {error}", line=number)]) from error
 
 
 def unfinished(line: str) -> Iterator[Row]:
     """The command that a killed process was at, whose request is written before it is carried out; nothing of less than that."""
-    with contextlib.suppress(ValueError, KeyError, TypeError, WireError):
+    with contextlib.suppress(*MALFORMED):
         yield row(json.loads(line + "}"))
 
 
@@ -112,7 +114,7 @@ def is_json(line: str) -> bool:
     """Whether a line is whole."""
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

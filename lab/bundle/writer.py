@@ -151,6 +151,7 @@ class CheckWriter:
         self.check = check.partition(" ")[0]
         self.findings: list[Finding] = []
         self.results: list[CaseResult] = []
+        self.kept = 0  # so many of them, the first ones, are of an earlier run
         self.expected: dict[str, Expected] = {}
         self.attempt = 1
 
@@ -186,7 +187,9 @@ class CheckWriter:
 
     def keep(self, results: Iterable[CaseResult]) -> None:
         """Results of an earlier run, whose rows are in the bundle already."""
+        before = len(self.results)
         self.results += results
+        self.kept += len(self.results) - before
 
     def measure(self, result: CaseResult, measured: Measure) -> None:
         """What was measured of a case."""

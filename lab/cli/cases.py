@@ -26,7 +26,7 @@ from lab.ops.native import PYTHON, PYTHON_WORDS, ROW_START, Files, Judged, Nativ
 from lab.ops.session import OTHER_THREADS
 from lab.ops.verdict import Evidence, result_of
 from lab.process import finish
-from lab.scenario.environment import software_vulkan_variables
+from lab.scenario.environment import vulkan_here
 from lab.scenario.machine import other_cpu_library
 from lab.scenario.shipment import ggml_library, processor_count, require_loadable
 from lab.temporary import temporary_folder
@@ -99,7 +99,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
 
     with temporary_folder("cases") as folder, progress.step(f"computing {len(cases)} cases"):
         limit, threads = Deadline.after(RUN_S), processor_count()
-        run = NativeRun(enter, folder, seed, software_vulkan_variables() if choice == "vulkan" else {})
+        run = NativeRun(enter, folder, seed, vulkan_here(choice))
         reference = run.compute(own.inside, cases, "own", limit, threads=threads)
         other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)
         files = Files(folder / "remote.rows", folder / "remote.values")

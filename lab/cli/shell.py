@@ -101,7 +101,11 @@ def _resized(channel: paramiko.Channel) -> None:
 def _relay(channel: paramiko.Channel, guest: Guest) -> None:
     """Carry bytes both ways until the command has ended."""
     channel.set_combine_stderr(True)
-    sources: list[int | paramiko.Channel] = [channel, sys.stdin.fileno()]
+    typed_at = sys.stdin.fileno() if sys.stdin else None  # none where the lab was started without one
+    sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None else [typed_at])]
+    if typed_at is None:
+        channel.shutdown_write()
+    is_read = True
     while True:
         ready, _, _ = select.select(sources, [], [], LOOK_S)
         if not guest.alive():
@@ -110,14 +114,23 @@ def _relay(channel: paramiko.Channel, guest: Guest) -> None:
             data = channel.recv(CHUNK_BYTES)
             if not data:
                 return
-            os.write(sys.stdout.fileno(), data)
-        if sys.stdin.fileno() in ready:
-            typed = os.read(sys.stdin.fileno(), CHUNK_BYTES)
+            is_read = is_read and written(data)
+        if typed_at is not None and typed_at in ready:
+            typed = os.read(typed_at, CHUNK_BYTES)
             if typed:
                 channel.sendall(typed)
             else:
                 channel.shutdown_write()
-                sources.remove(sys.stdin.fileno())
+                sources.remove(typed_at)
+
+
+def written(data: bytes) -> bool:
+    """Hand bytes on to whoever reads; False where nobody does any more, which is no error: the command is carried to its end."""
+    try:
+        os.write(sys.stdout.fileno(), data)
+    except BrokenPipeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -138,7 +151,7 @@ def _second_connection(guest: Guest) -> Iterator[paramiko.Transport]:
 @contextlib.contextmanager
 def raw_terminal() -> Iterator[bool]:
     """Every key goes to the guest while the context lasts, Ctrl-C included; False where there is no terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         yield False
         return
     before = termios.tcgetattr(sys.stdin)

@@ -22,9 +22,11 @@ from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import native_payloads
 from lab.host.outside import absolute, outside
 from lab.host.root import Bind, host_root
+from lab.host.shaders import shader_binds
 from lab.ops.said import event_in, fits
 from lab.process import finish
 from lab.scenario.calls import TRACES
+from lab.scenario.environment import vulkan_here
 from lab.scenario.machine import real_platform
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
@@ -148,8 +150,9 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
         loaded = outside([host.path], root, ggml=chosen.path if chosen.of_machine else None).binds
-        binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded)))
-        entered = root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT)
+        variables = vulkan_here(library)
+        binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded, *shader_binds(variables))))
+        entered = root.enter(argv, binds=binds, env={"HOME": "/tmp", **variables}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))
     answers = answers_in(done.output)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab.host.driver import gpu_driver
+from lab.host.probe import usable_render_nodes
 from lab.host.shaders import SHADER_CACHE, shader_cache
 from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.section import Environment
@@ -47,6 +49,7 @@ REFERENCE_CAPSET = "GGML_VIRTGPU_REFERENCE_CAPSET"
 NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
 """Without these there can be no remote device: a run that lacks one is the configuration's fault."""
 
+VULKAN = "vulkan"
 VULKAN_DRIVER = "VK_DRIVER_FILES"
 LAVAPIPE = {VULKAN_DRIVER: "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
 RECORDED_PREFIXES = (
@@ -71,6 +74,27 @@ def software_vulkan_variables() -> dict[str, str]:
     return {**LAVAPIPE, SHADER_CACHE: str(shader_cache())}
 
 
+def vulkan_variables(manifest: str, *, software: bool) -> dict[str, str]:
+    """What makes ggml's Vulkan library find its device: by ``manifest``, that of the host's own driver, where there is one."""
+    if software:
+        return software_vulkan_variables()
+    return {VULKAN_DRIVER: manifest} if manifest else {}
+
+
+def vulkan_here(ggml_library: str) -> dict[str, str]:
+    """Those variables for this machine, where a ggml library is asked for without a scenario; none for another library."""
+    if ggml_library != VULKAN:
+        return {}
+    manifest = gpu_driver().manifest
+    return vulkan_variables(manifest, software=not manifest and not usable_render_nodes())
+
+
+def device_variables(scenario: Scenario, variables: Mapping[str, str]) -> dict[str, str]:
+    """What a program outside QEMU needs of QEMU's ``variables`` to find the devices that workers find."""
+    found = {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
+    return found | {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
+
+
 def host_environment(
     scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool, vulkan_manifest: str = ""
 ) -> dict[str, str]:
@@ -93,10 +117,8 @@ def host_environment(
         variables |= {LIAR_LIBRARY: shipment.wrapped_library.inside, LIES: HONEST}
     if scenario.host.trace:
         variables[TRACE] = str(logs / "traces")
-    if scenario.host.ggml_library == "vulkan" and software_vulkan:
-        variables |= software_vulkan_variables()
-    elif scenario.host.ggml_library == "vulkan" and vulkan_manifest:
-        variables[VULKAN_DRIVER] = vulkan_manifest
+    if scenario.host.ggml_library == VULKAN:
+        variables |= vulkan_variables(vulkan_manifest, software=software_vulkan)
     return overlaid(variables, scenario.host.environment)
 
 

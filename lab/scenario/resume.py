@@ -24,10 +24,12 @@ from lab.bundle.schema import ResumedRecord, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.checks.state import MAPPED
+from lab.scenario.environment import LAVAPIPE, VULKAN, overlaid, vulkan_variables
 from lab.scenario.expand import Variant
 from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
 from lab.scenario.plan import PlannedScenario
 from lab.scenario.platform import Ingredients
+from lab.scenario.requirements import Decision
 
 NOT_COMPARED = frozenset({"timeout_s", "description"})
 CHECKS = "checks"
@@ -87,13 +89,18 @@ class EarlierRun:
         for fact in self._proofs(place, {check for check, _ in kept}):
             bundle.result(replace(fact, run=fact.run or self.bundle.run.run))
 
-    def differences(self, variant: Variant, ingredients: Ingredients) -> tuple[str, ...]:
-        """Why a run of this variant, made of these ingredients, cannot go on with it."""
+    def differences(self, variant: Variant, ingredients: Ingredients, decision: Decision) -> tuple[str, ...]:
+        """Why a run of this variant, made of these ingredients and in this way, cannot go on with it."""
         place = (variant.scenario.name, variant.id)
         record = next((one for one in self.bundle.run.variants if (one.name, one.variant) == place), None)
         if record is None or not record.settings:
             return ("it has no such variant",)
-        other = (*_settings(record, variant), *self._payloads(record, ingredients), *self._built(ingredients))
+        other = (
+            *_settings(record, variant),
+            *self._payloads(record, ingredients),
+            *self._built(ingredients),
+            *self._machine(record, variant, decision),
+        )
         return (*other, *self._against(place), *self._unproven(place))
 
     def _cases(self) -> Iterator[CaseRow]:
@@ -140,6 +147,19 @@ class EarlierRun:
             known = [one.key for one in self.bundle.run.built if one.role == role]
             if known and key not in known:
                 yield f"the {role} was {', '.join(known)}, here it is {key}"
+
+    def _machine(self, record: VariantRecord, variant: Variant, decision: Decision) -> Iterator[str]:
+        """Accelerator, and what chooses a Vulkan device: another driver's results are not this one's."""
+        if record.accel and record.accel != decision.accel:
+            yield f"the accelerator was {record.accel}, here it is {decision.accel}"
+        boots, host = self.bundle.run.boots, variant.scenario.host
+        if host.ggml_library != VULKAN or record.boot is None or record.boot >= len(boots):
+            return
+        chosen = vulkan_variables(decision.vulkan_manifest, software=decision.software_vulkan)
+        before, now = dict(boots[record.boot].environment), overlaid(chosen, host.environment)
+        for name in LAVAPIPE:
+            if before.get(name) != now.get(name):
+                yield f"{name} was {before.get(name)!r}, here it is {now.get(name)!r}"
 
 
 def earlier_run(folder: Path, plan: Sequence[PlannedScenario]) -> EarlierRun:

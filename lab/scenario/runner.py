@@ -143,7 +143,7 @@ class Runner:
         if decision.unmet:
             self.skip(variants, decision.unmet)
             return None
-        return ReadyBoot(self.resumed(variants, ingredients), ingredients, decision)
+        return ReadyBoot(self.resumed(variants, ingredients, decision), ingredients, decision)
 
     def group(self, ready: ReadyBoot) -> None:
         """Run the variants that one boot can serve."""
@@ -151,12 +151,12 @@ class Runner:
         while left and not self.guests.stopping:
             left = self.boot(left, ready.ingredients, ready.decision)
 
-    def resumed(self, variants: Sequence[Variant], ingredients: Ingredients) -> tuple[Variant, ...]:
+    def resumed(self, variants: Sequence[Variant], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """The variants that can be run: all, unless an earlier run is to be gone on with that was made of something else."""
         left = []
         for variant in variants:
             place = (variant.scenario.name, variant.id)
-            differences = self.earlier.differences(variant, ingredients) if self.earlier else ()
+            differences = self.earlier.differences(variant, ingredients, decision) if self.earlier else ()
             if differences:
                 problems = [ConfigProblem(variant.id, difference) for difference in differences]
                 self.give_up((variant,), ConfigError("--resume", problems))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from lab import paths
 from lab.bundle import read_bundle
 from lab.cli.answer import answering, run_answer
 from lab.deadline import Deadline, poll
@@ -134,6 +135,22 @@ def test_cache_that_cannot_be_is_named_with_its_variable(tmp_path: Path, monkeyp
     assert status == 2
     expected = f"VIRTGPU_LAB_CACHE: {tmp_path / 'file'} cannot be made: File exists (name a folder that can be written to)"
     assert expected in output
+
+
+@pytest.mark.parametrize(("named", "meant"), [("~/there", "home/there"), ("there", "here/there")])
+def test_cache_is_named_as_files_and_shells_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, meant: str) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", named)
+    assert paths.cache() == tmp_path / meant
+
+
+def test_cache_in_the_home_of_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", "~no-such-user/cache")
+    status, output = lab("doctor")
+    assert status == 2
+    assert "VIRTGPU_LAB_CACHE: the home folder in ~no-such-user/cache is not known" in output
 
 
 def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lab.cli.shell import guest_shell, shell_line, told_status
+from lab.cli.shell import guest_shell, shell_line, told_status, written
 from lab.deadline import Deadline
 from lab.errors import GuestError
 from lab.paths import SCENARIOS
@@ -73,3 +74,12 @@ def test_what_qemus_variables_name_is_there_when_the_guest_boots(
     assert guest_shell(planned([SCENARIOS / f"{name}.toml"], Choice())[0].variants[0], "true") == 0
     assert named <= {variable for variable, is_there in there.items() if is_there}
     assert {variable for variable, is_there in there.items() if not is_there} == {COMPONENT_LOG, HOST_LIBRARY_LOG}
+
+
+def test_a_reader_that_goes_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb", buffering=0) as gone:
+        monkeypatch.setattr("sys.stdout", gone)
+        assert written(b"read")
+        os.close(reader)
+        assert not written(b"not read")

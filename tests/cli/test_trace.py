@@ -69,10 +69,14 @@ def test_show_tells_every_row(trace: Path) -> None:
     assert answer["calls"].get("backend_graph_compute", 0) == sum(row.get("call") == 22 for row in rows)
 
 
+NO_ROWS = ['{"kind": "command"}', "[" * 100_000, '{"kind":"ioctl","ioctl":"RESOURCE_CREATE_BLOB","res_handle":Infinity,"size":1}']
+
+
+@pytest.mark.parametrize("line", NO_ROWS, ids=["too little", "deep", "infinite"])
 @pytest.mark.parametrize("command", ["show", "replay"])
-def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: str) -> None:
+def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: str, line: str) -> None:
     path = tmp_path / "trace.jsonl"
-    path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0] + '{"kind": "command"}\n')
+    path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0] + f"{line}\n")
     status, output = lab_trace(command, path, "--json")
     assert status == 2
     assert "line 2: not a row of a trace" in output

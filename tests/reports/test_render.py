@@ -101,6 +101,15 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in text
 
 
+def test_path_from_outside_is_no_link_that_does_something(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    path = folder / "run.json"
+    path.write_text(path.read_text().replace('"scenario/smoke.toml"', '"javascript:alert(1)"'))
+    page = rendered_report(folder).read_text()
+    assert 'href="./javascript:alert(1)"' in page
+    assert 'href="javascript:' not in page
+
+
 def test_text_from_outside_is_plain_in_the_summary(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, failing=True)
     hostile = "x</li> | <img src=http://evil/p.png> [click](http://evil) `*a*` _b_ # \\\\ &lt;" + "y" * 1000

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.host.driver import GpuDriver
+from lab.scenario import environment
 from lab.scenario import shipment as shipments
-from lab.scenario.environment import host_environment
+from lab.scenario.environment import host_environment, vulkan_here
 from lab.scenario.file import load
 from lab.scenario.model import Scenario
 from lab.scenario.shipment import Payload, Shipment
@@ -65,6 +67,23 @@ def test_compiled_shaders_are_kept_for_a_vulkan_without_a_gpu(tmp_path: Path, *,
     variables = host_environment(load(path), shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=software)
     assert ("MESA_SHADER_CACHE_DIR" in variables) is software
     assert ("VK_DRIVER_FILES" in variables) is software
+
+
+@pytest.mark.parametrize(
+    ("manifest", "nodes", "driver"),
+    [
+        ("", (), "/usr/share/vulkan/icd.d/lvp_icd.json"),
+        ("", ("/dev/dri/renderD128",), None),
+        ("/run/driver.json", (), "/run/driver.json"),
+    ],
+)
+def test_vulkan_without_a_scenario_takes_the_gpu_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[str, ...], driver: str | None
+) -> None:
+    monkeypatch.setattr(environment, "gpu_driver", lambda: GpuDriver(manifest=manifest))
+    monkeypatch.setattr(environment, "usable_render_nodes", lambda: nodes)
+    assert vulkan_here("vulkan").get("VK_DRIVER_FILES") == driver
+    assert vulkan_here("cpu") == {}
 
 
 @pytest.mark.parametrize(("content", "built_in"), [(b"..virgl_apir_configure_kv..", True), (b"..virgl_renderer_init..", False)])

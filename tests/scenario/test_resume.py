@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from lab.bundle.outcome import FindingKind
 from lab.bundle.schema import Status
 from lab.errors import AbnormalShutdown
 from tests.scenario.fakes import Script
-from tests.scenario.upstream_runs import KILLED, SCENARIO, Program, Running, counted_once, killed_lab
+from tests.scenario.upstream_runs import CASES, KILLED, SCENARIO, Program, Running, counted_once, killed_lab
 
 
 @pytest.fixture
@@ -87,3 +89,37 @@ def test_a_machine_that_did_not_go_down_says_nothing_of_results(running: Running
     first = running(Program(), script=Script(exit_error=AbnormalShutdown("QEMU had to be killed")))
     assert [row.finding for row in first.findings] == [FindingKind.WRONG_STATE]
     assert running(Program(), earlier=first).run.status is Status.PASSED
+
+
+def test_results_by_another_accelerator_are_not_kept(running: Running) -> None:
+    cut = killed_lab(running(Program()), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    record["variants"][0]["accel"] = "other"
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    again = Program()
+    refused = running(again, earlier=read_bundle(cut.folder))
+    assert refused.run.status is Status.ERROR
+    assert "the accelerator was other, here it is tcg" in refused.findings[0].text
+    assert again.processes == 0
+
+
+def test_results_by_another_vulkan_driver_are_not_kept(running: Running) -> None:
+    text = SCENARIO.replace("\n[[checks]]", '\n[host]\nggml_library = "vulkan"\n\n[[checks]]', 1)
+    cut = killed_lab(running(Program(), text=text), 5)
+    assert running(Program(), text=text, earlier=cut).run.status is Status.PASSED
+    record = json.loads((cut.folder / "run.json").read_text())
+    environment = dict(record["boots"][0]["environment"])
+    record["boots"][0]["environment"] = list((environment | {"VK_DRIVER_FILES": "/other.json"}).items())
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    refused = running(Program(), text=text, earlier=read_bundle(cut.folder))
+    assert refused.run.status is Status.ERROR
+    assert "VK_DRIVER_FILES was '/other.json', here it is" in refused.findings[0].text
+
+
+def test_kept_results_are_no_speed_of_this_run(running: Running) -> None:
+    # Each process takes a second: what is left takes one or two, and all of them in that time would be more.
+    slow = {case: (lambda: time.sleep(1)) for case in CASES[-2:]}
+    text = SCENARIO + "thresholds = { cases_per_s = 5 }\n"
+    cut = killed_lab(running(Program(), text=text), len(CASES) - 2)
+    resumed = running(Program(slow), earlier=cut, text=text)
+    assert {row.finding for row in resumed.findings} == {FindingKind.TOO_SLOW}

@@ -29,10 +29,11 @@ from lab.errors import LabError
 from lab.guest.agent import turns
 from lab.host.outside import outside, seen_at
 from lab.host.root import Bind
+from lab.host.shaders import shader_binds
 from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import guest_command
 from lab.process import finish
-from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG
+from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG, device_variables
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
 from lab.scenario.shipment import GUEST_FOLDER, Payload
 from lab.scenario.stage import Stage
@@ -50,7 +51,7 @@ ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
 """What a row of the driver has: an event, or a measurement's place."""
 OPEN_S = 30.0
-LABS_OWN = (standard.FLOORS, standard.NATIVE)
+LABS_OWN = (standard.FLOORS, standard.NATIVE, standard.ALONE)
 """How failures begin of programs that nothing under test has a part in."""
 BUSY_LOAD = 0.5
 """Load per core, before anything was measured, from which figures are worth little."""
@@ -121,8 +122,9 @@ class Bench:
         root = self.stage.ingredients.root
         host = [shipped.host_library.path] if shipped.host_library.of_machine else []
         more = outside(host, root, ggml=shipped.ggml_library.path if shipped.ggml_library.of_machine else None).binds
-        binds = dict.fromkeys((Bind(self.tools), Bind(script.parent), *more, Bind(logs, writable=True)))
-        argv = root.enter(("/usr/bin/python3", script, plan, rows), binds=tuple(binds), env={"HOME": "/tmp"})
+        variables = device_variables(self.stage.variant.scenario, self.stage.host_variables)
+        binds = dict.fromkeys((Bind(self.tools), Bind(script.parent), *more, Bind(logs, writable=True), *shader_binds(variables)))
+        argv = root.enter(("/usr/bin/python3", script, plan, rows), binds=tuple(binds), env={"HOME": "/tmp", **variables})
         try:
             done = finish(argv, deadline=deadline)
         finally:
