@@ -1,6 +1,7 @@
 // ggml's registry interface, how the library comes up, and how it comes back.
 #include <algorithm>
 
+#include "abi/op_numbers.hpp"
 #include "ggml_slots.hpp"
 
 namespace apir::guest {
@@ -54,6 +55,8 @@ void Registry::bring_up(std::unique_ptr<Device> device, DeviceMaker another) {
     const Config config = read_config();
     set_log_level(config.log_level);
     std::string error;
+    if (const std::string moved = abi::moved_op(); !moved.empty())
+        return log(LogLevel::error, "backend not available: libggml has other ops than this library: %s", moved.c_str());
     now_ = connect(std::move(device), config, error);
     if (now_ == nullptr) return log(LogLevel::error, "backend not available: %s", error.c_str());
     for (const auto &each : now_->devices) offer(*each);

@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <abi/backend_interface.hpp>
+#include <abi/op_numbers.hpp>
 
 #include "log.hpp"
 
@@ -43,6 +44,9 @@ ggml_backend_reg_t registered(const GgmlOptions &options) {
         throw InitFailure{InitCode::registration_failed, std::string("cannot register the GGML library: '") + options.path +
                                                              "' is of ggml's backend API " + std::to_string(registry->api_version) +
                                                              ", not " + std::to_string(APIR_GGML_API)};
+    if (const std::string moved = abi::moved_op(); !moved.empty())
+        throw InitFailure{InitCode::registration_failed,
+                          "cannot register the GGML library: its libggml has other ops than this library: " + moved};
     return registry;
 }
 

@@ -14,6 +14,12 @@ foreach(name startup golden calls failures another-context threads pending ring 
   set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
 endforeach()
 
+# Its function comes before libggml's.
+add_executable(test-guest-other-ops guest_other_ops_test.cpp)
+target_link_libraries(test-guest-other-ops PRIVATE apir-guest-fake)
+add_test(NAME guest-other-ops COMMAND test-guest-other-ops)
+set_tests_properties(guest-other-ops PROPERTIES TIMEOUT 60)
+
 # The end of a process that has copied too little for a choice.
 add_test(NAME guest-copy-at-exit COMMAND test-guest-copy once)
 set_tests_properties(guest-copy-at-exit PROPERTIES TIMEOUT 300)

@@ -27,6 +27,11 @@ foreach(name calls graph guards extensions batch pipe shapes log)
   apir_host_test(${name} ${name} ggml-virtgpu-backend)
 endforeach()
 
+# The host library is to find this program's function in place of libggml's.
+apir_host_test(other-ops other_ops ggml-virtgpu-backend)
+set_target_properties(test-host-other-ops PROPERTIES ENABLE_EXPORTS ON)
+target_link_libraries(test-host-other-ops PRIVATE -Wl,--no-as-needed ${GGML_BASE_LIBRARY})
+
 # A host of processors whose caches are remote, which no machine's are for sure: data comes to the guest another way. And one that loses a line on
 # that way, which the test has to see.
 apir_changed_host(remote_caches APIR_TEST_REMOTE_CACHES cache_lines.cpp)
