@@ -28,9 +28,9 @@ def cache() -> Path:
     Raises:
         ConfigError: it cannot be made.
     """
-    named = os.environ.get(CACHE_VARIABLE)
+    named = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "virtgpu-lab")
     try:
-        root = Path(named or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "virtgpu-lab").expanduser().absolute()
+        root = named.expanduser().absolute()
     except RuntimeError as error:
         problem = ConfigProblem("", f"the home folder in {named} is not known: {error}", "name a folder by its whole path")
         raise ConfigError(CACHE_VARIABLE, [problem]) from error

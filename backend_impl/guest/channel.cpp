@@ -82,12 +82,12 @@ void Channel::send_deferred_slot() {
 
 // Calls in flight leave one free slot; but a call without a reply may take that one away, and then nobody gives back any but who looks at their replies.
 // Those in flight may be graphs: a call that waits for them has its time from their end on.
-[[gnu::cold]] BlobPool::Lease Channel::reply_slot_in_time(Deadline until, bool waits_for_graphs) {
+[[gnu::cold]] BlobPool::Lease Channel::reply_slot_in_time(Deadline &until, bool waits_for_graphs) {
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
         BlobPool::Lease slot = reply_slots_.take(look);
         const Clock::time_point now = Clock::now();
-        if (slot || now < look.moment() || lost()) return slot;
+        if (slot || now < look.moment() || has_ended()) return slot;
         if (Clock::time_point later; now >= until.moment()) {
             if (!waits_for_graphs || !graph_kept_it(later)) return slot;
             until = Deadline(later);

@@ -364,7 +364,7 @@ class Channel {
         return !writer.failed() && defer_item(bytes, writer.size(), slot, data_out);
     }
     bool defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out);
-    BlobPool::Lease reply_slot_in_time(Deadline until, bool waits_for_graphs);
+    BlobPool::Lease reply_slot_in_time(Deadline &until, bool waits_for_graphs);
     // Not locked when no call is deferred.
     std::unique_lock<std::mutex> order_of_deferred();
     // These with the lock held.

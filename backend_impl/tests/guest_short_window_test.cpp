@@ -156,12 +156,13 @@ void slots_of_answered_calls_are_had() {
 
 // Graphs that were sent ahead have three of four slots, and another thread's call the fourth: a call has its time from their end on.
 void slots_of_graphs_are_awaited() {
-    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "300");
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "1000");
     RunOn<ShutLibrary> run("-batch,-pipes", "copied", window_of(4));
     Doubled doubled(run.buft(), count);
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
     run.host.shut = true;
     for (int i = 0; i < 3; ++i) ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+    expect(run.registry->session().calls_in_flight() == 3, "three graphs were sent ahead");
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 2; ++thread)
         threads.emplace_back([&] {
@@ -170,7 +171,7 @@ void slots_of_graphs_are_awaited() {
             ggml_backend_dev_memory(run.registry->device(), &free, &total);
             expect(total != 0, "a call behind graphs");
         });
-    std::this_thread::sleep_for(1s);
+    std::this_thread::sleep_for(2500ms);
     run.host.shut = false;
     for (std::thread &thread : threads) thread.join();
     ggml_backend_synchronize(run.backend.get());

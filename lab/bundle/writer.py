@@ -151,7 +151,7 @@ class CheckWriter:
         self.check = check.partition(" ")[0]
         self.findings: list[Finding] = []
         self.results: list[CaseResult] = []
-        self.kept = 0  # so many of them, the first ones, are of an earlier run
+        self.kept = 0  # so many of them are of an earlier run
         self.expected: dict[str, Expected] = {}
         self.attempt = 1
 

@@ -29,6 +29,8 @@ from lab.temporary import temporary_folder
 CONNECT_S = 60.0
 LOOK_S = 0.5
 CHUNK_BYTES = 32768
+UNREAD = 128 + signal.SIGPIPE
+"""Exit status where whoever read the output is gone: what a program in a pipe ends with."""
 
 
 def guest_shell(variant: Variant, command: str) -> int:
@@ -78,11 +80,11 @@ def _attached(guest: Guest, command: str) -> int:
                 previous = signal.signal(signal.SIGWINCH, lambda *_: _resized(channel))
             channel.exec_command(command)
             try:
-                _relay(channel, guest)
+                is_read = _relay(channel, guest)
             finally:
                 if on_terminal:
                     signal.signal(signal.SIGWINCH, previous)
-            return told_status(channel)
+            return told_status(channel) if is_read else UNREAD
 
 
 def told_status(channel: paramiko.Channel) -> int:
@@ -98,14 +100,13 @@ def _resized(channel: paramiko.Channel) -> None:
     channel.resize_pty(size.columns, size.lines)
 
 
-def _relay(channel: paramiko.Channel, guest: Guest) -> None:
-    """Carry bytes both ways until the command has ended."""
+def _relay(channel: paramiko.Channel, guest: Guest) -> bool:
+    """Carry bytes both ways until the command has ended; False where nobody reads any more what it says."""
     channel.set_combine_stderr(True)
     typed_at = sys.stdin.fileno() if sys.stdin else None  # none where the lab was started without one
     sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None else [typed_at])]
     if typed_at is None:
         channel.shutdown_write()
-    is_read = True
     while True:
         ready, _, _ = select.select(sources, [], [], LOOK_S)
         if not guest.alive():
@@ -113,8 +114,9 @@ def _relay(channel: paramiko.Channel, guest: Guest) -> None:
         if channel in ready:
             data = channel.recv(CHUNK_BYTES)
             if not data:
-                return
-            is_read = is_read and written(data)
+                return True
+            if not written(data):
+                return False
         if typed_at is not None and typed_at in ready:
             typed = os.read(typed_at, CHUNK_BYTES)
             if typed:
@@ -125,7 +127,7 @@ def _relay(channel: paramiko.Channel, guest: Guest) -> None:
 
 
 def written(data: bytes) -> bool:
-    """Hand bytes on to whoever reads; False where nobody does any more, which is no error: the command is carried to its end."""
+    """Hand bytes on to whoever reads; False where nobody does any more."""
     try:
         os.write(sys.stdout.fileno(), data)
     except BrokenPipeError:

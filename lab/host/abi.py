@@ -113,7 +113,7 @@ def prove_layout(
         f"the {payload} library does not fit the libggml {ggml} of {owner}: {slots}",
         argv=(os.fspath(probe),),
         output=done.output,
-        hint="build it for that version: -DAPIR_GGML_API=2 or 3 (2 is older than libggml 0.27)",
+        hint="build it with that libggml's headers, and -DAPIR_GGML_API=2 or 3 (2 is older than libggml 0.27)",
     )
 
 

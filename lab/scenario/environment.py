@@ -51,6 +51,8 @@ NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
 
 VULKAN = "vulkan"
 VULKAN_DRIVER = "VK_DRIVER_FILES"
+DEVICE_PREFIXES = ("VK_", "GGML_", "CUDA_", "HIP_", "ROCR_", "MESA_", "LP_", "NVIDIA_")
+"""What ggml's backends and their drivers choose devices by; other variables may be meant for QEMU alone."""
 LAVAPIPE = {VULKAN_DRIVER: "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
 RECORDED_PREFIXES = (
     "VIRGL_",
@@ -92,7 +94,8 @@ def vulkan_here(ggml_library: str) -> dict[str, str]:
 def device_variables(scenario: Scenario, variables: Mapping[str, str]) -> dict[str, str]:
     """What a program outside QEMU needs of QEMU's ``variables`` to find the devices that workers find."""
     found = {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
-    return found | {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
+    more = {name: value for name, value in scenario.host.environment.items() if name.startswith(DEVICE_PREFIXES)}
+    return found | {name: value for name, value in more.items() if isinstance(value, str)}
 
 
 def host_environment(

@@ -153,7 +153,7 @@ class EarlierRun:
         if record.accel and record.accel != decision.accel:
             yield f"the accelerator was {record.accel}, here it is {decision.accel}"
         boots, host = self.bundle.run.boots, variant.scenario.host
-        if host.ggml_library != VULKAN or record.boot is None or record.boot >= len(boots):
+        if host.ggml_library != VULKAN or record.boot is None or not 0 <= record.boot < len(boots):
             return
         chosen = vulkan_variables(decision.vulkan_manifest, software=decision.software_vulkan)
         before, now = dict(boots[record.boot].environment), overlaid(chosen, host.environment)

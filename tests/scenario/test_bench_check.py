@@ -322,7 +322,9 @@ def test_loopback_computes_on_the_device_that_workers_find(tmp_path: Path, monke
     stage.ingredients.shipment = SimpleNamespace(host_library=file, ggml_library=file)
     stage.ingredients.root = SimpleNamespace(enter=lambda _argv, *, env, **_: entered.update(env))
     stage.variant = SimpleNamespace(
-        scenario=SimpleNamespace(host=SimpleNamespace(environment={"CUDA_VISIBLE_DEVICES": "1", "GONE": False}))
+        scenario=SimpleNamespace(
+            host=SimpleNamespace(environment={"CUDA_VISIBLE_DEVICES": "1", "GGML_GONE": False, "LD_PRELOAD": "/q.so"})
+        )
     )
     monkeypatch.setattr(checks.bench, "outside", lambda *_, **__: SimpleNamespace(binds=()))
     monkeypatch.setattr(checks.bench, "finish", lambda *_, **__: SimpleNamespace(exit_status=0))
