@@ -194,8 +194,8 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
     if (result.ok()) supported_.keep(signature, supported);
     else result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
     // Without an answer libggml aborts where the op's tensors are in a buffer of the device, and elsewhere copies, of a lost device, zeros to another
-    // backend, of which nobody is told. On this one the graph fails.
-    return supported || (result.unanswered() && kept_.load() != 0);
+    // backend, of which nobody is told. While the program has a buffer there, it is this one's, where the graph fails.
+    return supported || (result.unanswered() && kept_.load() > streams());
 }
 
 std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, uint64_t otherwise) {
