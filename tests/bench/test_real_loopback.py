@@ -39,7 +39,8 @@ def ingredients(root: HostRoot) -> Any:
 
 
 def counted(ingredients: Any, logs: Path, changed: Callable[[Subject], Subject]) -> tuple[Bench, BenchRecord]:
-    stage: Any = SimpleNamespace(ingredients=ingredients, logs=logs)
+    variant = SimpleNamespace(scenario=SimpleNamespace(host=SimpleNamespace(environment={})))
+    stage: Any = SimpleNamespace(ingredients=ingredients, logs=logs, variant=variant, host_variables={})
     bench = Bench(stage, CHECK, load_before=0.0)
     phases = [replace(phase, subjects=tuple(map(changed, phase.subjects))) for phase in bench.loopback_phases()]
     bench.loopback(phases, Deadline.after(RUN_S))
