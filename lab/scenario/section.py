@@ -180,7 +180,7 @@ class CheckThresholds(Section):
     wall_s: Seconds | None = None
     """How long it may take."""
     cases_per_s: Annotated[float, Field(gt=0)] | None = None
-    """How many cases a second it must have, its start-up included."""
+    """How many cases a second it must have, its start-up included. Not judged where an earlier run's results are kept."""
     call_p50_us: Annotated[float, Field(gt=0)] | None = None
     """Median of the durations of its remote calls, as the guest sees them."""
     call_p99_us: Annotated[float, Field(gt=0)] | None = None
