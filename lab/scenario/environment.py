@@ -91,9 +91,14 @@ def vulkan_here(ggml_library: str) -> dict[str, str]:
     return vulkan_variables(manifest, software=not manifest and not usable_render_nodes())
 
 
+def vulkan_variables_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """Those of QEMU's variables by which ggml's Vulkan library finds its device."""
+    return {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
+
+
 def device_variables(scenario: Scenario, variables: Mapping[str, str]) -> dict[str, str]:
     """What a program outside QEMU needs of QEMU's ``variables`` to find the devices that workers find."""
-    found = {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
+    found = vulkan_variables_of(variables)
     more = {name: value for name, value in scenario.host.environment.items() if name.startswith(DEVICE_PREFIXES)}
     return found | {name: value for name, value in more.items() if isinstance(value, str)}
 

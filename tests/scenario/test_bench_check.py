@@ -24,7 +24,7 @@ from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.elf import sha256
 from lab.errors import ConfigError
-from lab.scenario import checks, load
+from lab.scenario import load
 from lab.scenario.calls import CallCollector
 from lab.scenario.checks.bench import (
     MOST_SAID,
@@ -311,31 +311,6 @@ def test_programs_that_are_timed_record_no_calls(tmp_path: Path) -> None:
     phases = json.loads((tmp_path / "bench-vm.json").read_text())["phases"]
     recorded = {phase["name"] for phase in phases if any(one["calls"] for one in phase["subjects"])}
     assert recorded == {"census", "tokens census copied", "tokens census shared"}
-
-
-def test_loopback_computes_on_the_device_that_workers_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = staged(
-        tmp_path, Shell(), host={"VK_DRIVER_FILES": "/driver.json", "GGML_VK_VISIBLE_DEVICES": "0", "LD_PRELOAD": "/p.so"}
-    )
-    file = SimpleNamespace(inside="/own.so", path=Path("/own.so"), of_machine=False)
-    entered: dict[str, str] = {}
-    stage.ingredients.shipment = SimpleNamespace(host_library=file, ggml_library=file)
-    stage.ingredients.root = SimpleNamespace(enter=lambda _argv, *, env, **_: entered.update(env))
-    stage.variant = SimpleNamespace(
-        scenario=SimpleNamespace(
-            host=SimpleNamespace(environment={"CUDA_VISIBLE_DEVICES": "1", "GGML_GONE": False, "LD_PRELOAD": "/q.so"})
-        )
-    )
-    monkeypatch.setattr(checks.bench, "outside", lambda *_, **__: SimpleNamespace(binds=()))
-    monkeypatch.setattr(checks.bench, "finish", lambda *_, **__: SimpleNamespace(exit_status=0))
-    monkeypatch.setattr(checks.bench, "read_rows", lambda _: ())
-    Bench(stage, BenchCheck(kind="bench")).loopback((), Deadline.after(60))
-    assert entered == {
-        "HOME": "/tmp",
-        "VK_DRIVER_FILES": "/driver.json",
-        "GGML_VK_VISIBLE_DEVICES": "0",
-        "CUDA_VISIBLE_DEVICES": "1",
-    }
 
 
 def test_call_records_of_the_host_are_warned_of_with_the_key_that_takes_them_away(tmp_path: Path) -> None:

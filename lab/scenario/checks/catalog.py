@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
-from lab.host.shaders import SHADER_CACHE
 from lab.ops.agent_rows import LOST, AgentRow, Cut, in_order
 from lab.ops.case import Case
 from lab.ops.catalog import all_cases, case_named, drawn_share
@@ -22,7 +21,7 @@ from lab.ops.session import Fetched, Reference, evidence
 from lab.ops.upstream import op_of, refused_devices, remote_device
 from lab.ops.verdict import findings, result_of, settled, truth_table
 from lab.scenario.checks.ops import explained
-from lab.scenario.environment import GGML_THREADS, LAVAPIPE, LIAR_LIBRARY, LIES
+from lab.scenario.environment import GGML_THREADS, LIAR_LIBRARY, LIES, vulkan_variables_of
 from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.model_catalog import OWN, CatalogCheck
 from lab.scenario.platform import ReferenceWish
@@ -148,7 +147,7 @@ def wished_reference(stage: Stage, check: CatalogCheck) -> ReferenceWish:
     scenario, variables = stage.variant.scenario, stage.host_variables
     own = check.reference == OWN
     library = scenario.host.ggml_library if own else check.reference
-    environment = {name: variables[name] for name in (*LAVAPIPE, SHADER_CACHE) if name in variables}
+    environment = vulkan_variables_of(variables)
     if own:
         environment |= {name: variables[name] for name in (LIES, LIAR_LIBRARY) if name in variables}
         environment |= {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
