@@ -150,7 +150,7 @@ bool Channel::send_and_await_deferred() {
 
 // Whoever left them was told of success before.
 void Channel::lose_writes(const CallResult &result) {
-    lose_write();
+    lose_transfer();
     result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
 }
 

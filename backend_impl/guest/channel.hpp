@@ -125,7 +125,7 @@ class Channel {
     }
 
     // Leaves a call whose reply means nothing to go along with the next one that is sent, by any thread, in one command
-    // (extension batch). It is carried out before that one. When it fails the host carries out none of those behind it; `lost_writes` tells, and the call
+    // (extension batch). It is carried out before that one. When it fails the host carries out none of those behind it; `lost_transfers` tells, and the call
     // that it went along with is made once more, by itself, unless it is a graph or was begun (`begin`): those fail. False when the request is too long
     // for that, or when too many are left and cannot be sent: then this one was not left.
     template <typename Request> bool defer(Call number, const Request &request, uint32_t device = 0) {
@@ -142,7 +142,7 @@ class Channel {
     // Sends what was left, if a data slot waits with it.
     void send_deferred_slot();
     // Of deferred calls that were sent by themselves, for they were too many or the next call was too long to take them along: ends those that are
-    // answered, after `patience` for one that another thread is ending; or awaits all that are there by now. `lost_writes` then tells of those that failed.
+    // answered, after `patience` for one that another thread is ending; or awaits all that are there by now. `lost_transfers` then tells of those that failed.
     void look_at_batches(std::chrono::milliseconds patience = std::chrono::milliseconds::zero()) {
         if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.end_answered(patience);
     }
@@ -171,13 +171,13 @@ class Channel {
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
     bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
     bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
-    // How often writes that nobody awaited may not have been carried out. Which stream they were for is not known: each is told.
-    uint64_t lost_writes() const { return lost_writes_.load(std::memory_order_acquire); }
+    // How often a write may not have been carried out, or a read gave zeros, of which the program was not told. For which stream is not known: each is told.
+    uint64_t lost_transfers() const { return lost_transfers_.load(std::memory_order_acquire); }
     // One more has failed, which was logged.
-    void lose_write() { lost_writes_.fetch_add(1, std::memory_order_release); }
+    void lose_transfer() { lost_transfers_.fetch_add(1, std::memory_order_release); }
     // Of how many of them a stream was told: those behind are new to one that is made now.
-    uint64_t told_lost_writes() const { return told_lost_writes_.load(std::memory_order_relaxed); }
-    void tell_lost_writes(uint64_t count) { told_lost_writes_.store(count, std::memory_order_relaxed); }
+    uint64_t told_lost_transfers() const { return told_lost_transfers_.load(std::memory_order_relaxed); }
+    void tell_lost_transfers(uint64_t count) { told_lost_transfers_.store(count, std::memory_order_relaxed); }
     // Whether no call will be answered any more, as of now: then it is lost from here on. For whoever waits, at each step.
     bool has_ended() {
         if (lost()) return true;
@@ -402,8 +402,8 @@ class Channel {
     Pace pipe_pace_;
     std::atomic<bool> lost_{false};
     std::atomic<bool> in_doubt_{false};
-    std::atomic<uint64_t> lost_writes_{0};
-    std::atomic<uint64_t> told_lost_writes_{0};
+    std::atomic<uint64_t> lost_transfers_{0};
+    std::atomic<uint64_t> told_lost_transfers_{0};
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     RunningGraphs graphs_;
     std::atomic<size_t> batches_sent_{0}; // and not ended

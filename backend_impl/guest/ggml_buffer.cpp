@@ -22,10 +22,10 @@ void free_buffer(ggml_backend_buffer_t buffer) {
 // For a shared buffer the blob's address here, for a copied one a number that the host made up.
 void *get_base(ggml_backend_buffer_t buffer) { return remote_buffer(buffer).base(); }
 
-// libggml has no way to tell the program: the next graph fails.
-bool told(ggml_backend_buffer_t buffer, bool written) {
-    if (!written) remote_buffer(buffer).session().channel().lose_write();
-    return written;
+// libggml has no way to tell the program: the next graph fails. After a read too: it may be to compute what the program made of zeros.
+bool told(ggml_backend_buffer_t buffer, bool carried_over) {
+    if (!carried_over) remote_buffer(buffer).session().channel().lose_transfer();
+    return carried_over;
 }
 
 void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) {
@@ -38,7 +38,7 @@ bool set_bytes(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *da
 
 // What could not be read is zeros, never whatever stood in the program's memory.
 bool get_bytes(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
-    bool got = guarded("get_tensor", false, [&] { return remote_buffer(buffer).get(tensor, data, offset, size); });
+    const bool got = told(buffer, guarded("get_tensor", false, [&] { return remote_buffer(buffer).get(tensor, data, offset, size); }));
     if (!got) std::memset(data, 0, size);
     return got;
 }

@@ -102,10 +102,10 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
 
 bool Stream::told_of_failure() {
     Channel &channel = device_.session().channel();
-    const uint64_t lost_writes = channel.lost_writes();
-    const bool writes_lost = lost_writes != told_lost_writes_;
-    if (writes_lost) channel.tell_lost_writes(told_lost_writes_ = lost_writes);
-    if (!in_flight_->take_failure() && !writes_lost) return false;
+    const uint64_t lost_transfers = channel.lost_transfers();
+    const bool transfers_lost = lost_transfers != told_lost_transfers_;
+    if (transfers_lost) channel.tell_lost_transfers(told_lost_transfers_ = lost_transfers);
+    if (!in_flight_->take_failure() && !transfers_lost) return false;
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     device_.drop_graphs(kept_.numbers());
     kept_ = {};

@@ -15,7 +15,7 @@ class Stream {
     // The device outlives it.
     explicit Stream(RemoteDevice &device)
         : device_(device), in_flight_(std::make_shared<InFlight>(device.session().calls_in_flight())),
-          told_lost_writes_(device.session().channel().told_lost_writes()) {
+          told_lost_transfers_(device.session().channel().told_lost_transfers()) {
         device_.add_stream();
         device_.session().know(in_flight_);
     }
@@ -76,7 +76,7 @@ class Stream {
     std::mutex mutex_; // ggml uses a backend from one thread at a time; a program that does not gets one graph after the other
     GraphCache kept_;
     std::shared_ptr<InFlight> in_flight_; // also of events, which may outlive the stream
-    uint64_t told_lost_writes_; // of the channel's count
+    uint64_t told_lost_transfers_; // of the channel's count
 };
 
 } // namespace apir::guest

@@ -74,7 +74,7 @@ std::unique_ptr<SentWrite> WriteBehind::take_locked() {
 
 void WriteBehind::end(std::unique_ptr<SentWrite> write) {
     if (write == nullptr) return;
-    if (!guarded("set_tensor", false, [&] { return write->end(); })) channel_.lose_write();
+    if (!guarded("set_tensor", false, [&] { return write->end(); })) channel_.lose_transfer();
     std::lock_guard lock(mutex_);
     if (--ending_ == 0) none_ending_.notify_all();
 }

@@ -309,7 +309,7 @@ void calls_behind_failed_writes(const char *extensions) {
     uint64_t lost = 0;
     CapturedLog log;
     auto lose_a_write = [&] {
-        expect(run.channel().lost_writes() == lost++, with + "each is told of once");
+        expect(run.channel().lost_transfers() == lost++, with + "each is told of once");
         expect(run.channel().defer(Call::buffer_clear, BufferClearRequest{12345, 0}), "left to go along");
     };
     auto is_there = [&](uint64_t handle) {
@@ -363,7 +363,7 @@ void failed_writes_in_slots() {
         DeviceGetMemoryReply reply;
         expect(run.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "what it went along with");
     }
-    expect(log.has("tensor writes that went along with a call") && run.channel().lost_writes() == 6, "what has failed: " + log.text());
+    expect(log.has("tensor writes that went along with a call") && run.channel().lost_transfers() == 6, "what has failed: " + log.text());
     std::vector<BlobPool::Lease> all;
     for (BlobPool::Lease slot; (slot = slots.take(Deadline(Clock::duration::zero())));) all.push_back(std::move(slot));
     expect(all.size() == 4, "all slots are there again");

@@ -177,11 +177,14 @@ void a_failure_that_was_awaited_is_told_by_the_next_graph() {
     Doubling doubling(written.bench);
     host.refuse(Call::buffer_clear, failed);
     host.refuse(Call::buffer_set_tensor, failed);
+    host.refuse(Call::buffer_get_tensor, failed);
     CapturedLog log;
-    for (const char *what : {"set", "memset", "clear"}) {
+    std::vector<uint8_t> bytes(size);
+    for (const char *what : {"set", "memset", "clear", "get"}) {
         if (*what == 's') written.set(1);
         else if (*what == 'm') ggml_backend_tensor_memset(written.tensor, 1, 0, size);
-        else ggml_backend_buffer_clear(written.buffer.get(), 1);
+        else if (*what == 'c') ggml_backend_buffer_clear(written.buffer.get(), 1);
+        else ggml_backend_tensor_get(written.tensor, bytes.data(), 0, size);
         expect(doubling.compute() == GGML_STATUS_FAILED, std::string("the graph behind a ") + what);
         expect(doubling.compute() == GGML_STATUS_SUCCESS, std::string("the one behind that, ") + what);
     }
@@ -664,7 +667,7 @@ void it_is_awaited_at_the_end() {
         behind.look();
         expect(ended == 0, "not answered yet");
     }
-    expect(ended == 1 && session.channel().lost_writes() == 1, "awaited at the end, and its failure counted");
+    expect(ended == 1 && session.channel().lost_transfers() == 1, "awaited at the end, and its failure counted");
     for (const WriteBehindUse use : {WriteBehindUse::automatic, WriteBehindUse::on}) {
         WriteBehind by_ring(session.channel(), session.data_slots(), use);
         by_ring.expect_quick_replies();
