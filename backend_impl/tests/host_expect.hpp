@@ -29,30 +29,41 @@ template <typename A, typename B> void expect_equal(const A &got, const B &wante
 struct Case {
     const char *name;
     std::function<void()> run;
+    bool sleeps = false; // nearly all the time: it is run beside those next to it that do, too
 };
+
+inline pid_t begin_case(const Case &each) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child != 0) return child;
+    each.run();
+    std::exit(failures == 0 ? 0 : 1);
+}
+
+inline bool end_case(const Case &each, pid_t child) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    const bool held = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    std::printf("%-28s %s\n", each.name, held ? "ok" : "FAILED");
+    if (WIFSIGNALED(status)) std::printf("    killed by signal %d\n", WTERMSIG(status));
+    return held;
+}
 
 // Each case in a process of its own, for state and environment are the process's; or the one that is named. 0 when all held, 2 when
 // none has that name.
 inline int run_cases(const std::vector<Case> &cases, const char *only) {
     int failed = 0;
-    bool any = false;
+    std::vector<const Case *> chosen;
     for (const Case &each : cases) {
-        if (only != nullptr && std::string(only) != each.name) continue;
-        any = true;
-        std::fflush(nullptr);
-        pid_t child = fork();
-        if (child == 0) {
-            each.run();
-            std::exit(failures == 0 ? 0 : 1);
-        }
-        int status = -1;
-        waitpid(child, &status, 0);
-        bool held = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        std::printf("%-28s %s\n", each.name, held ? "ok" : "FAILED");
-        if (WIFSIGNALED(status)) std::printf("    killed by signal %d\n", WTERMSIG(status));
-        failed += held ? 0 : 1;
+        if (only == nullptr || std::string(only) == each.name) chosen.push_back(&each);
     }
-    if (!any) return std::fprintf(stderr, "there is no case %s\n", only == nullptr ? "at all" : only), 2;
+    if (chosen.empty()) return std::fprintf(stderr, "there is no case %s\n", only == nullptr ? "at all" : only), 2;
+    for (auto first = chosen.begin(); first != chosen.end();) {
+        std::vector<pid_t> begun;
+        do begun.push_back(begin_case(*first[begun.size()]));
+        while (first[0]->sleeps && first + begun.size() != chosen.end() && first[begun.size()]->sleeps);
+        for (pid_t child : begun) failed += end_case(**first++, child) ? 0 : 1;
+    }
     return failed == 0 ? 0 : 1;
 }
 

@@ -36,6 +36,8 @@ WORKER = "apir-worker"
 TRACES = paths.PROJECT / "tests" / "data" / "traces"
 """Recorded conversations, which the mutation driver's test changes: nothing is built of them."""
 FUZZ_LABEL = "^fuzz$"
+ENVIRONMENT = {"HOME": "/tmp", "TSAN_OPTIONS": "atexit_sleep_ms=100"}
+"""What compilers and tests find there. For races at a process's end ThreadSanitizer would wait a second at each one's."""
 PAYLOADS = "payloads"  # CMake's target, and where in the build folder it puts them
 ABI_PROBE = "abi-probe"
 LIAR = "libggml-liar.so"
@@ -223,7 +225,7 @@ def _turn(work: Path, progress: Progress, deadline: Deadline) -> AbstractContext
 
 
 def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path, *more: Bind) -> tuple[str, ...]:
-    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True), *more), env={"HOME": "/tmp"}, cwd=work)
+    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True), *more), env=ENVIRONMENT, cwd=work)
 
 
 def _tested(
