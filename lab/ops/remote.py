@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,14 @@ from lab.ops.engine import BATCH_CASES
 from lab.ops.native import Files
 from lab.ops.parcel import agent_parcel
 from lab.ops.said import event_in
-from lab.ops.upstream import guest_command
+from lab.ops.upstream import PYTHON, guest_command
 from lab.temporary import nameless_file
 
 BACKEND_PATH = "GGML_BACKEND_PATH"
 """Variable that names a backend library to ggml: the one with the device, where it is set."""
 PARCEL, CASES, VALUES = "ops.pyz", "cases", "values"
-PYTHON = ("python3", "-I", "-S")
-"""Without what a site adds to Python: the program needs the standard library alone, and starts sooner."""
+PROVED = "ops.pyz.proved"
+"""The SHA-256 of the program that has run in this guest, written there when it has."""
 READY = '{"ready"'
 STDIN, END = "-", "END_OF_CASES"
 INLINE_BYTES = 64 << 10
@@ -66,13 +67,20 @@ class GuestAgent:
     def ship(self, deadline: Deadline, parcel: bytes | None = None) -> None:
         """Put the program into the guest and start it there once, to see that it can; ``parcel`` is it, packed already.
 
-        After it, its files are in the guest's memory, as those of ``test-backend-ops`` are when that has listed the devices.
+        After it, its files are in the guest's memory, as those of ``test-backend-ops`` are when that has listed the devices. Both
+        take an emulated guest some seconds: one in which this very program has run is only asked whether it has.
 
         Raises:
             LabError: the guest's Python, or its ggml, is none that the program can use.
         """
-        self._put(parcel or agent_parcel(), PARCEL, deadline)
+        parcel = parcel or agent_parcel()
+        identity = hashlib.sha256(parcel).hexdigest()
         lines: list[str] = []
+        self.shell.stream(f"cat {self.folder}/{PROVED} 2>/dev/null", lines.append, deadline)
+        if lines == [f"{identity}\n"]:
+            return
+        self._put(parcel, PARCEL, deadline)
+        lines.clear()
         program = guest_command((*PYTHON, f"{self.folder}/{PARCEL}", "--probe"), {})
         status = self.shell.stream(program, lines.append, deadline)
         if status or not any(line.startswith(READY) for line in lines):
@@ -81,6 +89,7 @@ class GuestAgent:
                 f"the lab's program does not run in the guest: status {status}, it said {said}",
                 hint="the guest's image needs python3 with ctypes, and libggml",
             )
+        self.shell.stream(f"echo {identity} > {self.folder}/{PROVED}", lines.append, deadline)
 
     def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline, *, hold: bool = False) -> AgentStream:
         """Run cases, so many together at most; what ends the program is no error here, what ends the guest is.

@@ -62,6 +62,10 @@ def program_argv(device: str, selection: Selection, jobs: int = 1) -> tuple[str,
     return ("stdbuf", "-oL", PROGRAM, "test", "-b", device, "--output", "csv", *threads, *selection.arguments())
 
 
+PYTHON = ("python3", "-I", "-S")
+"""A guest's, without what a site adds to it: our programs need the standard library alone, and start sooner."""
+
+
 def guest_command(argv: Sequence[str], environment: Mapping[str, str]) -> str:
     """Shell line for the guest: prints ``pid N``, then the program's two outputs as one stream.
 

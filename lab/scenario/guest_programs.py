@@ -13,7 +13,7 @@ from lab.errors import CommandFailed
 from lab.ggml.registry import Device, read_devices
 from lab.guest.agent import survivor
 from lab.ops.said import event_in, pid_in
-from lab.ops.upstream import guest_command
+from lab.ops.upstream import PYTHON, guest_command
 from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_FOLDER
 
@@ -51,7 +51,7 @@ def ship_programs(guest: Guest) -> None:
 
 def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
     """Facts of a process in the guest. Raises ``CommandFailed`` when it is gone, or the answer cannot be read."""
-    command = f"python3 {ELF} {pid}"
+    command = f"{' '.join(PYTHON)} {ELF} {pid}"
     status, output = guest.ssh.execute(command, deadline.narrowed(FACTS_S))
     lines = [line for line in output.splitlines() if line.startswith("{")]
     if status != 0 or not lines:
@@ -86,7 +86,7 @@ def listed_devices(
         else:
             said.append(line.rstrip("\n"))
 
-    command = guest_command(("python3", REGISTRY, "hold"), environment)
+    command = guest_command((*PYTHON, REGISTRY, "hold"), environment)
     status = guest.ssh.stream(command, on_line, deadline.narrowed(LISTING_S))
     if not answers:
         raise CommandFailed("listing ggml's devices", status, "\n".join(said))

@@ -33,9 +33,11 @@ class HereShell:
 
     folder: Path
     lines: list[str] = field(default_factory=list)
+    copied: list[str] = field(default_factory=list)
 
     def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
         assert deadline is not None
+        self.copied.append(local.read_text(encoding="utf-8"))
         shutil.copyfile(local, remote)
         return ""
 
@@ -74,3 +76,21 @@ def test_a_program_that_does_not_run_there_is_told_when_it_is_shipped(tmp_path: 
     agent = GuestAgent(HereShell(tmp_path), str(tmp_path), "[virtgpu] CPU", 1, {})
     with pytest.raises(LabError, match=r"does not run in the guest: status [01], it said (no module named _ctypes|hello)"):
         agent.ship(Deadline.after(10), program.encode())
+
+
+def test_a_program_that_has_run_there_is_not_shipped_again_but_another_one_is(tmp_path: Path) -> None:
+    shell = HereShell(tmp_path)
+    agent = GuestAgent(shell, str(tmp_path), "[virtgpu] CPU", 1, {})
+    other = PROGRAM + "# of another state of the lab\n"
+    for program in (PROGRAM, PROGRAM, other, other):
+        agent.ship(Deadline.after(10), program.encode())
+    assert shell.copied == [PROGRAM, other]
+
+
+def test_a_program_that_did_not_run_there_is_shipped_again(tmp_path: Path) -> None:
+    shell = HereShell(tmp_path)
+    agent = GuestAgent(shell, str(tmp_path), "[virtgpu] CPU", 1, {})
+    for _ in range(2):
+        with pytest.raises(LabError):
+            agent.ship(Deadline.after(10), b"print('hello')")
+    assert len(shell.copied) == 2

@@ -20,6 +20,7 @@ from lab.ggml.registry import Device
 from lab.host.progress import Progress
 from lab.host.root import HostRoot
 from lab.image import GuestImage
+from lab.ops.remote import PROVED
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.ops.upstream_cases import Listed, ListedCase
@@ -170,6 +171,8 @@ class FakeShell:
         on_line("pid 7\n")
         if "registry.py" in command:
             return self._list(command, on_line)
+        if command.endswith((f"{PROVED} 2>/dev/null", PROVED)):
+            return 1
         if AGENT in command and "--probe" in command:
             on_line('{"ready": {}}\n')
             return 0

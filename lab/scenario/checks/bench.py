@@ -31,7 +31,7 @@ from lab.host.outside import outside, seen_at
 from lab.host.root import Bind
 from lab.host.shaders import shader_binds
 from lab.ops.said import Kinds, event_in, fits
-from lab.ops.upstream import guest_command
+from lab.ops.upstream import PYTHON, guest_command
 from lab.process import finish
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG, device_variables
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
@@ -145,7 +145,7 @@ class Bench:
         shell.put(plan, f"{FOLDER}/plan.json")
         if self.check.guest_library:
             shell.put(Path(self.check.guest_library), OTHER_LIBRARY)
-        command = guest_command(("python3", f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.guest_variables)
+        command = guest_command((*PYTHON, f"{FOLDER}/turns.py", f"{FOLDER}/plan.json"), self.guest_variables)
         with contextlib.ExitStack() as libraries:
             status = shell.stream(command, lambda line: self.on_line(line, libraries), deadline)
         if status != 0:

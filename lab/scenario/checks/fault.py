@@ -20,7 +20,7 @@ from lab.deadline import Deadline, poll
 from lab.errors import GuestError, LaunchError, WaitTimeout
 from lab.interruption import postponed
 from lab.ops.said import Kinds, event_in, fits, pid_in
-from lab.ops.upstream import guest_command
+from lab.ops.upstream import PYTHON, guest_command
 from lab.scenario.environment import USE_APIR_CAPSET
 from lab.scenario.faults import Expectation, Fault
 from lab.scenario.guest_programs import SURVIVOR
@@ -249,7 +249,7 @@ def answers(stage: Stage) -> bool:
 
 def run(stage: Stage, mode: str, told: Told, deadline: Deadline) -> None:
     """Run one instance of the program to its end."""
-    command = guest_command(("python3", SURVIVOR, mode), stage.guest_variables)
+    command = guest_command((*PYTHON, SURVIVOR, mode), stage.guest_variables)
     told.status = stage.guest.ssh.stream(command, told.feed, deadline)
 
 
