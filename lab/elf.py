@@ -1,24 +1,36 @@
-"""What an ELF file says of itself, and what a running process has really mapped.
+"""What an ELF file says of itself, and what a running process has really mapped: see ``lab.proc_facts``, which looks.
 
-Standard library only and self-contained on purpose: the lab imports it, and the very same file is shipped into the guest
-and run there (``python3 elf.py PID…``), so both sides of a run are looked at with the same eyes. The layout is that of the
-System V ABI (64-bit, little-endian): program headers for notes, section headers for the dynamic symbol table.
+The layout is that of the System V ABI (64-bit, little-endian): section headers for the dynamic symbol table and what to load.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import struct
-import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
-PT_NOTE = 4
-NT_GNU_BUILD_ID = 3
+from lab.proc_facts import NotElf, build_id, elf_header, facts_of, mapped_paths
+
+__all__ = [
+    "Linking",
+    "MappedFile",
+    "NotElf",
+    "ProcessFacts",
+    "build_id",
+    "exported_symbols",
+    "facts_from_json",
+    "linking",
+    "mapped_paths",
+    "process_facts",
+    "sha256",
+]
+
 SHT_DYNAMIC = 6
 SHT_DYNSYM = 11
 DT_NULL = 0
@@ -26,11 +38,6 @@ DT_NEEDED = 1
 DT_RPATH = 15
 DT_RUNPATH = 29
 SHN_UNDEF = 0
-NOTES_MAX_BYTES = 1 << 20
-
-
-class NotElf(ValueError):
-    """The file is no 64-bit little-endian ELF file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +71,10 @@ class ProcessFacts:
         return dict(self.environment).get(name)
 
 
-def build_id(path: Path) -> str | None:
-    """The GNU build id of an ELF file in hex, None when it carries none. Raises ``NotElf``."""
-    with open(path, "rb") as file:
-        header = _header(file)
-        for kind, offset, size, align in _segments(file, header):
-            if kind == PT_NOTE:
-                file.seek(offset)
-                found = _build_id_note(file.read(min(size, NOTES_MAX_BYTES)), 8 if align == 8 else 4)  # noqa: PLR2004 - gABI
-                if found is not None:
-                    return found
-    return None
-
-
 def exported_symbols(path: Path) -> frozenset[str]:
     """Names of the dynamic symbols that an ELF file defines. Raises ``NotElf``."""
     with open(path, "rb") as file:
-        header = _header(file)
-        sections = list(_sections(file, header))
+        sections = list(_sections(file, elf_header(file)))
         names: set[str] = set()
         for kind, offset, size, link in sections:
             if kind == SHT_DYNSYM and link < len(sections):
@@ -98,7 +91,7 @@ def linking(path: Path) -> Linking:
     needed: list[str] = []
     search: list[str] = []
     with open(path, "rb") as file:
-        sections = list(_sections(file, _header(file)))
+        sections = list(_sections(file, elf_header(file)))
         for kind, offset, size, link in sections:
             if kind == SHT_DYNAMIC and link < len(sections):
                 entries, strings = _section(file, offset, size // 16 * 16), _section(file, *sections[link][1:3])
@@ -118,26 +111,7 @@ def process_facts(pid: int, *, proc: Path = Path("/proc")) -> ProcessFacts:
     Raises:
         OSError: the process is gone, or is not ours to look at.
     """
-    folder = proc / str(pid)
-    argv = tuple(part.decode(errors="replace") for part in (folder / "cmdline").read_bytes().split(b"\0") if part)
-    environment = tuple(
-        (name.decode(errors="replace"), value.decode(errors="replace"))
-        for name, equals, value in (part.partition(b"=") for part in (folder / "environ").read_bytes().split(b"\0"))
-        if equals
-    )
-    paths = mapped_paths((folder / "maps").read_text(errors="replace"))
-    mapped = tuple(_mapped_file(folder / "root", path) for path in paths)
-    return ProcessFacts(pid, str((folder / "exe").readlink()), argv, environment, mapped)
-
-
-def mapped_paths(maps: str) -> tuple[str, ...]:
-    """Paths of the files mapped executable, each once, in the order of ``/proc/PID/maps``."""
-    paths: dict[str, None] = {}
-    for line in maps.splitlines():
-        parts = line.split(maxsplit=5)
-        if len(parts) == 6 and "x" in parts[1] and parts[5].startswith("/"):  # noqa: PLR2004 - six columns, see proc(5)
-            paths[parts[5]] = None
-    return tuple(paths)
+    return _facts_from(facts_of(pid, os.fspath(proc)))
 
 
 def sha256(path: Path) -> str:
@@ -146,35 +120,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _mapped_file(root: Path, path: str) -> MappedFile:
-    """Identify a mapped file. One that was replaced or removed since ("… (deleted)") has no id: for the caller to refuse."""
-    try:
-        return MappedFile(path, build_id(root / path.removeprefix("/")))
-    except (OSError, NotElf):
-        return MappedFile(path, None)
-
-
-def _header(file: BinaryIO) -> bytes:
-    header = file.read(64)
-    if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":  # noqa: PLR2004 - size of Elf64_Ehdr
-        raise NotElf("no 64-bit little-endian ELF file")
-    return header
-
-
-def _segments(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """(type, offset, size, alignment) of each program header."""
-    (start,) = struct.unpack_from("<Q", header, 32)
-    size, count = struct.unpack_from("<HH", header, 54)
-    for index in range(count):
-        file.seek(start + index * size)
-        entry = file.read(56)
-        if len(entry) < 56:  # noqa: PLR2004 - size of Elf64_Phdr
-            raise NotElf("cut off within its program headers")
-        kind, _flags, offset, _vaddr, _paddr, length, _memory, align = struct.unpack("<IIQQQQQQ", entry)
-        yield kind, offset, length, align
-
-
-def _sections(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, int]]:
+def _sections(file: io.BufferedReader, header: bytes) -> Iterator[tuple[int, int, int, int]]:
     """(type, offset, size, link) of each section header."""
     (start,) = struct.unpack_from("<Q", header, 40)
     size, count = struct.unpack_from("<HH", header, 58)
@@ -185,19 +131,6 @@ def _sections(file: BinaryIO, header: bytes) -> Iterator[tuple[int, int, int, in
             raise NotElf("cut off within its section headers")
         _name, kind, _flags, _addr, offset, length, link = struct.unpack("<IIQQQQI", entry)
         yield kind, offset, length, link
-
-
-def _build_id_note(notes: bytes, step: int) -> str | None:
-    """The build id among the notes of one segment, whose items are padded to ``step`` bytes."""
-    at = 0
-    while at + 12 <= len(notes):
-        name_size, data_size, kind = struct.unpack_from("<III", notes, at)
-        name = notes[at + 12 : at + 12 + name_size]
-        data_at = at + 12 + (name_size + step - 1) // step * step
-        if kind == NT_GNU_BUILD_ID and name == b"GNU\0":
-            return notes[data_at : data_at + data_size].hex()
-        at = data_at + (data_size + step - 1) // step * step
-    return None
 
 
 def _defined_names(symbols: bytes, strings: bytes) -> Iterator[str]:
@@ -215,7 +148,7 @@ def _string(strings: bytes, at: int) -> str:
     return strings[at : end if end >= 0 else None].decode(errors="replace")
 
 
-def _section(file: BinaryIO, offset: int, size: int) -> bytes:
+def _section(file: io.BufferedReader, offset: int, size: int) -> bytes:
     """The bytes of a section, all of which the file has."""
     end = file.seek(0, os.SEEK_END)
     if offset > end or size > end - offset:
@@ -224,21 +157,12 @@ def _section(file: BinaryIO, offset: int, size: int) -> bytes:
     return file.read(size)
 
 
-def main(arguments: list[str]) -> int:
-    """Print the facts of the processes named on the command line, one line of JSON each; skip those that are gone."""
-    for argument in arguments:
-        try:
-            facts = process_facts(int(argument))
-        except OSError as error:
-            print(f"process {argument}: {error}", file=sys.stderr)  # noqa: T201 - this is a program here
-            continue
-        print(json.dumps(asdict(facts)))  # noqa: T201 - this is a program here
-    return 0
-
-
 def facts_from_json(line: str) -> ProcessFacts:
-    """What ``main`` printed, read back."""
-    fields = json.loads(line)
+    """What ``lab.proc_facts`` printed, read back."""
+    return _facts_from(json.loads(line))
+
+
+def _facts_from(fields: dict[str, Any]) -> ProcessFacts:
     return ProcessFacts(
         pid=fields["pid"],
         program=fields["program"],
@@ -246,7 +170,3 @@ def facts_from_json(line: str) -> ProcessFacts:
         environment=tuple((name, value) for name, value in fields["environment"]),
         mapped=tuple(MappedFile(**file) for file in fields["mapped"]),
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import elf
+from lab import proc_facts
 from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, facts_from_json, mapped_paths, process_facts, sha256
 from lab.process import check
@@ -63,11 +63,33 @@ def test_own_process_is_described_and_the_program_says_the_same() -> None:
     facts = process_facts(os.getpid())
     assert facts.variable("PATH") == os.environ["PATH"]
     assert facts.variable("NO_SUCH_VARIABLE") is None
-    output = check((sys.executable, elf.__file__, str(os.getpid())), what="elf.py", deadline=Deadline.after(20))
+    program = (sys.executable, "-I", "-S", proc_facts.__file__, str(os.getpid()))
+    output = check(program, what="proc_facts.py", deadline=Deadline.after(20))
     told = facts_from_json(output.splitlines()[-1])
     assert (told.pid, told.argv) == (facts.pid, facts.argv)
     assert {file.path: file.build_id for file in facts.mapped}.items() <= {file.path: file.build_id for file in told.mapped}.items()
     assert json.loads(output.splitlines()[-1])["pid"] == os.getpid()
+
+
+def test_facts_are_json_whatever_is_in_them() -> None:
+    strange = 'a "quoted" back\\slash\x00\n\u00e4\udcff\U0001f40d'
+    facts: proc_facts.Json = {"pid": 7, strange: [strange, None, {"mapped": []}]}
+    assert json.loads(proc_facts.json_text(facts)) == facts
+
+
+@pytest.mark.parametrize("absent", [(), ("_json",)], ids=["with C", "without"])
+def test_program_in_the_guest_loads_no_module_that_takes_long(absent: tuple[str, ...]) -> None:
+    script = f"""
+import sys
+for name in {absent}: sys.modules[name] = None
+source = open({proc_facts.__file__!r}).read()
+exec(compile(source, "proc_facts.py", "exec"), {{"__name__": "facts"}})
+print(*sys.modules)
+"""
+    loaded = set(check((sys.executable, "-I", "-S", "-c", script), what="imports", deadline=Deadline.after(20)).split())
+    slow = {"dataclasses", "hashlib", "inspect", "pathlib", "typing"} | (set() if absent else {"json", "re"})
+    assert "struct" in loaded
+    assert not slow & loaded
 
 
 def test_process_that_is_gone_is_an_error() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import elf, ggml
+from lab import ggml, proc_facts
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts, facts_from_json
 from lab.errors import CommandFailed
@@ -17,7 +17,7 @@ from lab.ops.upstream import PYTHON, guest_command
 from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_FOLDER
 
-ELF = f"{GUEST_FOLDER}/elf.py"
+FACTS = f"{GUEST_FOLDER}/proc_facts.py"
 REGISTRY = f"{GUEST_FOLDER}/registry.py"
 SURVIVOR = f"{GUEST_FOLDER}/survivor.py"
 FACTS_S = 30.0
@@ -44,14 +44,14 @@ class Observation:
 
 def ship_programs(guest: Guest) -> None:
     """Put our programs into the guest."""
-    guest.ssh.put(Path(elf.__file__), ELF)
+    guest.ssh.put(Path(proc_facts.__file__), FACTS)
     guest.ssh.put(Path(next(iter(ggml.__path__))) / "registry.py", REGISTRY)
     guest.ssh.put(Path(survivor.__file__), SURVIVOR)
 
 
 def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
     """Facts of a process in the guest. Raises ``CommandFailed`` when it is gone, or the answer cannot be read."""
-    command = f"{' '.join(PYTHON)} {ELF} {pid}"
+    command = f"{' '.join(PYTHON)} {FACTS} {pid}"
     status, output = guest.ssh.execute(command, deadline.narrowed(FACTS_S))
     lines = [line for line in output.splitlines() if line.startswith("{")]
     if status != 0 or not lines:

@@ -24,6 +24,7 @@ from lab.ops.remote import PROVED
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.ops.upstream_cases import Listed, ListedCase
+from lab.scenario.guest_programs import FACTS
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
@@ -150,11 +151,11 @@ class FakeShell:
             raise GuestLost("QEMU ended with exit status -9")
         if command == "uname -r":
             return 0, f"{KERNEL}\n"
-        if "elf.py" in command and self.script.through:
+        if FACTS in command and self.script.through:
             return 1, ""
-        if "elf.py" in command and self.script.busy:
+        if FACTS in command and self.script.busy:
             raise WaitTimeout(f"the guest command: {command}", 30.0, "")
-        if "elf.py" in command:
+        if FACTS in command:
             return 0, json.dumps(asdict(guest_program(self.script, self.plan, int(command.rpartition(" ")[2])))) + "\n"
         if command.startswith("ls "):
             return 0, "\n".join(path.name for path in sorted((self.folder / Path(command).name).glob("*.calls")))

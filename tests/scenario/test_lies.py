@@ -27,7 +27,7 @@ from lab.scenario.checks.lie import Seen, Witness, dying_programs, judged, tell
 from lab.scenario.checks.ops import Eyes
 from lab.scenario.environment import host_environment
 from lab.scenario.file import load
-from lab.scenario.guest_programs import Observation
+from lab.scenario.guest_programs import FACTS, Observation
 from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
 from lab.scenario.listener import SilentListener
 from lab.scenario.model_catalog import CatalogCheck, Cost
@@ -314,8 +314,8 @@ def test_program_that_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path
     execute, looks = FakeShell.execute, []
 
     def gone_later(self: FakeShell, command: str, deadline: Any) -> tuple[int, str]:
-        looks.extend(["look"] if "elf.py" in command else [])
-        return (1, "no such process") if "elf.py" in command and len(looks) > 1 else execute(self, command, deadline)
+        looks.extend(["look"] if FACTS in command else [])
+        return (1, "no such process") if FACTS in command and len(looks) > 1 else execute(self, command, deadline)
 
     monkeypatch.setattr(FakeShell, "execute", gone_later)
     bundle = ran(tmp_path, tells=True)
