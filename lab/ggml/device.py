@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.ggml.library import Ggml, GgmlError, TensorStruct
-from lab.ggml.registry import DEVICE_TYPES, Device
+from lab.ggml.listing import DEVICE_TYPES
+from lab.ggml.registry import Device
 from lab.ggml.tensor import Context
 from lab.ggml.types import Bytes, Type
 

@@ -18,7 +18,7 @@ from lab.scenario.platform import Guest
 from lab.scenario.shipment import GUEST_FOLDER
 
 FACTS = f"{GUEST_FOLDER}/proc_facts.py"
-REGISTRY = f"{GUEST_FOLDER}/registry.py"
+LISTING = f"{GUEST_FOLDER}/listing.py"
 SURVIVOR = f"{GUEST_FOLDER}/survivor.py"
 FACTS_S = 30.0
 LISTING_S = 90.0
@@ -45,7 +45,7 @@ class Observation:
 def ship_programs(guest: Guest) -> None:
     """Put our programs into the guest."""
     guest.ssh.put(Path(proc_facts.__file__), FACTS)
-    guest.ssh.put(Path(next(iter(ggml.__path__))) / "registry.py", REGISTRY)
+    guest.ssh.put(Path(next(iter(ggml.__path__))) / "listing.py", LISTING)
     guest.ssh.put(Path(survivor.__file__), SURVIVOR)
 
 
@@ -86,7 +86,7 @@ def listed_devices(
         else:
             said.append(line.rstrip("\n"))
 
-    command = guest_command((*PYTHON, REGISTRY, "hold"), environment)
+    command = guest_command((*PYTHON, LISTING, "hold"), environment)
     status = guest.ssh.stream(command, on_line, deadline.narrowed(LISTING_S))
     if not answers:
         raise CommandFailed("listing ggml's devices", status, "\n".join(said))

@@ -294,7 +294,7 @@ def best_cpu_library(root: HostRoot, deadline: Deadline) -> Path:
 def cpu_scores(root: HostRoot, deadline: Deadline) -> dict[str, int]:
     """How well each CPU variant says that it fits this processor, by its path in the root; 0: it does not run."""
     variants = sorted((root.path / BACKENDS).glob("libggml-cpu*.so"))
-    script = Path(next(iter(ggml.__path__))) / "registry.py"
+    script = Path(next(iter(ggml.__path__))) / "listing.py"
     inside = [f"/{variant.relative_to(root.path)}" for variant in variants]
     argv = root.enter(("/usr/bin/python3", script, "scores", *inside), binds=(Bind(script),))
     output = check(argv, what="asking ggml's CPU variants for their score", deadline=deadline.narrowed(SCORES_S))

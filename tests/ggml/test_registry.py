@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import ctypes
 import json
-from pathlib import Path
+import sys
 
 import pytest
 
-from lab.ggml import registry
-from lab.ggml.registry import Device, main, read_devices, score_of
+from lab.deadline import Deadline
+from lab.ggml import listing
+from lab.ggml.listing import main, score_of
+from lab.ggml.registry import Device, read_devices
+from lab.process import check
 
 
 def test_printed_devices_are_read_back() -> None:
@@ -33,7 +36,13 @@ def test_unknown_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage" in capsys.readouterr().err
 
 
-def test_program_uses_the_standard_library_only() -> None:
-    source = Path(registry.__file__).read_text(encoding="utf-8")
-    assert "from lab" not in source
-    assert "import numpy" not in source
+def test_program_loads_the_standard_library_alone_and_of_it_nothing_that_takes_long() -> None:
+    script = f"""
+import sys
+exec(compile(open({listing.__file__!r}).read(), "listing.py", "exec"), {{"__name__": "listing"}})
+print(*sys.modules)
+"""
+    loaded = set(check((sys.executable, "-I", "-S", "-c", script), what="imports", deadline=Deadline.after(20)).split())
+    assert "ctypes" in loaded
+    assert {name.partition(".")[0] for name in loaded} - {"__main__"} <= sys.stdlib_module_names
+    assert not {"dataclasses", "inspect", "pathlib", "typing"} & loaded

@@ -24,7 +24,7 @@ from lab.ops.remote import PROVED
 from lab.ops.session import Host
 from lab.ops.upstream import ExpectedCases, Selection
 from lab.ops.upstream_cases import Listed, ListedCase
-from lab.scenario.guest_programs import FACTS
+from lab.scenario.guest_programs import FACTS, LISTING
 from lab.scenario.model import Scenario
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.requirements import HostAbilities
@@ -170,7 +170,7 @@ class FakeShell:
     def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
         assert not deadline.expired
         on_line("pid 7\n")
-        if "registry.py" in command:
+        if LISTING in command:
             return self._list(command, on_line)
         if command.endswith((f"{PROVED} 2>/dev/null", PROVED)):
             return 1
