@@ -158,8 +158,17 @@ def _section(file: io.BufferedReader, offset: int, size: int) -> bytes:
 
 
 def facts_from_json(line: str) -> ProcessFacts:
-    """What ``lab.proc_facts`` printed, read back."""
-    return _facts_from(json.loads(line))
+    """What ``lab.proc_facts`` printed, read back. Raises ``ValueError`` for whatever else a guest may say."""
+    try:
+        facts = _facts_from(json.loads(line))
+        texts = (facts.program, *facts.argv, *(text for pair in facts.environment for text in pair))
+        files = (text for file in facts.mapped for text in (file.path, file.build_id or ""))
+        "".join((*texts, *files)).encode()  # all are texts, and none has half a surrogate pair, which no file of ours could hold
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"these are no facts of a process: {line[:100]}") from error
+    if type(facts.pid) is not int:
+        raise ValueError(f"this is no process id: {facts.pid!r:.100}")
+    return facts
 
 
 def _facts_from(fields: dict[str, Any]) -> ProcessFacts:

@@ -12,7 +12,10 @@ import io
 import os
 import struct
 import sys
-from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 try:
     from _json import encode_basestring_ascii as quoted
@@ -72,7 +75,7 @@ def facts_of(pid: int, proc: str = "/proc") -> dict[str, Json]:
     variables = (part.partition("=") for part in _parts(f"{folder}/environ"))
     return {
         "pid": pid,
-        "program": os.readlink(f"{folder}/exe"),  # noqa: PTH115 - pathlib takes long to load
+        "program": os.readlink(f"{folder}/exe".encode()).decode(errors="replace"),  # noqa: PTH115 - pathlib takes long to load
         "argv": list(_parts(f"{folder}/cmdline")),
         "environment": [[name, value] for name, equals, value in variables if equals],
         "mapped": [

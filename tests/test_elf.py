@@ -9,7 +9,7 @@ import pytest
 
 from lab import proc_facts
 from lab.deadline import Deadline
-from lab.elf import NotElf, build_id, exported_symbols, facts_from_json, mapped_paths, process_facts, sha256
+from lab.elf import MappedFile, NotElf, build_id, exported_symbols, facts_from_json, mapped_paths, process_facts, sha256
 from lab.process import check
 
 MAPS = """\
@@ -77,6 +77,27 @@ def test_facts_are_json_whatever_is_in_them() -> None:
     assert json.loads(proc_facts.json_text(facts)) == facts
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pid": "7"}, {"program": 7}, {"program": "\ud800"}, {"argv": None}, {"argv": [[]]}, {"environment": [["A"]]},
+        {"environment": [[[[]], 1]]}, {"mapped": [{"path": "/a"}]}, {"mapped": [{"path": "/a", "build_id": 7}]}, {"mapped": [7]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_a_guest_says_instead_of_facts_is_refused(change: dict[str, object]) -> None:
+    sound = {"pid": 7, "program": "/a", "argv": ["a"], "environment": [["A", "b"]], "mapped": [{"path": "/a", "build_id": None}]}
+    assert facts_from_json(json.dumps(sound)).mapped == (MappedFile("/a", None),)
+    with pytest.raises(ValueError, match=r"facts of a process|process id|surrogates|to unpack"):
+        facts_from_json(json.dumps(sound | change))
+
+
+@pytest.mark.parametrize("line", ['{"pid":' + "[" * 100_000, "[]", "{}", "{"], ids=["deep", "list", "empty", "cut off"])
+def test_a_line_that_is_no_object_of_facts_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match=r"facts of a process|Expecting"):
+        facts_from_json(line)
+
+
 @pytest.mark.parametrize("absent", [(), ("_json",)], ids=["with C", "without"])
 def test_program_in_the_guest_loads_no_module_that_takes_long(absent: tuple[str, ...]) -> None:
     script = f"""
@@ -87,7 +108,7 @@ exec(compile(source, "proc_facts.py", "exec"), {{"__name__": "facts"}})
 print(*sys.modules)
 """
     loaded = set(check((sys.executable, "-I", "-S", "-c", script), what="imports", deadline=Deadline.after(20)).split())
-    slow = {"dataclasses", "hashlib", "inspect", "pathlib", "typing"} | (set() if absent else {"json", "re"})
+    slow = {"dataclasses", "hashlib", "inspect", "pathlib", "typing"} | (set() if absent else {"collections", "json", "re"})
     assert "struct" in loaded
     assert not slow & loaded
 

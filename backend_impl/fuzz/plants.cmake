@@ -6,11 +6,17 @@ function(apir_plant name source)
 endfunction()
 
 set(mutations host-mutations --ggml-library ${GGML_CPU_BACKEND} --seeds ${CMAKE_CURRENT_SOURCE_DIR}/seeds/ops.txt --most-findings 1
-  --out ${CMAKE_CURRENT_BINARY_DIR}/planted --count 20000)
+  --count 20000)
 
 function(apir_plant_test name seen)
   add_test(NAME plant-${name} COMMAND ${ARGN})
   set_tests_properties(plant-${name} PROPERTIES TIMEOUT 120 PASS_REGULAR_EXPRESSION "${seen}")
+endfunction()
+
+# One that mutated messages find; what they found is kept in a folder of its own.
+function(apir_mutation_plant name source seen)
+  apir_plant(${name} ${source})
+  apir_plant_test(${name} "${seen}" ${mutations} --out ${CMAKE_CURRENT_BINARY_DIR}/planted-${name} --host-library $<TARGET_FILE:plant-${name}> ${ARGN})
 endfunction()
 
 # What shows only when threads meet, for which they need all processors.
@@ -42,16 +48,11 @@ if(APIR_SANITIZE_THREAD)
   return()
 endif()
 
-apir_plant(missing_bound shared_memory.cpp)
-apir_plant_test(missing_bound "killed 1," ${mutations} --host-library $<TARGET_FILE:plant-missing_bound>)
-apir_plant(trusted_handle session.cpp)
-apir_plant_test(trusted_handle "killed 1," ${mutations} --host-library $<TARGET_FILE:plant-trusted_handle>)
-apir_plant(wrong_byte calls_buffer.cpp)
-apir_plant_test(wrong_byte "wrong 1," ${mutations} --host-library $<TARGET_FILE:plant-wrong_byte>)
-apir_plant(lost_reply entry.cpp)
-apir_plant_test(lost_reply "wrong 1," ${mutations} --host-library $<TARGET_FILE:plant-lost_reply>)
-apir_plant(loose_strides cpu_layout.cpp)
-apir_plant_test(loose_strides "killed 1," ${mutations} --strides 1 --host-library $<TARGET_FILE:plant-loose_strides>)
+apir_mutation_plant(missing_bound shared_memory.cpp "killed 1,")
+apir_mutation_plant(trusted_handle session.cpp "killed 1,")
+apir_mutation_plant(wrong_byte calls_buffer.cpp "wrong 1,")
+apir_mutation_plant(lost_reply entry.cpp "wrong 1,")
+apir_mutation_plant(loose_strides cpu_layout.cpp "killed 1," --strides 1)
 apir_plant(leak calls_buffer.cpp)
 apir_plant_test(leak "memory grows" host-soak $<TARGET_FILE:plant-leak> ${GGML_CPU_BACKEND} 20000 2000)
 apir_plant(missing_lock session.cpp)

@@ -165,8 +165,9 @@ bool Stream::begin_kept(const KeptGraph &kept) {
 
 void Stream::set(const ggml_tensor *tensor, const void *data, size_t offset, size_t size) {
     ggml_backend_buffer_t buffer = own_buffer(tensor);
-    if (buffer != nullptr) remote_buffer(buffer).set_async(tensor, data, offset, size, *in_flight_);
-    else log(LogLevel::error, "set_tensor_async: tensor '%s' is in no buffer of this device", tensor->name);
+    if (buffer != nullptr) return remote_buffer(buffer).set_async(tensor, data, offset, size, *in_flight_);
+    log(LogLevel::error, "set_tensor_async: tensor '%s' is in no buffer of this device", tensor->name);
+    in_flight_->fail();
 }
 
 void Stream::get(const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
@@ -174,6 +175,7 @@ void Stream::get(const ggml_tensor *tensor, void *data, size_t offset, size_t si
     if (buffer != nullptr) return remote_buffer(buffer).get_async(tensor, data, offset, size, *in_flight_);
     log(LogLevel::error, "get_tensor_async: tensor '%s' is in no buffer of this device", tensor->name);
     std::memset(data, 0, size);
+    in_flight_->fail();
 }
 
 Stream::Run Stream::run_changed(const KeptGraph &kept, const EncodedGraph &graph, const std::vector<uint32_t> &positions,

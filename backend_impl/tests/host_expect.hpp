@@ -12,16 +12,17 @@
 namespace apir::test {
 
 inline int failures = 0;
+inline std::string among; // which case it is, where several run side by side
 
 inline void expect(bool holds, const std::string &what) {
     if (holds) return;
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    std::fprintf(stderr, "FAILED: %s%s\n", among.c_str(), what.c_str());
     ++failures;
 }
 
 template <typename A, typename B> void expect_equal(const A &got, const B &wanted, const std::string &what) {
     if (got == wanted) return;
-    std::fprintf(stderr, "FAILED: %s: %s, expected %s\n", what.c_str(), std::to_string(got).c_str(),
+    std::fprintf(stderr, "FAILED: %s%s: %s, expected %s\n", among.c_str(), what.c_str(), std::to_string(got).c_str(),
                  std::to_string(wanted).c_str());
     ++failures;
 }
@@ -36,6 +37,7 @@ inline pid_t begin_case(const Case &each) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child != 0) return child;
+    if (each.sleeps) among = std::string(each.name) + ": ";
     each.run();
     std::exit(failures == 0 ? 0 : 1);
 }

@@ -20,7 +20,7 @@ KINDS = {"index": int, "registry": str, "name": str, "description": str, "type":
 
 
 def read_devices(printed: object) -> tuple[Device, ...] | None:
-    """The devices in the list that this program printed; None where it is another list, or none."""
+    """The devices in the list that ``lab.ggml.listing`` printed; None where it is another list, or none."""
     listed = printed if isinstance(printed, list) else [None]
     fitting = [one for one in listed if isinstance(one, dict) and {key: type(value) for key, value in one.items()} == KINDS]
     return tuple(Device(**fields) for fields in fitting) if len(fitting) == len(listed) else None

@@ -75,7 +75,6 @@ class GuestShell:
         self._machine = machine
         self._count = 0
         self._counting = threading.Lock()
-        self._kept_files: list[paramiko.SFTPClient] = []
 
     def execute(self, command: str, deadline: Deadline | None = None) -> Outcome:
         """Run a shell command and return its status and output; a status other than 0 is no error.
@@ -168,39 +167,17 @@ class GuestShell:
 
     @contextlib.contextmanager
     def _files(self, deadline: Deadline) -> Iterator[paramiko.SFTPClient]:
-        """A channel for files. One is kept for the next file: an emulated guest takes a third of a second to begin one."""
         try:
-            sftp = self._kept_channel(deadline) or self._new_channel(deadline)
-            with contextlib.ExitStack() as closing:
-                closing.callback(sftp.close)
+            channel = self._transport.open_session(timeout=deadline.remaining_s)
+            channel.settimeout(deadline.remaining_s)
+            channel.invoke_subsystem("sftp")
+            with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
-                if not self._kept_files:
-                    closing.pop_all()
-                    self._kept_files.append(sftp)
         except (OSError, paramiko.SSHException, EOFError, TimeoutError) as error:
             if not self._transport.is_active():
                 raise self._loss("the SSH connection broke while a file was copied") from error
             deadline.require("a file copied to or from the guest")
             raise GuestError(f"copying a file to or from the guest failed: {error!r}") from error
-
-    def _kept_channel(self, deadline: Deadline) -> paramiko.SFTPClient | None:
-        """The one that is kept and lives, which is the caller's then."""
-        try:
-            sftp = self._kept_files.pop()
-        except IndexError:
-            return None
-        channel = sftp.get_channel()
-        if channel is None or channel.closed or channel.eof_received:
-            sftp.close()
-            return None
-        channel.settimeout(deadline.remaining_s)
-        return sftp
-
-    def _new_channel(self, deadline: Deadline) -> paramiko.SFTPClient:
-        channel = self._transport.open_session(timeout=deadline.remaining_s)
-        channel.settimeout(deadline.remaining_s)
-        channel.invoke_subsystem("sftp")
-        return paramiko.SFTPClient(channel)
 
     @contextlib.contextmanager
     def _running(

@@ -68,19 +68,19 @@ class GuestAgent:
         """Put the program into the guest and start it there once, to see that it can; ``parcel`` is it, packed already.
 
         After it, its files are in the guest's memory, as those of ``test-backend-ops`` are when that has listed the devices. Both
-        take an emulated guest some seconds: one in which this very program has run is only asked whether it has.
+        copying and starting take an emulated guest long: one in which this very program has run is only asked whether it has.
 
         Raises:
             LabError: the guest's Python, or its ggml, is none that the program can use.
         """
         parcel = parcel or agent_parcel()
         identity = hashlib.sha256(parcel).hexdigest()
-        lines: list[str] = []
-        self.shell.stream(f"cat {self.folder}/{PROVED} 2>/dev/null", lines.append, deadline)
-        if lines == [f"{identity}\n"]:
+        mark, no_line = f"{self.folder}/{PROVED}", lambda _line: None
+        # what is said of a program that is about to be replaced goes before it does
+        if not self.shell.stream(f'test "$(cat {mark})" = {identity} || {{ rm -f {mark}; exit 1; }}', no_line, deadline):
             return
         self._put(parcel, PARCEL, deadline)
-        lines.clear()
+        lines: list[str] = []
         program = guest_command((*PYTHON, f"{self.folder}/{PARCEL}", "--probe"), {})
         status = self.shell.stream(program, lines.append, deadline)
         if status or not any(line.startswith(READY) for line in lines):
@@ -89,7 +89,7 @@ class GuestAgent:
                 f"the lab's program does not run in the guest: status {status}, it said {said}",
                 hint="the guest's image needs python3 with ctypes, and libggml",
             )
-        self.shell.stream(f"echo {identity} > {self.folder}/{PROVED}", lines.append, deadline)
+        self.shell.stream(f"echo {identity} > {mark}", no_line, deadline)
 
     def attempt(self, cases: Sequence[str], batch: int, deadline: Deadline, *, hold: bool = False) -> AgentStream:
         """Run cases, so many together at most; what ends the program is no error here, what ends the guest is.

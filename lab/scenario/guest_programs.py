@@ -58,7 +58,7 @@ def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
         raise CommandFailed(command, status, output)
     try:
         return facts_from_json(lines[-1])
-    except (ValueError, KeyError, TypeError) as error:
+    except ValueError as error:
         raise CommandFailed(command, status, output) from error
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -60,9 +59,6 @@ class Transport:
     def open_session(self, timeout: float) -> Channel:
         assert timeout > 0
         return Channel(self._word)
-
-    def is_active(self) -> bool:
-        return True
 
 
 class Alive:
@@ -126,69 +122,3 @@ def test_file_that_is_too_large_is_refused_before_its_first_byte(
     with pytest.raises(GuestError, match=f"the guest's /values has {size} bytes"):
         shell(b"").get("/values", tmp_path / "values", **bound)
     assert not (tmp_path / "values").exists()
-
-
-class Files:
-    """A channel for files, of a guest in which each file has four bytes."""
-
-    made: ClassVar[list[Files]] = []
-
-    def __init__(self, _channel: Channel) -> None:
-        self.channel = SimpleNamespace(closed=False, eof_received=False, settimeout=lambda _timeout_s: None)
-        self.closed = False
-        self.made.append(self)
-
-    def get_channel(self) -> SimpleNamespace:
-        return self.channel
-
-    def stat(self, remote: str) -> SimpleNamespace:
-        if remote == "/nowhere":
-            raise FileNotFoundError(remote)
-        return SimpleNamespace(st_size=4)
-
-    @contextlib.contextmanager
-    def open(self, _remote: str, _mode: str) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(prefetch=lambda _size, _most: None, read=lambda _size: b"four")
-
-    def close(self) -> None:
-        self.closed = True
-
-
-@pytest.fixture
-def files(monkeypatch: pytest.MonkeyPatch) -> list[Files]:
-    monkeypatch.setattr("paramiko.SFTPClient", Files)
-    monkeypatch.setattr(GuestShell, "_same", lambda *_: "")
-    monkeypatch.setattr(Files, "made", [])
-    return Files.made
-
-
-def test_one_channel_serves_one_file_after_the_other(files: list[Files], tmp_path: Path) -> None:
-    guest = shell(b"")
-    for _ in range(3):
-        guest.get("/file", tmp_path / "file")
-    assert [each.closed for each in files] == [False]
-    assert (tmp_path / "file").read_bytes() == b"four"
-
-
-@pytest.mark.parametrize("sign", ["closed", "eof_received"])
-def test_a_channel_whose_program_has_ended_is_not_used_again(sign: str, files: list[Files], tmp_path: Path) -> None:
-    guest = shell(b"")
-    guest.get("/file", tmp_path / "file")
-    setattr(files[0].channel, sign, True)
-    guest.get("/file", tmp_path / "file")
-    assert [each.closed for each in files] == [True, False]
-
-
-def test_a_channel_on_which_something_went_wrong_is_not_used_again(files: list[Files], tmp_path: Path) -> None:
-    guest = shell(b"")
-    with pytest.raises(GuestError, match="copying a file to or from the guest failed"):
-        guest.get("/nowhere", tmp_path / "file")
-    guest.get("/file", tmp_path / "file")
-    assert [each.closed for each in files] == [True, False]
-
-
-def test_of_two_channels_at_once_one_is_kept(files: list[Files]) -> None:
-    guest = shell(b"")
-    with guest._files(Deadline.after(1)), guest._files(Deadline.after(1)):
-        pass
-    assert sorted(each.closed for each in files) == [False, True]

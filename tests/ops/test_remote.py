@@ -94,3 +94,13 @@ def test_a_program_that_did_not_run_there_is_shipped_again(tmp_path: Path) -> No
         with pytest.raises(LabError):
             agent.ship(Deadline.after(10), b"print('hello')")
     assert len(shell.copied) == 2
+
+
+def test_what_has_run_there_is_shipped_again_when_another_one_has_taken_its_place(tmp_path: Path) -> None:
+    shell = HereShell(tmp_path)
+    agent = GuestAgent(shell, str(tmp_path), "[virtgpu] CPU", 1, {})
+    agent.ship(Deadline.after(10), PROGRAM.encode())
+    with pytest.raises(LabError):
+        agent.ship(Deadline.after(10), b"print('broken')")
+    agent.ship(Deadline.after(10), PROGRAM.encode())
+    assert len(shell.copied) == 3
