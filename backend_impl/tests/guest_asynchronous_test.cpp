@@ -305,6 +305,24 @@ void transfers_that_go_at_once() {
     expect(data == std::vector<uint8_t>(bytes, 0), "what could not be read is zeros");
 }
 
+// What is in no buffer of the device cannot be carried over, and is told of like any other transfer.
+void transfers_of_what_is_elsewhere() {
+    GatedRun run("all");
+    Doubled doubled(run.buft(), count);
+    Context context = guest::test::context();
+    ggml_tensor *elsewhere = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), ggml_backend_cpu_buffer_type()), ggml_backend_buffer_free};
+    std::vector<float> numbers(count, 1.0F);
+    CapturedLog log;
+    for (const char *what : {"a write", "a read"}) {
+        if (what[2] == 'r') ggml_backend_tensor_get_async(run.backend.get(), elsewhere, numbers.data(), 0, count * 4);
+        else ggml_backend_tensor_set_async(run.backend.get(), elsewhere, numbers.data(), 0, count * 4);
+        for (const ggml_status status : {GGML_STATUS_FAILED, GGML_STATUS_SUCCESS})
+            expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == status, std::string("a graph behind ") + what);
+    }
+    expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
+}
+
 // Shared memory can always be read: what a failed graph was to write there is not given out for it.
 void reads_behind_a_failure() {
     GatedRun run("all", "shared");
@@ -375,6 +393,7 @@ int main(int count, char **arguments) {
     late_failures();
     late_failures_are_told_with_an_awaited_graph();
     transfers_that_go_at_once();
+    transfers_of_what_is_elsewhere();
     reads_behind_a_failure();
     for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
     return failures();
