@@ -96,6 +96,23 @@ def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator
     raise typer.Exit(status)
 
 
+@contextlib.contextmanager
+def answered_usage() -> Iterator[None]:
+    """Run the program: words that typer refuses, which no command gets to see, end with a line of JSON as well where one is wanted.
+
+    Raises:
+        SystemExit: as typer did, which has told on standard error what was wrong.
+    """
+    try:
+        yield
+    except SystemExit as ended:
+        # typer has no public name for its usage errors: of all that it ends for, they alone have a message of their own
+        message = getattr(ended.__context__, "format_message", None)
+        if message is not None and "--json" in sys.argv:
+            print_json({"exit": ended.code, "error": message()})
+        raise
+
+
 def tell_error(error: LabError) -> None:
     """Message and hint, on standard error."""
     console = Console(stderr=True, soft_wrap=True)

@@ -13,6 +13,7 @@ from lab import __version__, paths
 from lab.bundle import Bundle, read_bundle
 from lab.cli.answer import (
     EMPTY,
+    answered_usage,
     answering,
     print_json,
     run_answer,
@@ -253,7 +254,7 @@ def refuse_what_is_no_text(words: Sequence[str]) -> None:
 
 def main() -> None:
     """The program ``lab``."""
-    with kept_output():
+    with kept_output(), answered_usage():
         app()
 
 

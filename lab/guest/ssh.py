@@ -173,7 +173,8 @@ class GuestShell:
             channel.invoke_subsystem("sftp")
             with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
-        except (OSError, paramiko.SSHException, EOFError, TimeoutError) as error:
+        # SFTPError: an answer that is none; UnicodeDecodeError: one with words that are no text
+        except (OSError, paramiko.SSHException, paramiko.SFTPError, EOFError, UnicodeDecodeError) as error:
             if not self._transport.is_active():
                 raise self._loss("the SSH connection broke while a file was copied") from error
             deadline.require("a file copied to or from the guest")

@@ -119,6 +119,23 @@ def test_unknown_option_is_a_usage_error() -> None:
     assert "nonsense" in output
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "--nonsense", "x.toml"), "--nonsense"),
+        (("run",), "files"),
+        (("nonsense",), "nonsense"),
+        (("bench", "--only", "x"), "--only"),
+    ],
+    ids=["option", "nothing to run", "command", "value"],
+)
+def test_usage_error_ends_with_a_line_of_json_too(words: tuple[str, ...], named: str) -> None:
+    status, output = lab(*words, "--json")
+    answer = json.loads(output.splitlines()[-1])
+    assert status == answer["exit"] == 2
+    assert named in answer["error"]
+
+
 def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "small.toml").write_text('name = "small"\n[[checks]]\nkind = "state"\n')

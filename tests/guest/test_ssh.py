@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import paramiko
 import pytest
 
 from lab.deadline import Deadline
@@ -59,6 +60,9 @@ class Transport:
     def open_session(self, timeout: float) -> Channel:
         assert timeout > 0
         return Channel(self._word)
+
+    def is_active(self) -> bool:
+        return True
 
 
 class Alive:
@@ -122,3 +126,20 @@ def test_file_that_is_too_large_is_refused_before_its_first_byte(
     with pytest.raises(GuestError, match=f"the guest's /values has {size} bytes"):
         shell(b"").get("/values", tmp_path / "values", **bound)
     assert not (tmp_path / "values").exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [paramiko.SFTPError("Garbage packet received"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")],
+    ids=["no answer", "no text"],
+)
+def test_answer_of_a_guest_that_is_none_is_an_error_of_the_guest(
+    answer: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_remote: str) -> None:
+        raise answer
+
+    broken = SimpleNamespace(stat=refuse, close=lambda: None)
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: broken)
+    with pytest.raises(GuestError, match="copying a file to or from the guest failed"):
+        shell(b"").get("/values", tmp_path / "values")
