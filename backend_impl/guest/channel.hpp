@@ -15,6 +15,7 @@
 #include "blob_pool.hpp"
 #include "call_log.hpp"
 #include "deferred_slots.hpp"
+#include "doubtful_buffers.hpp"
 #include "forked.hpp"
 #include "in_flight.hpp"
 #include "running_graphs.hpp"
@@ -178,6 +179,8 @@ class Channel {
     // Of how many of them a stream was told: those behind are new to one that is made now.
     uint64_t told_lost_transfers() const { return told_lost_transfers_.load(std::memory_order_relaxed); }
     void tell_lost_transfers(uint64_t count) { told_lost_transfers_.store(count, std::memory_order_relaxed); }
+    // What graphs that were sent ahead have not written.
+    DoubtfulBuffers &doubtful() { return doubtful_; }
     // Whether no call will be answered any more, as of now: then it is lost from here on. For whoever waits, at each step.
     bool has_ended() {
         if (lost()) return true;
@@ -404,6 +407,7 @@ class Channel {
     std::atomic<bool> in_doubt_{false};
     std::atomic<uint64_t> lost_transfers_{0};
     std::atomic<uint64_t> told_lost_transfers_{0};
+    DoubtfulBuffers doubtful_;
     std::atomic<int> unanswered_{0}; // calls in a row without a reply
     RunningGraphs graphs_;
     std::atomic<size_t> batches_sent_{0}; // and not ended

@@ -351,24 +351,37 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
 // A transfer in one piece that is not awaited yet.
 class CopiedBuffer::PieceAhead : public CallAhead {
   public:
+    explicit PieceAhead(Channel &channel) : channel_(channel) {}
     bool answered() const override { return piece.is_answered(); }
-    bool end() override { return settle(Way::out, piece); }
+    bool end() override { return told(settle(Way::out, piece)); }
 
     Piece piece;
+
+  protected:
+    // Other streams may go on from there, too.
+    bool told(bool well) {
+        if (!well) channel_.lose_transfer();
+        return well;
+    }
+
+  private:
+    Channel &channel_;
 };
 
 class CopiedBuffer::PieceInAhead : public PieceAhead {
   public:
-    explicit PieceInAhead(void *data) : data_(data) {}
+    PieceInAhead(Channel &channel, const InFlight &in_flight, void *data) : PieceAhead(channel), in_flight_(in_flight), data_(data) {}
+    // What comes behind a failure is not what was to be read.
     bool end() override {
         Unread unread{data_, piece.size};
-        if (!settle(Way::in, piece)) return false;
+        if (!told(settle(Way::in, piece) && !in_flight_.failed())) return false;
         bulk_copy(data_, piece.slot->memory, piece.size, Far::source);
         unread.size = 0;
         return true;
     }
 
   private:
+    const InFlight &in_flight_;
     void *data_;
 };
 
@@ -384,7 +397,7 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
     if (!session().channel().may_call()) return false;
     if (size <= inline_limit && defer_set(tensor, data, offset, size)) return true;
     std::optional<Record> record;
-    auto ahead = std::make_unique<PieceAhead>(); // takes memory: before it is sent
+    auto ahead = std::make_unique<PieceAhead>(session().channel()); // takes memory: before it is sent
     Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece.slot = slot_beside(in_flight);
@@ -400,11 +413,15 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
 bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
     if (!session().channel().may_call()) return false;
     std::optional<Record> record;
-    auto ahead = std::make_unique<PieceInAhead>(data);
+    auto ahead = std::make_unique<PieceInAhead>(session().channel(), in_flight, data);
     Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece.slot = slot_beside(in_flight);
-    if (!piece.slot || piece.slot->size < size) return get(tensor, data, offset, size);
+    if (!piece.slot || piece.slot->size < size) {
+        const bool well = get(tensor, data, offset, size);
+        in_flight.await_all(); // whose replies are there by now
+        return well && !in_flight.failed();
+    }
     piece.size = size;
     begin(Way::in, *record, offset, false, piece);
     in_flight.add(std::move(ahead));

@@ -13,6 +13,7 @@ void free_buffer(ggml_backend_buffer_t buffer) {
     if (in_forked_child()) return; // goes with the process
     guarded("free_buffer", 0, [&] {
         std::unique_ptr<RemoteBuffer> remote(static_cast<RemoteBuffer *>(buffer->context));
+        remote->session().channel().doubtful().settle_buffer(remote->handle());
         const Hold lender(remote->lender());
         lender->release(std::move(remote));
         return 0;
@@ -36,9 +37,10 @@ bool set_bytes(ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *da
     return told(buffer, guarded("set_tensor", false, [&] { return remote_buffer(buffer).set(tensor, data, offset, size); }));
 }
 
-// What could not be read is zeros, never whatever stood in the program's memory.
+// What could not be read is zeros, never whatever stood in the program's memory, nor what a graph that failed has left as it was.
 bool get_bytes(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t size) {
-    const bool got = told(buffer, guarded("get_tensor", false, [&] { return remote_buffer(buffer).get(tensor, data, offset, size); }));
+    RemoteBuffer &remote = remote_buffer(buffer);
+    const bool got = told(buffer, guarded("get_tensor", false, [&] { return remote.get(tensor, data, offset, size) && !remote.is_doubtful(); }));
     if (!got) std::memset(data, 0, size);
     return got;
 }
@@ -81,6 +83,7 @@ bool cpy_tensor(ggml_backend_buffer_t buffer, const ggml_tensor *src, ggml_tenso
     return guarded("cpy_tensor", false, [&] {
         ggml_backend_buffer_t from = own_buffer(src);
         if (from == nullptr || &remote_buffer(from).session() != &remote_buffer(buffer).session()) return false;
+        if (remote_buffer(from).is_doubtful()) return false; // then ggml reads, and is told
         return remote_buffer(buffer).copy(src, dst);
     });
 }

@@ -146,16 +146,24 @@ void KeptGraph::remember(ggml_cgraph *graph) {
     names_.resize(encoded_.tensors() * name_size);
     buffers_.clear();
     ggml_backend_buffer_t last = nullptr;
+    ggml_backend_buffer_t last_written = nullptr;
+    DoubtfulBuffers::Handles written;
     for (size_t i = 0; i < encoded_.tensors(); ++i) {
         const ggml_tensor *tensor = encoded_.order[i];
         std::memcpy(fields_.data() + i * compared, tensor, compared);
         if (encoded_.links[i].op == GGML_OP_NONE) std::memcpy(names_.data() + i * name_size, tensor->name, name_size);
         ggml_backend_buffer_t buffer = lies_in(tensor);
+        if (buffer != last_written && encoded_.links[i].node && !only_a_view(tensor)) {
+            last_written = buffer;
+            const uint64_t handle = handle_of(buffer);
+            if (handle != 0 && std::find(written.begin(), written.end(), handle) == written.end()) written.push_back(handle);
+        }
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
         auto known = [&](const Lying &each) { return each.buffer == buffer; };
         if (std::none_of(buffers_.begin(), buffers_.end(), known)) buffers_.push_back({buffer, handle_of(buffer)});
     }
+    if (written_ == nullptr || *written_ != written) written_ = std::make_shared<const DoubtfulBuffers::Handles>(std::move(written));
     nodes_.assign(ggml_graph_nodes(graph), ggml_graph_nodes(graph) + count);
 }
 

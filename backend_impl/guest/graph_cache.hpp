@@ -10,9 +10,11 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "doubtful_buffers.hpp"
 #include "graph_encoding.hpp"
 
 namespace apir::guest {
@@ -35,6 +37,8 @@ class KeptGraph {
     uint64_t number() const { return number_; }
     bool on_host() const { return number_ != not_on_host; }
     const EncodedGraph &encoded() const { return encoded_; }
+    // Buffers of ours that it writes.
+    const std::shared_ptr<const DoubtfulBuffers::Handles> &written() const { return written_; }
     // Bytes that it takes, mostly.
     size_t footprint() const;
     // Whether encoding the graph would give the very same bytes, names left aside.
@@ -72,6 +76,7 @@ class KeptGraph {
     std::vector<uint8_t> fields_; // of the tensors, in the records' order
     std::vector<char> names_; // of those that are told without an operation, in the same order
     std::vector<Lying> buffers_;
+    std::shared_ptr<const DoubtfulBuffers::Handles> written_;
 };
 
 // Graphs that are used in turns, the one used longest ago making room. Not safe for several threads.

@@ -14,12 +14,6 @@ std::string described(const ggml_tensor *tensor) {
            "'";
 }
 
-// Only looks at its source from another side: nothing is computed.
-bool only_a_view(const ggml_tensor *tensor) {
-    return tensor->op == GGML_OP_NONE || tensor->op == GGML_OP_RESHAPE || tensor->op == GGML_OP_VIEW ||
-           tensor->op == GGML_OP_PERMUTE || tensor->op == GGML_OP_TRANSPOSE;
-}
-
 // Tensors of size 0 have no buffer and need none.
 bool reachable_by_host(const ggml_tensor *tensor) { return own_buffer(tensor) != nullptr || ggml_is_empty(tensor); }
 
@@ -104,6 +98,7 @@ template <typename Message> class Encoder {
     // A node that is computed needs itself and its sources on the host; others are only described.
     bool check_memory(const ggml_tensor *node) {
         if (only_a_view(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0) return true;
+        if (calls_program(node)) return fail(node, "is a function of the program, which no host can call");
         if (!reachable_by_host(node)) return fail(node, "is not in a buffer of this device");
         for (const ggml_tensor *source : node->src) {
             if (source != nullptr && !reachable_by_host(source)) {
@@ -214,6 +209,11 @@ template <typename Message> bool encode_as(ggml_cgraph *graph, EncodedGraph &enc
 }
 
 } // namespace
+
+bool only_a_view(const ggml_tensor *tensor) {
+    return tensor->op == GGML_OP_NONE || tensor->op == GGML_OP_RESHAPE || tensor->op == GGML_OP_VIEW ||
+           tensor->op == GGML_OP_PERMUTE || tensor->op == GGML_OP_TRANSPOSE;
+}
 
 bool encode_graph(ggml_cgraph *graph, bool may_be_wide, EncodedGraph &encoded, std::string &error) {
     encoded.wide = may_be_wide && !graph_fits_records(graph);

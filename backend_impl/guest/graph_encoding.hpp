@@ -37,6 +37,9 @@ struct EncodedGraph {
     const uint8_t *record(size_t i) const { return bytes.data() + records_at + i * record_size; }
 };
 
+// Only looks at its source from another side: nothing is computed.
+bool only_a_view(const ggml_tensor *tensor);
+
 // By the records of 0.2, which are smaller, wherever they do, else by wide ones if those may be used. False, with the cause in `error`,
 // when a tensor does not fit the protocol or a node reads or writes memory that the host does not have. Ids are 1, 2, … in the
 // order in which tensors are met: no guest pointer leaves the guest.

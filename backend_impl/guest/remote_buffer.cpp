@@ -138,14 +138,20 @@ bool RemoteBuffer::free_on_host() noexcept {
 }
 
 void RemoteBuffer::set_async(const ggml_tensor *tensor, const void *data, size_t offset, size_t size, InFlight &in_flight) noexcept {
-    if (!guarded("set_tensor_async", false, [&] { return begin_set(tensor, data, offset, size, in_flight); })) in_flight.fail();
+    if (guarded("set_tensor_async", false, [&] { return begin_set(tensor, data, offset, size, in_flight); })) return;
+    session_.channel().lose_transfer();
+    in_flight.fail();
 }
 
 void RemoteBuffer::get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) noexcept {
     if (guarded("get_tensor_async", false, [&] { return begin_get(tensor, data, offset, size, in_flight); })) return;
     std::memset(data, 0, size);
+    session_.channel().lose_transfer();
     in_flight.fail();
 }
+
+// A forked child, where every call fails, may have the lock of a thread that is not there.
+bool RemoteBuffer::is_doubtful() const { return !in_forked_child() && session_.channel().doubtful().has(handle_); }
 
 bool RemoteBuffer::clear(uint8_t value) {
     BufferClearReply reply;

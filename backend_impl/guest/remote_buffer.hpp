@@ -44,6 +44,9 @@ class RemoteBuffer {
     void get_async(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) noexcept;
     virtual bool fill(const ggml_tensor *tensor, uint8_t value, size_t offset, size_t size) = 0;
 
+    // Whether a graph that was sent ahead has failed to write it, of which the program has not been told: what stands there was there before.
+    bool is_doubtful() const;
+
     // The whole buffer, on the host.
     bool clear(uint8_t value);
     // `destination` lies in this buffer. False when the host cannot: the caller copies by itself.

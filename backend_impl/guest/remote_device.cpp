@@ -177,6 +177,7 @@ CallResult RemoteDevice::ask_support(Call number, const Request &request, bool &
 }
 
 bool RemoteDevice::supports_op(const ggml_tensor *op) {
+    if (calls_program(op)) return false; // whatever a host may say
     const bool wide = session_.has(Extension::wide_shapes);
     if (!wide && !op_fits_records(op)) {
         log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));

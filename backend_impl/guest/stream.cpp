@@ -39,16 +39,26 @@ CallTraits graph_traits(size_t data_out = 0) {
 // A graph that the host keeps and computes.
 class GraphAhead : public CallAhead {
   public:
+    // `stream` is whom its failure is told by, and `written` what it has not written then.
+    GraphAhead(DoubtfulBuffers &doubtful, const void *stream, std::shared_ptr<const DoubtfulBuffers::Handles> written)
+        : doubtful_(doubtful), stream_(stream), written_(std::move(written)) {}
     bool answered() const override { return pending.answered(); }
     bool end() override {
         GraphRunReply reply;
         const CallResult result = pending.end(reply);
         // The host keeps a graph until we let go of it: it has broken its word.
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
-        return status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
+        const bool well = status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
+        if (!well) doubtful_.add(*written_, stream_);
+        return well;
     }
 
     Channel::Pending<GraphRunReply> pending;
+
+  private:
+    DoubtfulBuffers &doubtful_;
+    const void *const stream_;
+    const std::shared_ptr<const DoubtfulBuffers::Handles> written_;
 };
 
 } // namespace
@@ -61,6 +71,7 @@ Stream::~Stream() {
     };
     // A call that throws has ended; those behind it are awaited, too.
     while (!guarded("free", false, synchronized)) {}
+    device_.session().channel().doubtful().abandon(this);
     guarded("free", 0, [this] {
         device_.drop_graphs(kept_.numbers());
         return 0;
@@ -81,7 +92,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     device_.session().write_behind().look();
     device_.session().channel().await_batches(); // a graph that goes ahead of their replies would be computed with what may not be there
     const bool ahead = device_.asynchronous() && in_flight_->has_room();
-    if (told_of_failure()) return GGML_STATUS_FAILED;
+    if (told_of_failure() || reads_doubtful(graph)) return GGML_STATUS_FAILED;
     Likeness likeness;
     KeptGraph *kept = kept_.same(graph);
     if (kept == nullptr) {
@@ -106,10 +117,30 @@ bool Stream::told_of_failure() {
     const bool transfers_lost = lost_transfers != told_lost_transfers_;
     if (transfers_lost) channel.tell_lost_transfers(told_lost_transfers_ = lost_transfers);
     if (!in_flight_->take_failure() && !transfers_lost) return false;
+    channel.doubtful().told_by(this);
+    channel.doubtful().told_by(nullptr);
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     device_.drop_graphs(kept_.numbers());
     kept_ = {};
     return true;
+}
+
+// Another stream's graph has failed since it was sent ahead, and this one was to go on from there.
+bool Stream::reads_doubtful(ggml_cgraph *graph) {
+    DoubtfulBuffers &doubtful = device_.session().channel().doubtful();
+    if (!doubtful.any()) return false;
+    for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
+        for (const ggml_tensor *source : ggml_graph_node(graph, i)->src) {
+            ggml_backend_buffer_t buffer = source == nullptr ? nullptr : own_buffer(source);
+            if (buffer == nullptr || &remote_buffer(buffer).session() != &device_.session()) continue;
+            const uint64_t handle = remote_buffer(buffer).handle();
+            if (!doubtful.has(handle)) continue;
+            log(LogLevel::error, "graph refused: another graph that was to compute '%s' before it has failed", source->name);
+            doubtful.settle_buffer(handle);
+            return true;
+        }
+    }
+    return false;
 }
 
 // On the host too, whatever it has of it: there is room for a number of graphs only.
@@ -156,7 +187,7 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    auto ahead = std::make_unique<GraphAhead>(); // all that takes memory before it is sent
+    auto ahead = std::make_unique<GraphAhead>(device_.session().channel().doubtful(), this, kept.written()); // all that takes memory before it is sent
     ahead->pending = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!ahead->pending.sent()) return false;
     in_flight_->add(std::move(ahead));

@@ -51,6 +51,8 @@ class Stream {
 
     // Whether something that was sent before has failed, as far as is known. What is kept is in doubt then and forgotten.
     bool told_of_failure();
+    // Whether it is to compute with what another stream's graph has not written.
+    bool reads_doubtful(ggml_cgraph *graph);
     void forget(KeptGraph *kept);
     // Graphs that are awaited; `kept` is nullptr for one that is not known, which may be like another one.
     ggml_status compute_now(ggml_cgraph *graph, KeptGraph *kept, Likeness &likeness);

@@ -23,7 +23,7 @@ RawTensor raw_of(const ggml_tensor *tensor) {
         raw.nb[i] = tensor->nb[i];
     }
     raw.op = tensor->op;
-    std::memcpy(raw.op_params, tensor->op_params, sizeof raw.op_params);
+    if (!calls_program(tensor)) std::memcpy(raw.op_params, tensor->op_params, sizeof raw.op_params);
     raw.flags = tensor->flags;
     raw.view_offs = tensor->view_offs;
     if (tensor->op == GGML_OP_NONE) copy_name(raw.name, tensor->name);
@@ -35,6 +35,10 @@ RawTensor raw_of(const ggml_tensor *tensor) {
 ggml_backend_buffer_t own_buffer(const ggml_tensor *tensor) {
     ggml_backend_buffer_t buffer = tensor->view_src != nullptr ? tensor->view_src->buffer : tensor->buffer;
     return buffer != nullptr && is_own_buffer(buffer) ? buffer : nullptr;
+}
+
+bool calls_program(const ggml_tensor *op) {
+    return op->op == GGML_OP_MAP_CUSTOM1 || op->op == GGML_OP_MAP_CUSTOM2 || op->op == GGML_OP_MAP_CUSTOM3 || op->op == GGML_OP_CUSTOM;
 }
 
 bool fits_record(const ggml_tensor *tensor) {
@@ -64,7 +68,7 @@ template <typename Record> Record described(const ggml_tensor *tensor) {
         record.nb[i] = static_cast<std::remove_reference_t<decltype(record.nb[i])>>(tensor->nb[i]);
     }
     record.op = tensor->op;
-    std::memcpy(record.op_params, tensor->op_params, sizeof record.op_params);
+    if (!calls_program(tensor)) std::memcpy(record.op_params, tensor->op_params, sizeof record.op_params);
     record.flags = tensor->flags;
     return record;
 }

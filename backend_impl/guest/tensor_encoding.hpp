@@ -12,6 +12,9 @@ namespace apir::guest {
 // The buffer that a tensor's data lies in, when it is one of ours; nullptr for another or none. A view's is its source's.
 ggml_backend_buffer_t own_buffer(const ggml_tensor *tensor);
 
+// Whether the op is a function of the program's: its parameters are addresses here, which no host is told of, nor asked to call.
+bool calls_program(const ggml_tensor *op);
+
 // Whether shape and strides fit the 32 bits that protocol 0.2 has for them.
 bool fits_record(const ggml_tensor *tensor);
 // The same for an op with its sources and its view source.

@@ -39,7 +39,7 @@ if(TARGET ggml-virtgpu-backend AND cpu_backends)
   set_tests_properties(guest-loopback PROPERTIES TIMEOUT 300)
 
   # Extensions, over the same path: what is sent with each and without, and that results are the same.
-  foreach(name graph-ids graph-cache asynchronous fewer-calls memory one-by-one pipe short-window)
+  foreach(name graph-ids graph-cache asynchronous doubtful fewer-calls memory one-by-one pipe short-window)
     string(REPLACE "-" "_" source ${name})
     add_executable(test-guest-${name} guest_${source}_test.cpp)
     target_link_libraries(test-guest-${name} PRIVATE apir-guest-loopback)

@@ -3,81 +3,13 @@
 // Usage: test-guest-asynchronous HOST_LIBRARY GGML_BACKEND_LIBRARY
 #include <numeric>
 
-#include "extension_run.hpp"
+#include "gated_run.hpp"
 
 using namespace apir;
 using namespace apir::guest;
 using namespace apir::guest::test;
 
 namespace {
-
-// Holds commands back while its gate is closed, answers graph_run with nonsense and refuses calls when it is told to.
-class GatedLibrary : public LibraryHost {
-  public:
-    using LibraryHost::LibraryHost;
-
-    void on_command(const std::vector<uint8_t> &command) override {
-        ++entered_;
-        {
-            std::unique_lock lock(mutex_);
-            turned_.wait(lock, [this] { return open_; });
-        }
-        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) answer_zeros(command, ReturnCode::ok);
-        else if (refused != 0 && call_of(command) == refused) answer_zeros(command, ReturnCode::call_failed);
-        else LibraryHost::on_command(command);
-        ++served_;
-    }
-
-    // Opens the gate and waits until what stood before it has been served, a call of this kind last.
-    void let_all_through(Call last) {
-        open();
-        Clock::time_point until = Clock::now() + std::chrono::seconds(20);
-        auto done = [&] { return calls()[static_cast<uint32_t>(last)] > 0 && served_ == entered_; };
-        while (!done() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        expect(done(), "what stood before the gate is served");
-    }
-
-    void close() {
-        std::lock_guard lock(mutex_);
-        open_ = false;
-    }
-    void open() {
-        std::lock_guard lock(mutex_);
-        open_ = true;
-        turned_.notify_all();
-    }
-
-    std::atomic<bool> forgets{false};
-    std::atomic<uint32_t> refused{0}; // a call, by its number
-
-  private:
-    static uint32_t call_of(const std::vector<uint8_t> &command) {
-        uint32_t call = 0;
-        std::memcpy(&call, command.data() + 4, sizeof call);
-        return call;
-    }
-
-    // To graph_run: "There is no such graph."
-    void answer_zeros(const std::vector<uint8_t> &command, ReturnCode code) {
-        uint32_t resource = 0;
-        std::memcpy(&resource, command.data() + 8, sizeof resource);
-        auto *page = static_cast<uint8_t *>(memory(resource));
-        std::memset(page + 4, 0, 8);
-        reinterpret_cast<std::atomic<uint32_t> *>(page)->store(1 + static_cast<uint32_t>(code), std::memory_order_release);
-    }
-
-    std::mutex mutex_;
-    std::condition_variable turned_;
-    bool open_ = true;
-    std::atomic<int> entered_{0};
-    std::atomic<int> served_{0};
-};
-
-// Opens the gate at the end, whatever a test has found: the device's thread waits there.
-struct GatedRun : RunOn<GatedLibrary> {
-    using RunOn::RunOn;
-    ~GatedRun() { host.open(); }
-};
 
 constexpr int64_t count = 4096;
 
@@ -323,31 +255,6 @@ void transfers_of_what_is_elsewhere() {
     expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
 }
 
-// Shared memory can always be read: what a failed graph was to write there is not given out for it.
-void reads_behind_a_failure() {
-    GatedRun run("all", "shared");
-    Doubled doubled(run.buft(), count);
-    std::vector<float> numbers(count, 1.0F);
-    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
-    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
-    CapturedLog log;
-    run.host.forgets = true;
-    ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
-    ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
-    expect(numbers == std::vector<float>(count, 0.0F), "not what stood there before");
-    run.host.forgets = false;
-    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
-    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
-    run.channel().lose("the test says so");
-    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "a kept graph on a lost device");
-    for (bool waits : {false, true}) {
-        numbers.assign(count, 1.0F);
-        if (waits) ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
-        else ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, count * 4);
-        expect(numbers == std::vector<float>(count, 0.0F), "nor what a lost device has left");
-    }
-}
-
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.
 void many_transfers(const char *extensions) {
     Run run(extensions);
@@ -394,7 +301,6 @@ int main(int count, char **arguments) {
     late_failures_are_told_with_an_awaited_graph();
     transfers_that_go_at_once();
     transfers_of_what_is_elsewhere();
-    reads_behind_a_failure();
     for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
     return failures();
 }

@@ -148,6 +148,34 @@ void test_support_is_cached() {
     expect(host.sent(Call::device_supports_op).size() == 4, "another op is not asked for");
 }
 
+void count_calls(ggml_tensor *, const ggml_tensor *, int, int, void *) {}
+void count_calls_of_all(ggml_tensor *, int, int, void *) {}
+
+// A function of the program's own: whatever the host says of it, it is neither asked nor told where it stands.
+void test_functions_of_the_program() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *a = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_F32, 16), 0);
+    ggml_tensor *mapped = bench.placed(buffer, ggml_map_custom1(memory.get(), a, count_calls, 1, nullptr), 64);
+    ggml_tensor *sources[] = {a};
+    ggml_tensor *custom = ggml_custom_4d(memory.get(), GGML_TYPE_F32, 16, 1, 1, 1, sources, 1, count_calls_of_all, 1, nullptr);
+    for (ggml_tensor *each : {mapped, custom}) expect(!ggml_backend_dev_supports_op(bench.registry->device(), each), "a function of the program's is offered to the host");
+    expect(host.sent(Call::device_supports_op).empty(), "the host is asked for a function of the program's");
+    const OpRecord question = op_record_of(ggml_sqr(memory.get(), mapped));
+    for (int32_t word : question.src[0].op_params) expect(word == 0, "a question tells where a function of the program's is");
+    const std::optional<TensorRecord> record = record_of<TensorRecord>(mapped);
+    for (int32_t word : record->op_params) expect(word == 0, "a record tells where a function of the program's is");
+    ggml_cgraph *graph = ggml_new_graph(memory.get());
+    ggml_build_forward_expand(graph, mapped);
+    Backend backend{ggml_backend_dev_init(bench.registry->device(), nullptr), ggml_backend_free};
+    CapturedLog log;
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_FAILED, "a function of the program's is computed on the host");
+    expect(log.text().find("is a function of the program, which no host can call") != std::string::npos, "the log does not say why");
+    expect(host.sent(Call::backend_graph_compute).empty(), "its graph is sent");
+}
+
 // Weights of the same shape are asked for once, whatever their names; the op of a weight with another name anew.
 void test_names() {
     ScriptedHost host;
@@ -309,6 +337,7 @@ int main() {
     test_data_path_variable();
     test_large_transfer();
     test_support_is_cached();
+    test_functions_of_the_program();
     test_names();
     test_sizes_not_asked_for();
     test_op_bytes();

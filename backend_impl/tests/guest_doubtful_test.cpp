@@ -1,0 +1,201 @@
+// What a graph that was sent ahead was to write, once it has failed: nobody gets what stood there before for its result.
+//
+// Usage: test-guest-doubtful HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <numeric>
+
+#include "gated_run.hpp"
+
+using namespace apir;
+using namespace apir::guest;
+using namespace apir::guest::test;
+
+namespace {
+
+constexpr int64_t count = 4096;
+const std::vector<float> zeros(count, 0.0F);
+
+// numbers of another tensor, tripled, in a buffer of its own.
+struct Tripled {
+    Tripled(ggml_backend_buffer_type_t buft, ggml_tensor *of)
+        : context(guest::test::context()), output(ggml_scale(context.get(), of, 3.0F)), graph(ggml_new_graph(context.get())) {
+        ggml_build_forward_expand(graph, output);
+        buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
+    }
+
+    Context context;
+    ggml_tensor *output;
+    ggml_cgraph *graph;
+    Buffer buffer{nullptr, ggml_backend_buffer_free};
+};
+
+// A graph of one stream that is computed twice: 2 * 7 the first time, and the second time the host refuses it, of which the program is told that it went well.
+struct FailedRun : GatedRun {
+    explicit FailedRun(const char *path) : GatedRun("all", path), source(buft(), nothing()), failed(buft(), source.tensor) {
+        write(7.0F);
+        expect(compute() == GGML_STATUS_SUCCESS, "the first time");
+        write(70.0F);
+        fail();
+    }
+
+    // A tensor by itself.
+    struct Source {
+        Source(ggml_backend_buffer_type_t buft, Context &&own) : context(std::move(own)), tensor(ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count)) {
+            buffer.reset(ggml_backend_alloc_ctx_tensors_from_buft(context.get(), buft));
+        }
+        Context context;
+        ggml_tensor *tensor;
+        Buffer buffer{nullptr, ggml_backend_buffer_free};
+    };
+    static Context nothing() { return guest::test::context(); }
+
+    void write(float number) {
+        const std::vector<float> numbers(count, number);
+        ggml_backend_tensor_set(source.tensor, numbers.data(), 0, count * 4);
+        registry->session().write_behind().settle(); // it goes along with no graph
+    }
+    ggml_status compute() { return ggml_backend_graph_compute(backend.get(), failed.graph); }
+    void fail() {
+        host.refused = static_cast<uint32_t>(Call::graph_run);
+        expect(compute() == GGML_STATUS_SUCCESS, "sent ahead");
+        host.refused = 0;
+    }
+    Backend another() { return {ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free}; }
+
+    CapturedLog log;
+    Source source;
+    Tripled failed;
+};
+
+std::vector<float> numbers_in(const ggml_tensor *tensor) {
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_get(tensor, numbers.data(), 0, count * 4);
+    return numbers;
+}
+
+// Each way to read it, until the next graph has told.
+void reads(const char *path) {
+    for (const bool waits : {true, false}) {
+        const std::string what = std::string(path) + (waits ? ", a read that waits" : ", a read in order");
+        FailedRun run(path);
+        std::vector<float> numbers(count, 1.0F);
+        if (waits) {
+            numbers = numbers_in(run.failed.output);
+        } else {
+            ggml_backend_tensor_get_async(run.backend.get(), run.failed.output, numbers.data(), 0, count * 4);
+            ggml_backend_synchronize(run.backend.get());
+        }
+        expect(numbers == zeros, what + ": not what stood there before");
+        expect(run.compute() == GGML_STATUS_FAILED, what + ": the next graph tells");
+        expect(run.compute() == GGML_STATUS_SUCCESS, what + ": once");
+        expect(numbers_in(run.failed.output) == std::vector<float>(count, 210.0F), what + ": and then all is as ever");
+    }
+}
+
+// Sent and read with nobody looking in between, as programs do that wait once.
+void reads_in_a_row(const char *path) {
+    for (const size_t bytes : {size_t{count} * 4, size_t{6} << 20}) { // the larger one is not sent ahead
+        GatedRun run("all", path);
+        Context context = guest::test::context();
+        ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, static_cast<int64_t>(bytes / 4));
+        ggml_tensor *output = ggml_add(context.get(), input, input);
+        ggml_cgraph *graph = ggml_new_graph(context.get());
+        ggml_build_forward_expand(graph, output);
+        Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+        std::vector<float> numbers(bytes / 4, 1.0F);
+        ggml_backend_tensor_set(input, numbers.data(), 0, bytes);
+        expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the first time");
+        CapturedLog log;
+        run.host.refused = static_cast<uint32_t>(Call::graph_run);
+        ggml_backend_graph_compute_async(run.backend.get(), graph);
+        ggml_backend_tensor_get_async(run.backend.get(), output, numbers.data(), 0, bytes);
+        ggml_backend_synchronize(run.backend.get());
+        run.host.refused = 0;
+        expect(numbers == std::vector<float>(bytes / 4, 0.0F), std::string(path) + ": not what stood there before");
+        expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "the next graph tells");
+        expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "once");
+        run.channel().lose("the test says so");
+        for (const bool waits : {false, true}) {
+            numbers.assign(bytes / 4, 1.0F);
+            if (waits) ggml_backend_tensor_get(output, numbers.data(), 0, bytes);
+            else ggml_backend_tensor_get_async(run.backend.get(), output, numbers.data(), 0, bytes);
+            expect(numbers == std::vector<float>(bytes / 4, 0.0F), "nor what a lost device has left");
+        }
+    }
+}
+
+// Another stream's graph that goes on from there, whether the first one is still there or not.
+void another_stream_computes_with_it(const char *path) {
+    for (const bool freed : {false, true}) {
+        const std::string what = std::string(path) + (freed ? ", the stream freed" : "");
+        FailedRun run(path);
+        Tripled next(run.buft(), run.failed.output);
+        Backend other = run.another();
+        if (freed) run.backend.reset();
+        expect(ggml_backend_graph_compute(other.get(), next.graph) == GGML_STATUS_FAILED, what + ": it is refused");
+        expect(run.log.text().find("another graph that was to compute") != std::string::npos, what + ": the log tells why");
+        expect(ggml_backend_graph_compute(other.get(), next.graph) == GGML_STATUS_SUCCESS, what + ": once");
+    }
+}
+
+// By way of another buffer, as a scheduler carries it from device to device.
+void it_is_copied(const char *path) {
+    FailedRun run(path);
+    FailedRun::Source elsewhere(run.buft(), FailedRun::nothing());
+    Tripled next(run.buft(), elsewhere.tensor);
+    Backend other = run.another();
+    ggml_backend_tensor_copy(run.failed.output, elsewhere.tensor);
+    expect(ggml_backend_graph_compute(other.get(), next.graph) == GGML_STATUS_FAILED, std::string(path) + ": a graph with a copy of it");
+    expect(ggml_backend_graph_compute(other.get(), next.graph) == GGML_STATUS_SUCCESS, std::string(path) + ": is refused once");
+}
+
+// What the graph only reads, and what has nothing to do with it, stays what it is.
+void others_are_left_alone(const char *path) {
+    FailedRun run(path);
+    Tripled unrelated(run.buft(), run.source.tensor);
+    Backend other = run.another();
+    expect(numbers_in(run.source.tensor) == std::vector<float>(count, 70.0F), std::string(path) + ": what it was to read can be read");
+    expect(ggml_backend_graph_compute(other.get(), unrelated.graph) == GGML_STATUS_SUCCESS, std::string(path) + ": another stream's graph");
+    expect(numbers_in(unrelated.output) == std::vector<float>(count, 210.0F), std::string(path) + ": and its result");
+}
+
+// A freed buffer that is given anew, which the host calls by the same number, has nothing of it.
+void buffer_is_given_anew(const char *path) {
+    FailedRun run(path);
+    run.failed.buffer.reset();
+    FailedRun::Source anew(run.buft(), FailedRun::nothing());
+    const std::vector<float> numbers(count, 5.0F);
+    ggml_backend_tensor_set(anew.tensor, numbers.data(), 0, count * 4);
+    expect(numbers_in(anew.tensor) == numbers, std::string(path) + ": a buffer that is given anew");
+}
+
+// A program may write by one stream and compute by another.
+void another_streams_transfer() {
+    GatedRun run("all");
+    Doubled doubled(run.buft(), count);
+    Backend upload{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+    const std::vector<float> numbers(count, 1.0F);
+    CapturedLog log;
+    run.host.refused = static_cast<uint32_t>(Call::buffer_set_tensor);
+    ggml_backend_tensor_set_async(upload.get(), doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_synchronize(upload.get());
+    run.host.refused = 0;
+    upload.reset();
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "a graph behind another stream's write that failed");
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "is refused once");
+}
+
+} // namespace
+
+int main(int arguments, char **values) {
+    if (!use_libraries(arguments, values)) return 2;
+    for (const char *path : {"copied", "shared"}) {
+        reads(path);
+        reads_in_a_row(path);
+        another_stream_computes_with_it(path);
+        it_is_copied(path);
+        others_are_left_alone(path);
+        buffer_is_given_anew(path);
+    }
+    another_streams_transfer();
+    return failures();
+}
