@@ -101,6 +101,9 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || above;
     ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
     if (made == nullptr) return {0};
+    // What malloc had before, addresses among it, is not the guest's to read. What is larger it takes from the kernel, whose pages are zeros.
+    constexpr uint64_t largest_of_malloc = uint64_t{32} << 20;
+    if (ggml_backend_buffer_is_host(made) && request.size <= largest_of_malloc) ggml_backend_buffer_clear(made, 0);
     if (ggml_backend_buffer_is_host(made)) wish_for_huge_pages(ggml_backend_buffer_get_base(made), request.size);
     return {keep(made, request.size, request.size)};
 }

@@ -26,8 +26,10 @@ bool per_row(T t) { return is_shape(t, 1, a(t).ne[1], a(t).ne[2], a(t).ne[3]); }
 
 bool copy(T t) { return as_many(t) && same(t, b(t)); }
 bool norm(T t) { return like_source(t) && float_parameter(t, 0) >= 0; }
-// More groups than channels would be empty ones, of which a GPU starts as many all the same.
-bool group_norm(T t) { return like_source(t) && t.op_params[0] > 0 && t.op_params[0] <= t.ne[2] && float_parameter(t, 1) >= 0; }
+// More groups than channels would be empty ones, of which a GPU starts as many all the same. ggml adds the two up as `int`.
+bool group_norm(T t) {
+    return like_source(t) && t.op_params[0] > 0 && t.op_params[0] <= t.ne[2] && t.ne[2] + t.op_params[0] <= INT32_MAX && float_parameter(t, 1) >= 0;
+}
 bool diag_mask(T t) { return like_source(t) && t.op_params[0] >= 0 && ggml_is_contiguous(&t) && ggml_is_contiguous(&a(t)); }
 bool add_id(T t) {
     return like_source(t) && b(t).ne[0] == a(t).ne[0] && c(t).type == GGML_TYPE_I32 && c(t).ne[0] == a(t).ne[1] &&

@@ -36,6 +36,7 @@ void set_shape(ggml_tensor &tensor, uint32_t type, const int64_t ne[4], const ui
         tensor.ne[i] = ne[i];
         tensor.nb[i] = nb[i];
     }
+    if (static_cast<Wide>(ne[1]) * static_cast<uint64_t>(ne[2]) * static_cast<uint64_t>(ne[3]) > max_dimension) refuse("a tensor of more than 2^31 rows");
     if (static_cast<uint64_t>(ne[0]) % block.elements != 0)
         refuse("rows of %" PRId64 " elements in blocks of %" PRIu64, ne[0], block.elements);
     tensor.type = static_cast<ggml_type>(type);

@@ -13,8 +13,8 @@ namespace apir::host {
 
 // Far more than any memory holds, far less than what overflows when a few of them are added or multiplied by a block size.
 inline constexpr uint64_t max_extent = uint64_t{1} << 48;
-// ggml's kernels count rows and columns with `int` in places.
-inline constexpr int64_t max_dimension = INT32_MAX;
+// ggml's kernels count rows and columns with `int` in places, in steps of as many as there are threads: the last step is not to wrap around.
+inline constexpr int64_t max_dimension = INT32_MAX - GGML_MAX_N_THREADS;
 
 // Bytes a tensor reaches, from its first to behind its last.
 struct Extent {

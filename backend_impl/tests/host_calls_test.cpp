@@ -380,6 +380,27 @@ void set_and_get() {
                  "dimensions that overflow");
 }
 
+// Whatever the process had in its memory before.
+void new_buffers_are_zeros() {
+    auto host = cpu_loopback();
+    for (uint64_t size : {64, 512, 6000, 100000}) {
+        uint64_t handles[32];
+        for (uint64_t &handle : handles) {
+            handle = new_buffer(*host, size);
+            expect_equal(host->code(Call::buffer_clear, BufferClearRequest{handle, 0x5a}), ok, "clear");
+        }
+        for (uint64_t handle : handles) expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{handle}), ok, "free");
+        size_t left_over = 0;
+        for (int i = 0; i < 32; ++i) {
+            const uint64_t handle = new_buffer(*host, size);
+            expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{handle, f32_tensor(1, handle, 0, static_cast<uint32_t>(size / 4)), 2, 0, size}), ok, "get");
+            const uint8_t *data = host->resource(2).data();
+            left_over += static_cast<size_t>(std::count_if(data, data + size, [](uint8_t byte) { return byte != 0; }));
+        }
+        expect_equal(left_over, size_t{0}, "bytes of freed buffers in new ones of " + std::to_string(size));
+    }
+}
+
 void copy_between_tensors() {
     auto host = cpu_loopback();
     uint64_t from = new_buffer(*host, 256);
@@ -532,6 +553,7 @@ int main(int count, char **values) {
                       {"bases", bases},
                       {"allocation", allocation}, {"huge_pages", huge_pages}, {"gathered_pages", gathered_pages}, {"allocation_in_sum", allocation_in_sum},
                       {"set_and_get", set_and_get},
+                      {"new_buffers_are_zeros", new_buffers_are_zeros},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},
                       {"mapped_bound", mapped_bound}, {"mapped_bound_again", mapped_bound_again},

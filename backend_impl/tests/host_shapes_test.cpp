@@ -214,6 +214,13 @@ Op unpooled(Shape result) {
     Shape same = {{64, 64, 1, 2}};
     return {"POOL_2D_BACK", GGML_OP_POOL_2D_BACK, std::move(result), {same, same}, {GGML_OP_POOL_AVG, 1, 1, 1, 1, 0, 0}};
 }
+// The most that a dimension, or the rows of a tensor, may be.
+constexpr int64_t most = INT32_MAX - GGML_MAX_N_THREADS;
+Op masked_rows(Shape each) { return {"DIAG_MASK of many rows", GGML_OP_DIAG_MASK_ZERO, each, {each}, {0}}; }
+Op grouped(int64_t channels, int64_t groups) {
+    Shape each{{1, 1, channels, 1}};
+    return {"GROUP_NORM of many channels", GGML_OP_GROUP_NORM, each, {each}, {static_cast<int32_t>(groups), one}};
+}
 Op masked(ggml_op op, Shape result) { return {"DIAG_MASK", op, std::move(result), {{{4, 4, 1, 2}}}, {0}}; }
 Op columns(Shape result, Shape image) {
     return {"IM2COL", GGML_OP_IM2COL, std::move(result), {{{1, 1, image.ne[2], 1}}, std::move(image)}, {1, 1, 0, 0, 1, 1, 1}};
@@ -242,6 +249,12 @@ Op combined(int64_t streams) {
 }
 
 const Op harmful[] = {
+    // Counters of ggml's that would wrap around.
+    masked_rows({{1, INT32_MAX, 1, 1}}),
+    masked_rows({{1, most + 1, 1, 1}}),
+    masked_rows({{1, 46341, 46341, 1}}),
+    grouped(most, most),
+    grouped(1 << 30, 1 << 30),
     // Walked by other strides than bound them.
     scan({{4, 4, 2, 1}, GGML_TYPE_F32, {16, 64, far}}),
     scan({{4, 4, 2, 1}, GGML_TYPE_F32, {4, 4, 4}}),
@@ -292,6 +305,8 @@ const Op harmful[] = {
 
 // What is as near to it as may be.
 const Op harmless[] = {padded(100, 100),
+                       masked_rows({{1, most, 1, 1}}),
+                       grouped((1 << 30) - 1, 1 << 30 >> 1),
                        scaled(1 << 20, GGML_SCALE_MODE_NEAREST),
                        scaled(1 << 20, GGML_SCALE_MODE_BILINEAR),
                        counted({{4, 1000, 1, 1}}),
@@ -304,7 +319,7 @@ const Op harmless[] = {padded(100, 100),
                        experts(32768, 512, 16),
                        scanned(4096, (1 << 19) - 1),
                        slid(4096, (1 << 19) - 1),
-                       attended((1 << 28) - 1),
+                       attended(most / 8),
                        large_delta(46340),
                        combined(4),
                        gated({{64, 64, 1, 2}}),
