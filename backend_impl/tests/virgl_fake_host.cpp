@@ -12,11 +12,13 @@
 #include <fstream>
 #include <netinet/in.h>
 #include <string>
+#include <linux/sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -84,6 +86,19 @@ bool child_traces() {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// Whether a process that this one begins may be its parent's, by either call; that one waits for it then, for nobody else does.
+bool gives_children() {
+    const auto is_begun = [](auto begin) {
+        const long child = begin();
+        if (child == 0) _exit(0);
+        return child > 0;
+    };
+    struct clone_args arguments {};
+    arguments.flags = CLONE_PARENT;
+    return is_begun([] { return syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0); }) ||
+           is_begun([&] { return syscall(SYS_clone3, &arguments, sizeof arguments); });
+}
+
 // By a file that is none: what is not forbidden fails for that reason.
 std::string reach_of_terminals() {
     const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -99,7 +114,8 @@ std::string reach_of_terminals() {
 std::string reach_by_calls() {
     rlimit core{};
     const bool limits = prlimit(getppid(), RLIMIT_CORE, nullptr, &core) == 0 && prlimit(getppid(), RLIMIT_CORE, &core, nullptr) == 0;
-    return std::string(limits ? ", limits" : ", no limits") + (child_traces() ? ", a tracer" : ", no tracer") +
+    return std::string(limits ? ", limits" : ", no limits") + (gives_children() ? ", gives children" : ", gives no children") +
+           (child_traces() ? ", a tracer" : ", no tracer") +
            (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced") + reach_of_terminals();
 }
 

@@ -101,8 +101,10 @@ void Component::ensure_worker(Context &context) {
     poke(); // there is one more to watch
 }
 
+// The watcher holds contexts for a moment, too, and lets go of them without the lock: whoever else does may be the last to hold one at any time. Only one
+// that a guest still has is held for sure.
 void Component::discard(std::shared_ptr<Context> context) {
-    if (context.use_count() > 1) return;
+    if (find(context->id()) == context) return;
     discarded_.push_back(std::move(context));
     poke();
 }

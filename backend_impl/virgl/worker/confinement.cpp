@@ -110,11 +110,12 @@ constexpr bool traces_itself = true;
 constexpr bool traces_itself = false;
 #endif
 
-// What Landlock has no word about: whoever takes this process over could set QEMU's limits, of processor time for one, by which the kernel
+// What Landlock has no word about: whoever takes this process over could have QEMU be the parent of processes that it begins, which nobody would wait for
+// when they end, until no more can be begun; could set QEMU's limits, of processor time for one, by which the kernel
 // ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
 // wait would not tell of its end while that one lasts; and it could type into the terminal that QEMU was started from: what ends QEMU, or a command
 // line for whoever reads there next. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one
-// knows not what. Returns what failed, and why (errno), or nothing.
+// knows not what. What clone3 is asked for a filter cannot see: it is not there, as on older kernels, and C libraries take clone. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
     if (known_calls == 0) return "no filter of system calls for this processor";
@@ -127,21 +128,26 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 12), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 16), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 10, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 7, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 4, 0),
-        jump_if(BPF_JEQ, SYS_ioctl, 0, 8), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 14, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 11, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 8, 0),
+        jump_if(BPF_JEQ, SYS_clone, 5, 0),
+        jump_if(BPF_JEQ, SYS_clone3, 12, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 10), // else it is allowed
         load(second_argument),
-        jump_if(BPF_JEQ, TIOCSTI, 5, 0),
-        jump_if(BPF_JEQ, TIOCLINUX, 4, 5), // pastes
+        jump_if(BPF_JEQ, TIOCSTI, 7, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 6, 7), // pastes
+        load(first_argument),
+        jump_if(BPF_JSET, CLONE_PARENT, 4, 5),
         load(first_argument),
         jump_if(BPF_JEQ, PTRACE_TRACEME, 2, traces_itself ? 3 : 2),
         load(first_argument),
         jump_if(BPF_JEQ, 0, 1, 0),
         answer(SECCOMP_RET_ERRNO | EPERM),
         answer(SECCOMP_RET_ALLOW),
+        answer(SECCOMP_RET_ERRNO | ENOSYS),
     };
     const sock_fprog filter{sizeof program / sizeof *program, program};
     // It keeps no secrets: processors need not be slowed down for it, as older kernels do.

@@ -9,7 +9,7 @@ namespace apir::virgl {
 
 // Dies with `parent`, dumps no core (where its hard limit of cores is 0 already, and it may not raise it, one without memory to a program
 // that takes cores), gains no privileges, reaches no other process's memory (where the kernel has Landlock), no TCP port
-// (Linux 6.7) and no abstract socket of others, and signals none (Linux 6.12), sets no other process's limits, neither traces nor has
+// (Linux 6.7) and no abstract socket of others, and signals none (Linux 6.12), sets no other process's limits, begins none of its parent's, neither traces nor has
 // itself traced, and types nothing into a terminal (these where the kernel filters system calls, on x86-64 and little-endian ARM64), opens 4096 files
 // at most, is the first to go when memory is short. False when the parent is gone already. `cpus` pins it ("0-3,6"; empty: not); what cannot be had is said in `warnings`.
 //
