@@ -74,14 +74,40 @@ def test_a_program_that_never_comes_to_a_case_is_given_up(running: Running) -> N
     assert "ended before their first case" in bundle.findings[0].text
 
 
-def test_a_hang_is_ended_and_costs_one_case(running: Running) -> None:
-    script = Script()
-
+def hanging(script: Script) -> Callable[[], int]:
     def hang() -> int:
         poll("a SIGKILL", lambda: any("KILL" in command for command in script.killed), Deadline.after(10))
         return KILLED
 
-    program = Program({"MUL(n=2)": hang})
+    return hang
+
+
+@pytest.mark.parametrize(("ends", "why"), [("crash", "was ended by signal 11"), ("hang", "no result came for 0 s")])
+def test_a_process_that_ends_while_it_loads_its_libraries_is_found_although_another_one_has_its_cases(
+    running: Running, ends: str, why: str
+) -> None:
+    script = Script()
+
+    class Loading(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            if self.processes == 0:
+                self.processes += 1
+                on_line("pid 7\n")
+                return 128 + 11 if ends == "crash" else hanging(script)()
+            return super().__call__(command, on_line)
+
+    text = SCENARIO.replace("shards = 2", "shards = 1").replace("case_deadline_s = 10", "case_deadline_s = 0.5")
+    bundle = running(Loading(), script=script, text=text)
+    assert counted_once(bundle)
+    assert bundle.run.exit == 1
+    assert [(row.finding, row.blame) for row in bundle.findings] == [(FindingKind.PROGRAM_FAILED, "product")]
+    assert bundle.findings[0].text.startswith("a process ended before its first case: ")
+    assert why in bundle.findings[0].text
+
+
+def test_a_hang_is_ended_and_costs_one_case(running: Running) -> None:
+    script = Script()
+    program = Program({"MUL(n=2)": hanging(script)})
     bundle = running(program, text=SCENARIO.replace("case_deadline_s = 10", "case_deadline_s = 0.3"), script=script)
     assert counted_once(bundle)
     assert lost(bundle) == {"MUL(n=2)": Outcome.HANG}

@@ -128,6 +128,9 @@ class UpstreamRun:
                 self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
             elif cut.outcome is not None and stream.started:
                 self.sweep.unexplained.append(f"every case had its result, and then: {cut.why}")
+            elif cut.outcome is not None and not self.stopped:
+                # its cases go to another process, so no row will have it
+                self.sweep.unexplained.append(f"a process ended before its first case: {cut.why}")
             left = [one.case for one in stream.batch.cases if one.case not in self.sweep.results]
             self.queue.extendleft(reversed(batches(self.listed, left, self.check.batch)))
             if self.cuts > self.check.restarts:
