@@ -129,7 +129,8 @@ def all_rows(
         cases: ids.
         attempt: runs the agent once.
         max_lost: how many cases may end the process.
-        on_unexplained: told of a start that was cut off during these cases, none of which ended the process when alone.
+        on_unexplained: told of a start that was cut off during these cases, none of which ended the process when alone; of one that
+            had told all of its cases by then, with none.
 
     Raises:
         AgentFailed: it never told its device, or lost more than ``max_lost`` cases.
@@ -147,6 +148,11 @@ def all_rows(
         if stream.ended:
             if cut is not None:
                 on_unexplained(*cut)
+            suspects, cut = 0, None
+        elif len(stream.rows) >= len(part):
+            if cut is not None:
+                on_unexplained(*cut)
+            on_unexplained(stream, ())
             suspects, cut = 0, None
         elif suspects:
             lost, cut = lost + 1, None

@@ -55,6 +55,24 @@ def test_too_many_losses_end_it() -> None:
         all_rows(CASES, agent(set(CASES), []), max_lost=2)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_start_that_ends_behind_its_last_row_costs_no_case_and_is_told(count: int) -> None:
+    """The second start has one case at a time, and no case is left that could be to blame."""
+    starts: list[int] = []
+    told: list[tuple[AgentStream, Sequence[str]]] = []
+    cases = in_order(CASES[:count])
+
+    def attempt(part: Sequence[str], batch: int) -> AgentStream:
+        starts.append(batch)
+        return AgentStream([AgentRow(case, "computed", "d") for case in part] if batch == 1 else [], DEVICE)
+
+    rows = all_rows(cases, attempt, on_unexplained=lambda stream, of: told.append((stream, of)))
+    assert tuple(row.case for row in rows) == cases
+    assert {row.outcome for row in rows} == {"computed"}
+    assert starts == [128, 1]
+    assert [of for _, of in told] == [cases, ()]
+
+
 def test_an_agent_that_does_not_start_is_told() -> None:
     with pytest.raises(AgentFailed, match="Segmentation fault"):
         all_rows(CASES, agent(set(), [], deaf=True))

@@ -117,6 +117,8 @@ class Script:
     host: Host | None = None
     agent: Callable[[Sequence[str], str], Iterable[str | Callable[[], None]]] | None = None
     agent_status: int = 0
+    agent_end_status: int = 0
+    """Status of the program that computes the catalog, where it was cut off and where it has told its end."""
     workers: tuple[int, ...] = (WORKER_PID,)
     reference: ReferenceFiles | None = None
     """What programs of a check with a reference on the host compare with; ``reference_worker`` serves it."""
@@ -184,14 +186,22 @@ class FakeShell:
             write_calls(calls, 1, Made(900 + self._sessions, 10, 9), self.script.reference_graphs + 1)
         if self.script.program is not None:
             return self.script.program(command, on_line)
+        ended = self._play(command, on_line)
+        if self.script.last_row is not None:
+            on_line(self.script.last_row())
+        agent_status = self.script.agent_end_status if ended else self.script.agent_status
+        return agent_status if AGENT in command else self.script.ops_status
+
+    def _play(self, command: str, on_line: Callable[[str], None]) -> bool:
+        """Go through the steps of a program; whether it told its end."""
+        ended = False
         for step in self._steps(command):
             if isinstance(step, str):
+                ended = ended or step.startswith('{"end"')
                 on_line(step)
             else:
                 step()
-        if self.script.last_row is not None:
-            on_line(self.script.last_row())
-        return self.script.agent_status if AGENT in command else self.script.ops_status
+        return ended
 
     def _list(self, command: str, on_line: Callable[[str], None]) -> int:
         """Play the program that lists the devices."""

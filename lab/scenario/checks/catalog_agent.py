@@ -40,6 +40,8 @@ def run_named(stage: Stage, run: CatalogRun, cases: Sequence[str], host: Host, *
     """Run named cases of a run that has ended once more. Raises what ``run_catalog`` does."""
     again = CatalogRun(run.check, in_order(list(cases)), run.device, run.writer)
     run_catalog(stage, again, host, eyes, deadline)
+    for finding in again.unexplained:
+        run.writer.add(finding)
     if again.ending is not None or again.missing():
         why = f"{again.ending.outcome}: {again.ending.why}" if again.ending is not None else "not all of them have a result"
         blame = again.blame or (again.ending.outcome.blame if again.ending is not None else None) or Blame.LAB
@@ -116,7 +118,9 @@ class Starts:
         if run.timed:
             # looking at what the program computes with takes time of its own: it gets a start of its own
             self.proved = False
-            self.alone(run.cases[:1], lambda _row: None)
+            stream = self.alone(run.cases[:1], lambda _row: None)
+            if not stream.ended:
+                self._cut_off(stream, f"it happened when {run.cases[0]} was run once more, alone", run.cases[0])
         for row in rows:
             if row.case not in run.rows:
                 run.take(row)
@@ -126,12 +130,13 @@ class Starts:
             run.unexplained.append(Finding(FindingKind.WRONG_LIBRARY, Blame.LAB, text))
 
     def _attempt(self, agent: GuestAgent, cases: Sequence[str], batch: int) -> AgentStream:
-        """One start, to its end whatever that is; a start that was cut off says why."""
+        """One start, to its end whatever that is; a start that was cut off says why. How the program ends is looked at, too."""
         with self._watched():
             self._held = not self.proved
             stream = agent.attempt(cases, batch, self.deadline, hold=self._held)
             if not stream.ended:
                 stream.cut = self.cut = self._cause(stream)
+            self._look_behind_end(stream)
         return stream
 
     def alone(self, cases: Sequence[str], on_row: Callable[[AgentRow], None]) -> AgentStream:
@@ -156,7 +161,9 @@ class Starts:
 
         def fetch(cases: Sequence[str], folder: Path) -> Files:
             with self._watched():
-                return agent.fetched(cases, folder, self.deadline)
+                files = agent.fetched(cases, folder, self.deadline)
+                self._look_behind_end(self._stream)
+                return files
 
         try:
             with temporary_folder("fetched") as folder:
@@ -231,7 +238,7 @@ class Starts:
         return Cut(Outcome.FAIL, f"{worker}; {stream.lost}")
 
     def _cause(self, stream: AgentStream) -> Cut:
-        """What ended a start before its end."""
+        """What ended a start, before its end or behind it."""
         remark = f"; it said: {stream.remarks[-1]}" if stream.remarks else ""
         status = stream.exit_status or 0
         if self._watch is not None and self._watch.silent:
@@ -240,13 +247,34 @@ class Starts:
             return self._lost
         if status > SIGNALLED:
             return Cut(Outcome.GUEST_CRASH, f"the program was ended by signal {status - SIGNALLED}{remark}")
-        return Cut(Outcome.ERROR, f"the program ended with status {status} before its end{remark}")
+        when = "behind its last line" if stream.ended else "before its end"
+        return Cut(Outcome.ERROR, f"the program ended with status {status} {when}{remark}")
+
+    def _look_behind_end(self, stream: AgentStream) -> None:
+        """A program that has told its end only gives back what it has, and ends with status 0; that a library can crash or hang in.
+
+        It is told once: other starts of the program end like that, too.
+        """
+        told = any(finding.kind is FindingKind.PROGRAM_FAILED for finding in self.checked.unexplained)
+        if told or not stream.ended or not stream.exit_status:
+            return
+        cut = self._cause(stream)
+        hung = f"the program did not end for {self.checked.check.case_deadline_s:.0f} s, and was killed"
+        text = f"every case had its row, and then: {hung if cut.outcome is Outcome.HANG else cut.why}"
+        self.checked.unexplained.append(Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text))
 
     def _unexplained(self, stream: AgentStream, cases: Sequence[str]) -> None:
-        """A start was cut off, and the cases that it may have been got through one by one."""
+        """A start was cut off, and the cases that it may have been got through one by one; with none, each had its row."""
+        if cases:
+            where = f"it happened in one of {len(cases)} cases from {cases[0]} on, and not again one by one"
+        else:
+            where = "every case of that start had its row by then"
+        self._cut_off(stream, where, cases[0] if cases else None)
+
+    def _cut_off(self, stream: AgentStream, where: str, case: str | None) -> None:
         cut = stream.cut or Cut(Outcome.ERROR, stream.why)
-        text = f"{cut.outcome}: {cut.why}; it happened in one of {len(cases)} cases from {cases[0]} on, and not again one by one"
-        self.checked.unexplained.append(Finding(FindingKind.INTERRUPTED, cut.outcome.blame or Blame.LAB, text, cases[0]))
+        text = f"{cut.outcome}: {cut.why}; {where}"
+        self.checked.unexplained.append(Finding(FindingKind.INTERRUPTED, cut.outcome.blame or Blame.LAB, text, case))
 
     def _kill(self) -> None:
         """End the program: nothing has come of it for too long."""
