@@ -64,7 +64,9 @@ def findings_of(sweep: Sweep, wanted: Sequence[ListedCase], mode: Mode, *, ops: 
     yield from _gaps(sweep, wanted)
     yield from _strangers(sweep)
     results = [sweep.results[one.case] for one in wanted if one.case in sweep.results]
-    yield from _breadth(results, wanted, ops, min_cases, stopped=bool(sweep.stopped))
+    yield from _breadth(results, wanted, ops, stopped=bool(sweep.stopped))
+    if not sweep.stopped and results:
+        yield from _too_few(results, mode, min_cases)
     yield from _support(results, wanted, mode)
     yield from bad_cases(results)
 
@@ -100,21 +102,27 @@ def _strangers(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _breadth(
-    results: Sequence[CaseResult], wanted: Sequence[ListedCase], ops: Sequence[str], min_cases: int, *, stopped: bool
+    results: Sequence[CaseResult], wanted: Sequence[ListedCase], ops: Sequence[str], *, stopped: bool
 ) -> Iterator[Finding]:
-    """Too little was run, or nothing of it is supported."""
+    """Nothing was run, nothing of it is supported, or an operation has no case."""
     if not results:
         if not stopped:
             yield Finding(FindingKind.NO_CASES, Blame.PRODUCT, "test-backend-ops ran none of the cases")
         return
     if all(result.outcome is Outcome.UNSUPPORTED for result in results):
         yield Finding(FindingKind.ALL_UNSUPPORTED, Blame.PRODUCT, f"all of {len(results)} cases are unsupported")
-    if len(results) < min_cases and not stopped:
-        yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, f"{len(results)} cases ran, at least {min_cases} were asked for")
     listed = {one.op for one in wanted}
     for op in ops:
         if op not in listed:
             yield Finding(FindingKind.OP_WITHOUT_CASES, Blame.LAB, f"no case of {op} was chosen; the patterns leave none of it")
+
+
+def _too_few(results: Sequence[CaseResult], mode: Mode, min_cases: int) -> Iterator[Finding]:
+    """Fewer cases than asked for, without the refused ones, which are answers only where nothing but support is asked about."""
+    computed = sum(result.outcome is not Outcome.UNSUPPORTED for result in results)
+    told, what = (len(results), "ran") if mode is Mode.SUPPORT else (computed, "were computed")
+    if told < min_cases:
+        yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, f"{told} cases {what}, at least {min_cases} were asked for")
 
 
 def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase], mode: Mode) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ class UpstreamCheck(CheckTable):
     patterns: Patterns = ()
     """Regular expressions (Python's); a case is chosen when its parameters begin with one of them. All if absent."""
     min_cases: Annotated[int, Field(ge=1)] = 1
+    """Fewer cases computed than these are a finding; refused ones count in mode ``support`` only."""
     shards: Annotated[int, Field(ge=1, le=8)] = 1
     """Processes in the guest at the same time, each with a batch of its own."""
     batch: Annotated[int, Field(ge=1, le=25000)] = 500

@@ -14,7 +14,7 @@ def results(*outcomes: Outcome, message: str = "") -> dict[str, CaseResult]:
     return {one.case: CaseResult(one.case, one.op, one.params, outcome, message) for one, outcome in pairs}
 
 
-def kinds(sweep: Sweep, *, mode: Mode = Mode.TEST, ops: tuple[str, ...] = (), min_cases: int = 3) -> list[FindingKind]:
+def kinds(sweep: Sweep, *, mode: Mode = Mode.TEST, ops: tuple[str, ...] = (), min_cases: int = 1) -> list[FindingKind]:
     return [finding.kind for finding in findings_of(sweep, WANTED, mode, ops=ops, min_cases=min_cases)]
 
 
@@ -32,8 +32,11 @@ def test_all_cases_as_the_native_library_has_them_is_no_finding() -> None:
         (Sweep(results(PASS, Outcome.HANG, UNSUPPORTED)), [FindingKind.INTERRUPTED]),
         (Sweep(results(PASS, UNSUPPORTED, UNSUPPORTED)), [FindingKind.LOST_SUPPORT]),
         (Sweep(results(PASS, PASS, PASS)), [FindingKind.CLAIMED_SUPPORT]),
-        (Sweep(results(UNSUPPORTED, UNSUPPORTED, UNSUPPORTED)), [FindingKind.ALL_UNSUPPORTED, FindingKind.LOST_SUPPORT]),
-        (Sweep(results(PASS, PASS)), [FindingKind.MISSING_CASE, FindingKind.TOO_FEW_CASES]),
+        (
+            Sweep(results(UNSUPPORTED, UNSUPPORTED, UNSUPPORTED)),
+            [FindingKind.ALL_UNSUPPORTED, FindingKind.TOO_FEW_CASES, FindingKind.LOST_SUPPORT],
+        ),
+        (Sweep(results(PASS, PASS)), [FindingKind.MISSING_CASE]),
         (Sweep(results(PASS, PASS), stopped="the time was over"), [FindingKind.INTERRUPTED]),
         (Sweep(results(PASS, PASS, UNSUPPORTED), foreign=["CPU"]), [FindingKind.NO_SUCH_DEVICE]),
         (Sweep(results(PASS, PASS, UNSUPPORTED), surplus=["ADD(a=9)"]), [FindingKind.SURPLUS_CASE]),
@@ -62,6 +65,17 @@ def test_operation_without_cases_and_too_few_of_them_are_found() -> None:
     whole = Sweep(results(PASS, PASS, UNSUPPORTED))
     assert kinds(whole, ops=("ADD", "MUL")) == [FindingKind.OP_WITHOUT_CASES]
     assert kinds(whole, min_cases=4) == [FindingKind.TOO_FEW_CASES]
+    assert kinds(Sweep(results(PASS, PASS), stopped="the time was over"), min_cases=4) == [FindingKind.INTERRUPTED]
+
+
+@pytest.mark.parametrize(("mode", "found"), [
+    (Mode.TEST, [FindingKind.TOO_FEW_CASES]), (Mode.PERF, [FindingKind.TOO_FEW_CASES]), (Mode.GRAD, [FindingKind.TOO_FEW_CASES]),
+    (Mode.SUPPORT, []),
+])  # fmt: skip
+def test_refused_cases_count_only_where_nothing_but_support_is_asked_about(mode: Mode, found: list[FindingKind]) -> None:
+    whole = Sweep(results(PASS, PASS, UNSUPPORTED))
+    assert kinds(whole, mode=mode, min_cases=3) == found
+    assert kinds(whole, mode=mode, min_cases=2) == []
 
 
 def test_a_lost_case_is_told_with_its_class() -> None:

@@ -314,7 +314,7 @@ def test_a_lost_case_is_a_finding(running: Running) -> None:
     bundle = running(Script(agent=steps))
     assert bundle.run.exit == 1
     assert "missing case [product]" in texts(bundle)
-    assert "too few cases [product] 3 cases ran, at least 4 were asked for" in texts(bundle)
+    assert "too few cases [product] 3 cases were computed, at least 4 were asked for" in texts(bundle)
 
 
 def test_everything_unsupported_is_no_pass(running: Running) -> None:
@@ -322,6 +322,12 @@ def test_everything_unsupported_is_no_pass(running: Running) -> None:
     bundle = running(Script(agent=rows, host=FakeHost(unsupported=frozenset(CASES))))
     assert bundle.run.exit == 1
     assert "all unsupported [product]" in texts(bundle)
+
+
+def test_a_refused_case_does_not_count_as_computed(running: Running) -> None:
+    bundle = running(Script(agent=agent(denied), host=FakeHost(unsupported=frozenset({"MUL()"}))))
+    assert outcomes(bundle)["MUL()"] == "unsupported"
+    assert texts(bundle) == "too few cases [product] 3 cases were computed, at least 4 were asked for"
 
 
 def test_a_program_on_another_device_proves_nothing(running: Running) -> None:

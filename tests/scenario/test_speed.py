@@ -20,7 +20,7 @@ from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from tests.scenario.fakes import HEADER_LINE, OURS, FakePlatform, Script, row
-from tests.scenario.test_catalog_check import FakeHost, Step, agent
+from tests.scenario.test_catalog_check import FakeHost, Step, agent, said
 
 TEXTS = tuple(f"SCALE(type=f32,ne=[{size},10,10,10],scale=2.000000,bias=0.000000,inplace=0)" for size in (1, 2, 3))
 CHECK = SpeedCheck(kind="speed", at_least=5.0)
@@ -96,3 +96,19 @@ def test_the_engine_is_timed_alone_and_what_it_computes_with_is_proved_afterward
     assert {case.case for case in bundle.cases if case.check == "speed"} == set(counterparts(TEXTS))
     proved = [fact for fact in bundle.facts if fact.check == "speed" and "mapped in guest program" in fact.name]
     assert [fact.ok for fact in proved] == [True]
+
+
+def test_a_case_that_both_sides_refuse_is_as_quick_as_it_is_told(tmp_path: Path) -> None:
+    refused = counterparts(TEXTS)[0]
+    text = 'name = "small"\n[[checks]]\nkind = "ops"\nops = ["SCALE"]\n[[checks]]\nkind = "speed"\nat_least = 0.001\n'
+    (tmp_path / "small.toml").write_text(text)
+    rows = (row(TEXTS[0], supported="0", error="not supported"), *(row(text) for text in TEXTS[1:]))
+
+    def told(case: str) -> str:
+        return said(case, outcome="unsupported", digest="") if case == refused else said(case)
+
+    host = FakeHost(unsupported=frozenset({refused}))
+    script = Script(ops=(HEADER_LINE, *rows), expected=TEXTS, refused=frozenset({TEXTS[0]}), agent=agent(told), host=host)
+    platform = FakePlatform(script, tmp_path).platform()
+    outcome = run(planned([tmp_path / "small.toml"], Choice()), Choice(), tmp_path / "runs", SilentListener(), platform)
+    assert [finding.text for finding in read_bundle(outcome.folder).findings] == []

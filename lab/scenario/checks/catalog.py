@@ -130,8 +130,9 @@ class CatalogRun:
             yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, left[0])
         if all(result.outcome is Outcome.UNSUPPORTED for result in self.results.values()):
             yield Finding(FindingKind.ALL_UNSUPPORTED, Blame.PRODUCT, f"all of {len(self.results)} cases are unsupported")
-        if len(self.results) < self.check.min_cases:
-            text = f"{len(self.results)} cases ran, at least {self.check.min_cases} were asked for"
+        computed = sum(result.outcome is not Outcome.UNSUPPORTED for result in self.results.values())
+        if computed < self.check.min_cases:
+            text = f"{computed} cases were computed, at least {self.check.min_cases} were asked for"
             yield Finding(FindingKind.TOO_FEW_CASES, Blame.PRODUCT, text)
 
     def _lost_support(self) -> dict[str, Finding]:
