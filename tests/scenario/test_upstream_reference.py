@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,12 +86,14 @@ def test_a_context_that_is_not_there_is_no_reference() -> None:
 
 
 def test_a_reference_that_computed_nothing_is_found(tmp_path: Path) -> None:
-    assert unused_reference(tmp_path) is not None
+    assert unused_reference(tmp_path, 0) is not None
     write_calls(tmp_path / "reference-calls" / "host-1-2.calls", 1, Made(5, 10, 9), 1)
     assert graphs_of_reference(tmp_path) == 0
     write_calls(tmp_path / "reference-calls" / "host-1-3.calls", 1, Made(6, 10, 9), 4)
     assert graphs_of_reference(tmp_path) == 3
-    assert unused_reference(tmp_path) is None
+    assert unused_reference(tmp_path, 0) is None
+    assert unused_reference(tmp_path, 2) is None
+    assert unused_reference(tmp_path, 3) is not None
 
 
 def test_variables_of_the_reference_are_for_its_capset_alone(tmp_path: Path) -> None:
@@ -175,6 +178,32 @@ def test_a_sweep_whose_reference_was_never_used_fails(tmp_path: Path) -> None:
     assert [row.finding for row in bundle.findings] == [FindingKind.WRONG_REFERENCE]
 
 
+ANOTHER_CHECK = SCENARIO + SCENARIO.partition("\n[[checks]]")[1] + SCENARIO.partition("\n[[checks]]")[2]
+ANOTHER_VARIANT = SCENARIO + '[[variants]]\nname = "first"\n[[variants]]\nname = "second"\n'
+
+
+@pytest.mark.parametrize("text", [ANOTHER_CHECK, ANOTHER_VARIANT], ids=["check", "variant"])
+def test_graphs_of_an_earlier_check_of_the_boot_prove_nothing(tmp_path: Path, text: str) -> None:
+    script = Script()
+
+    class Once(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            script.reference_graphs = 0
+            return super().__call__(command, on_line)
+
+    bundle, _ = swept(tmp_path, FILES.computing, graphs=4, text=text, script=script, program=Once())
+    assert len(bundle.run.boots) == 1
+    (finding,) = bundle.findings
+    assert finding.finding == FindingKind.WRONG_REFERENCE
+    assert (finding.variant, finding.check) in {("default", "upstream-test 2"), ("second", "upstream-test")}
+
+
+@pytest.mark.parametrize("text", [ANOTHER_CHECK, ANOTHER_VARIANT], ids=["check", "variant"])
+def test_each_check_of_a_boot_has_graphs_of_its_own(tmp_path: Path, text: str) -> None:
+    bundle, _ = swept(tmp_path, FILES.computing, graphs=4, text=text)
+    assert bundle.run.status is Status.PASSED, [row.text for row in bundle.findings]
+
+
 def test_a_sweep_that_was_compared_with_itself_fails(tmp_path: Path) -> None:
     bundle, _ = swept(tmp_path, SHIPMENT.ggml_library, graphs=4)
     assert FindingKind.WRONG_REFERENCE in {row.finding for row in bundle.findings}
@@ -186,11 +215,19 @@ def test_the_reference_of_a_resumed_run_is_its_own(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def swept(folder: Path, computing: Payload, *, graphs: int) -> tuple[Bundle, Path]:
+def swept(
+    folder: Path,
+    computing: Payload,
+    *,
+    graphs: int,
+    text: str = SCENARIO,
+    script: Script | None = None,
+    program: Program | None = None,
+) -> tuple[Bundle, Path]:
     """A whole sweep whose reference is computed by that build and has computed so many graphs."""
-    path, here, script = written(folder), folder / "guests", Script()
+    path, here, script = written(folder, text), folder / "guests", script or Script()
     here.mkdir()
-    script.listed, script.program = LISTED, Program()
+    script.listed, script.program = LISTED, program or Program()
     script.reference, script.reference_graphs = FILES, graphs
     script.reference_worker = worker(4002, Capset.APIR, FILES.library, computing)
     outcome = run(planned([path], Choice()), Choice(), folder / "runs", SilentListener(), FakePlatform(script, here).platform())

@@ -26,6 +26,7 @@ from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
 from lab.scenario.checks.upstream_reference import (
+    graphs_of_reference,
     program_variables,
     reference_facts,
     reference_of,
@@ -233,10 +234,11 @@ def sweep(
         return
     runs.append(run)
     files = reference_of(stage, check)
+    computed = graphs_of_reference(stage.boot_logs)
     if files is not None:
         ship_reference(stage, files)
     run_upstream(stage, run, onlooker, deadline)
-    unused = unused_reference(stage.boot_logs) if files is not None and run.new else None
+    unused = unused_reference(stage.boot_logs, computed) if files is not None and run.new else None
     if unused is not None:
         writer.finding(unused)
 

@@ -75,7 +75,7 @@ def reference_facts(observed: Observation, files: ReferenceFiles, tested: Payloa
 
 
 def graphs_of_reference(logs: Path) -> int:
-    """How many graphs the contexts of references have computed, by the records of their workers."""
+    """How many graphs the contexts of references have computed since the boot, by the records of their workers."""
     count = 0
     for path in sorted((logs / REFERENCE_CALLS).glob("*.calls")):
         try:
@@ -86,9 +86,9 @@ def graphs_of_reference(logs: Path) -> int:
     return count
 
 
-def unused_reference(logs: Path) -> Finding | None:
-    """The finding that the reference's context computed nothing, when that is so."""
-    if graphs_of_reference(logs):
+def unused_reference(logs: Path, before: int) -> Finding | None:
+    """The finding that the reference's contexts computed nothing behind the ``before`` graphs of the boot, when that is so."""
+    if graphs_of_reference(logs) > before:
         return None
-    text = "no graph was computed in the reference's context: nothing was compared with it"
+    text = "no graph was computed in the reference's context while the check ran: nothing was compared with it"
     return Finding(FindingKind.WRONG_REFERENCE, Blame.LAB, text)
