@@ -23,11 +23,15 @@ from lab.metrics.calls import CallLog, Joined, JoinedCall, command_name, join, r
 from lab.scenario.platform import Guest
 
 FETCH_S = 60.0
+FETCH_ALL_S = 300.0
+"""So long may all of a guest's call records take to be listed and fetched, and one file of them a minute."""
 STREAM_EVERY_S = 1.0
 FOLDER = "calls"
 FETCHED = "guest-calls"
 FETCHED_BYTES = 256 << 20
 """So much of call records is fetched from a guest, three million calls."""
+FETCHED_FILES = 4096
+"""So many files of call records are fetched from a guest, one of each context of each process."""
 NAME = re.compile(r"\w[\w.-]*\.calls", re.ASCII)
 TRACES = "traces"
 SUFFIX = "*.calls"
@@ -142,19 +146,28 @@ class CallCollector:
 def fetched_logs(guest: Guest, remote: str, folder: Path) -> tuple[list[CallLog], list[str]]:
     """The guest's files, copied into ``folder``, and what is wrong with them: names, sizes and contents are the guest's word.
 
-    A guest that is lost meanwhile gives those that came over before.
+    A guest that is lost meanwhile, or has more than is fetched, gives those that came over before.
     """
-    logs, left = list[CallLog](), FETCHED_BYTES
-    listed = listed_names(guest, remote)
+    logs, left, limit = list[CallLog](), FETCHED_BYTES, Deadline.after(FETCH_ALL_S)
+    try:
+        listed = listed_names(guest, remote, limit)
+    except GuestError as error:
+        return [], [f"the guest's call records in {remote} cannot be listed: {error}"]
     names = [name for name in listed if NAME.fullmatch(name)]
     others = [name for name in listed if not NAME.fullmatch(name)]
     wrong = []
     if others:
         wrong.append(f"the guest has {len(others)} files that are no call records by their names, the first is {others[0]!r}")
-    for name in names:
+    for number, name in enumerate(names):
+        if number == FETCHED_FILES or limit.expired:
+            bound = f"at most {FETCHED_FILES} are" if number == FETCHED_FILES else f"what comes in {FETCH_ALL_S:.0f} s is"
+            wrong.append(
+                f"{len(names) - number} of {len(names)} call records of the guest are left there, from {name} on: {bound} fetched"
+            )
+            break
         path = folder / name
         try:
-            guest.ssh.get(f"{remote}/{name}", path, most_bytes=left)
+            guest.ssh.get(f"{remote}/{name}", path, limit.narrowed(FETCH_S), most_bytes=left)
             left -= path.stat().st_size
             logs.append(read_call_log(path))
         except GuestLost:
@@ -164,10 +177,14 @@ def fetched_logs(guest: Guest, remote: str, folder: Path) -> tuple[list[CallLog]
     return logs, wrong
 
 
-def listed_names(guest: Guest, remote: str) -> list[str]:
-    """Names in a folder of the guest; none where it is not there, or the guest is lost."""
-    with contextlib.suppress(GuestError):
-        status, listing = guest.ssh.execute(f"ls {shlex.quote(remote)}", Deadline.after(FETCH_S))
+def listed_names(guest: Guest, remote: str, deadline: Deadline) -> list[str]:
+    """Names in a folder of the guest; none where it is not there, or the guest is lost.
+
+    Raises:
+        GuestError: they are more than is read, or do not come in time.
+    """
+    with contextlib.suppress(GuestLost):
+        status, listing = guest.ssh.execute(f"ls {shlex.quote(remote)}", deadline.narrowed(FETCH_S))
         return listing.splitlines() if status == 0 else []
     return []
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from lab.deadline import Deadline
-from lab.errors import GuestError
+from lab.deadline import Deadline, poll
+from lab.errors import GuestError, GuestLost, WaitTimeout
 from lab.metrics.calls import Joined, JoinedCall
+from lab.scenario import calls
 from lab.scenario.calls import calls_record, fetched_logs
 from tests.scenario.call_files import Made, write_calls
 
@@ -27,9 +28,11 @@ class Shell:
         assert command == "ls '/run/calls of it'"
         return 0, "".join(f"{name}\n" for name in self.names)
 
-    def get(self, remote: str, local: Path, _deadline: Deadline | None = None, *, most_bytes: int) -> str:
+    def get(self, remote: str, local: Path, deadline: Deadline, *, most_bytes: int) -> str:
         self.bounds.append(most_bytes)
         name = remote.removeprefix("/run/calls of it/")
+        if name == "stalled.calls":
+            poll("a file that never comes", lambda: None, deadline)
         if name == "sparse.calls":
             raise GuestError("it is too large")
         write_calls(local, 0, Made(7, 4, 9), 1)
@@ -71,6 +74,46 @@ def test_files_have_a_bound_together(tmp_path: Path) -> None:
     _, _, shell = fetched(tmp_path / "guest-calls", "guest-7-1.calls", "guest-7-2.calls")
     first, second = shell.bounds
     assert first - second == (tmp_path / "guest-calls" / "guest-7-1.calls").stat().st_size
+
+
+def test_files_have_one_deadline_together_and_what_came_before_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "FETCH_ALL_S", 0.2)
+    names = ("guest-7-1.calls", "stalled.calls", *(f"third-{number}.calls" for number in range(500)))
+    logs, wrong, shell = fetched(tmp_path / "guest-calls", *names)
+    assert logs == ["guest-7-1.calls"]
+    assert len(shell.bounds) == 2
+    stalled, rest = wrong
+    assert stalled.startswith("call records stalled.calls of the guest: ")
+    assert rest == "500 of 502 call records of the guest are left there, from third-0.calls on: what comes in 0 s is fetched"
+
+
+def test_more_files_than_are_fetched_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "FETCHED_FILES", 3)
+    names = [f"guest-7-{number}.calls" for number in range(7)]
+    logs, wrong, shell = fetched(tmp_path / "one" / "guest-calls", *names)
+    assert logs == names[:3]
+    assert len(shell.bounds) == 3
+    assert wrong == ["4 of 7 call records of the guest are left there, from guest-7-3.calls on: at most 3 are fetched"]
+    logs, wrong, _ = fetched(tmp_path / "other" / "guest-calls", *names[:3])
+    assert (logs, wrong) == (names[:3], [])
+
+
+@pytest.mark.parametrize("error", [
+    pytest.param(GuestError("the guest command says more than 16777216 bytes: ls"), id="endless"),
+    pytest.param(WaitTimeout("the guest command: ls", 60.0), id="stalled"),
+    pytest.param(GuestLost("QEMU ended"), id="lost"),
+])  # fmt: skip
+def test_names_that_cannot_be_listed_are_told_but_of_a_lost_guest(tmp_path: Path, error: GuestError) -> None:
+    class Unlisted(Shell):
+        def execute(self, command: str, _deadline: Deadline) -> tuple[int, str]:
+            assert command.startswith("ls ")
+            raise error
+
+    guest: Any = SimpleNamespace(ssh=Unlisted((), {}))
+    logs, wrong = fetched_logs(guest, "/run/calls of it", tmp_path)
+    assert logs == []
+    told = [] if isinstance(error, GuestLost) else [f"the guest's call records in /run/calls of it cannot be listed: {error}"]
+    assert wrong == told
 
 
 def test_summary_tells_the_largest_call_of_a_command_and_the_replies_that_tell_times() -> None:
