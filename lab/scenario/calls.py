@@ -6,17 +6,17 @@ import contextlib
 import re
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from lab.apir.protocol_gen import ReturnCode
+from lab.apir.protocol_gen import Call, ReturnCode
 from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.bundle.rows import CallRow
 from lab.bundle.schema import CallsRecord, CommandRecord
-from lab.bundle.writer import BundleWriter
+from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WireError
 from lab.metrics.calls import CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
@@ -37,6 +37,17 @@ TRACES = "traces"
 SUFFIX = "*.calls"
 UNANSWERED = -1
 """Status in the guest's record of a call to which no reply came."""
+COMPUTING = frozenset(
+    call.name.lower()
+    for call in (
+        Call.BACKEND_GRAPH_COMPUTE,
+        Call.WIDE_GRAPH_COMPUTE,
+        Call.GRAPH_KEEP,
+        Call.GRAPH_RUN,
+        Call.GRAPH_PATCH,
+    )
+)
+"""Commands that compute a graph. What goes along with one, and the ring that it goes by, change nothing of its name."""
 
 
 @dataclass(slots=True)
@@ -47,12 +58,14 @@ class CallCollector:
         place: scenario and variant.
         host_folder: where the workers of this boot write; files that are there already belong to earlier variants.
         folder: the variant's own folder, which gets copies of the guest's files, and holds nothing else.
+        listing: sessions of the program that lists the devices, once it has ended: its calls compute nothing.
     """
 
     bundle: BundleWriter
     place: tuple[str, str]
     host_folder: Path
     folder: Path
+    listing: frozenset[int] = frozenset()
     _earlier: frozenset[Path] = frozenset()
     _apart: frozenset[Path] = frozenset()
     _streamed: dict[Path, int] = field(default_factory=dict)
@@ -189,12 +202,43 @@ def listed_names(guest: Guest, remote: str, deadline: Deadline) -> list[str]:
     return []
 
 
-def findings_of(joined: Joined, results: int) -> Iterator[Finding]:
-    """What is wrong with the calls. Results without calls mean that the remote device did not compute them."""
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What there must be calls for: so many results, of which so many say that the remote device computed something."""
+
+    results: int = 0
+    computed: int = 0
+
+
+def work_of(writers: Iterable[CheckWriter], asking: Collection[str], texts: int) -> Work:
+    """The work that results are of. Those of an earlier run, and of what was left out, are of none.
+
+    Args:
+        writers: with the results.
+        asking: checks that ask what is supported, so that a case passes which was not computed.
+        texts: so many were computed besides, which are no cases.
+    """
+    ends = [(one.check, Outcome(result.outcome)) for one in writers for result in one.results[one.kept :]]
+    results = sum(outcome is not Outcome.SKIPPED for _, outcome in ends)
+    computed = sum(outcome is Outcome.PASS and check not in asking for check, outcome in ends)
+    return Work(results + texts, computed + texts)
+
+
+def findings_of(joined: Joined, work: Work, listing: Collection[int] = ()) -> Iterator[Finding]:
+    """What is wrong with the calls. Results without calls mean that the remote device did not compute them.
+
+    ``listing``: sessions of the program that lists the devices, which calls whatever computes afterwards.
+    """
     for text in joined.findings:
         yield Finding(FindingKind.CALLS_DIFFER, Blame.PRODUCT, text)
-    if results and not joined.calls:
-        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, f"{results} cases have results, but no remote call was recorded")
+    others = [call for call in joined.calls if call.session not in listing]
+    if work.results and not others:
+        besides = " besides those of the program that lists the devices" if joined.calls else ""
+        text = f"{work.results} cases have results, but no remote call was recorded{besides}"
+        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
+    elif work.computed and not any(call.command in COMPUTING for call in others):
+        text = f"{work.computed} cases were computed, but none of {len(others)} remote calls computes a graph"
+        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
 
 
 def losses(joined: Joined) -> Iterator[Finding]:

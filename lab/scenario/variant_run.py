@@ -23,7 +23,7 @@ from lab.metrics.calls import Joined
 from lab.ops.upstream import RowStream, reference_device, remote_device
 from lab.scenario import calls
 from lab.scenario.booted_variant import BootedVariant
-from lab.scenario.calls import CallCollector
+from lab.scenario.calls import CallCollector, Work
 from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama, ops, speed, state, upstream, way
 from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
@@ -109,6 +109,7 @@ class VariantRun:
         variables, broken = (guest_environment(scenario, GUEST_LIBRARY, folder) for folder in (here.guest_calls, here.broken_calls))
         with collector.apart() if self._all_broken else contextlib.nullcontext():
             self.listing = self._listing(broken if self._all_broken else variables)
+        collector.listing = collector.sessions()
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
@@ -271,7 +272,7 @@ class VariantRun:
                 scenario, built_in = self.here.variant.scenario, self.here.plan.ingredients.shipment.built_in
                 for fact in way.way_facts(scenario, collector.capsets(), calls.calls_record(joined), built_in=built_in):
                     state.tell(fact, writer)
-            for finding in calls.findings_of(joined, self._computed() if recorded else 0):
+            for finding in calls.findings_of(joined, self._computed() if recorded else Work(), collector.listing):
                 writer.finding(finding)
             facts = self.facts + sum(run.facts for run in self.llama_runs)
             if not facts and not self._results() and not self.findings():
@@ -327,11 +328,12 @@ class VariantRun:
     def _results(self) -> list[CaseResult]:
         return [result for writer in self.writers for result in writer.results]
 
-    def _computed(self) -> int:
-        """How many results are of this run and of checks that break nothing: there must be calls for them."""
+    def _computed(self) -> Work:
+        """What there must be calls for: results of this run and of checks that break nothing."""
         broken = {check.kind for check in self.here.variant.scenario.checks if isinstance(check, BREAKING)}
-        results = sum(len(writer.results) for writer in self.writers if writer.check not in broken)
-        return results - sum(run.sweep.kept for run in self.upstream_runs) + sum(run.computed for run in self.llama_runs)
+        asking = {run.writer.check for run in self.upstream_runs if not run.computes}
+        own = [writer for writer in self.writers if writer.check not in broken]
+        return calls.work_of(own, asking, sum(run.computed for run in self.llama_runs))
 
     def findings(self) -> list[Finding]:
         """Everything found wrong so far."""

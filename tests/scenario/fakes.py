@@ -99,6 +99,8 @@ class Script:
     host_records: int = 5
     listing_records: int = 0
     """So many calls of the program that lists the devices does the guest record, and the host none of them."""
+    listing_served: bool = False
+    """The host records them, too."""
     last_status: int = 4
     first_call: int = 9
     ring: int | None = None
@@ -208,6 +210,8 @@ class FakeShell:
         if self.script.listing_records:
             (folder,) = re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command)
             write_calls(self.folder / folder / "guest-6-1.calls", 0, Made(1, 4, 9), self.script.listing_records)
+            if self.script.listing_served:
+                write_calls(self.plan.logs / "calls" / "host-1-9.calls", 1, Made(1, 4, 9), self.script.listing_records)
         answer = json.dumps({"devices": [asdict(device) for device in self.script.devices]})
         for line in self.script.listing:
             on_line(f"{answer if line == '{}' else line}\n")
