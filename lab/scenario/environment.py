@@ -34,6 +34,7 @@ LIAR_LIBRARY = "GGML_LIAR_LIBRARY"
 LIES = "GGML_LIAR"
 HONEST = "honest"
 WRAPPED_BY_REFERENCE = "GGML_REFERENCE_LIBRARY"
+COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE = "component.log", "host-library.log"
 REFERENCE_CALLS = "reference-calls"
 """Folder of the call records of contexts that a reference is computed in."""
 
@@ -111,10 +112,10 @@ def host_environment(
         **(built_in_component(shipment) if shipment.built_in else preloaded_component(shipment, advertise=advertise)),
         ROUTE: "1",
         BACKEND_LIBRARY: shipment.host_library.inside,
-        COMPONENT_LOG: str(logs / "component.log"),
+        COMPONENT_LOG: str(logs / COMPONENT_LOG_FILE),
         GGML_LIBRARY: shipment.ggml_library.inside,
         GGML_REGISTRATION: shipment.registration,
-        HOST_LIBRARY_LOG: str(logs / "host-library.log"),
+        HOST_LIBRARY_LOG: str(logs / HOST_LIBRARY_LOG_FILE),
         GGML_THREADS: str(scenario.host.threads or processor_count()),
     }
     if scenario.call_records:

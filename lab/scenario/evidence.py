@@ -11,20 +11,26 @@ from pathlib import Path
 
 from lab.bundle.outcome import Blame, Outcome
 from lab.guest.console import UNREADABLE
+from lab.scenario.environment import COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE
 
+OF_THE_BOOT = ("serial.log", "qemu.log", "qmp.log", COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE)
+"""What the machine and its processes on the host write, whichever variant is being served."""
 PASSED_ON = 128
 SENT_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals that a program does not raise against itself: somebody, or the kernel short of memory, ended it."""
 
 
 def share_logs(boot: Path, others: Sequence[Path]) -> list[str]:
-    """Give the logs of a boot to the other variants that it served: each variant's folder is whole.
+    """Give the logs of a boot to the other variants that it served: each variant's folder has all of its boot.
+
+    What a variant's own checks wrote stays its own, though it lies beside them. Nothing may be given to a variant that is booted
+    again: that boot's logs have the same names, and would be written into these.
 
     Returns what could not be given and why, which is no reason to end a run.
     """
     problems = []
     for other in others:
-        for log in sorted(boot.iterdir()):
+        for log in (boot / name for name in OF_THE_BOOT):
             target = other / log.name
             if log.is_file() and not target.exists():
                 try:

@@ -217,7 +217,8 @@ class Runner:
                 self.broken(variants, served, error)
             raise
         finally:
-            self.share(plan.logs, variants[1:])
+            # those behind the served ones get another boot; where none was served there is no other one
+            self.share(plan.logs, variants[1 : len(served) or None])
         return variants[len(served) :]
 
     def share(self, logs: Path, variants: Sequence[Variant]) -> None:

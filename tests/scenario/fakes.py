@@ -358,7 +358,7 @@ class FakePlatform:
         self.script.alive = True
         if self.script.boot_error is not None:
             raise self.script.boot_error
-        (plan.logs / "serial.log").write_text("[ 0.1] hello\n[ 1.0] the last line of the console\n")
+        (plan.logs / "serial.log").write_text(f"[ 0.1] hello from boot {self.script.boots}\n[ 1.0] the last line of the console\n")
         folder = self.folder / f"guest-{self.script.boots}"
         folder.mkdir()
         guest = FakeGuest(self.script, plan, FakeShell(self.script, plan, folder))

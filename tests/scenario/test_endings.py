@@ -52,6 +52,17 @@ def test_lost_guest_is_followed_by_a_boot_for_the_other_variants(running: Runnin
     assert {case.outcome for case in bundle.cases} == {"pass", "guest crash"}
 
 
+def test_logs_of_a_boot_that_a_variant_is_not_served_by_are_not_its_own(running: Running) -> None:
+    script = Script()
+    script.ops = (HEADER_LINE, row(TEXTS[0]), die(script, "kernel panic: fatal exception"))
+    script.later = [(HEADER_LINE, *(row(text) for text in TEXTS))] * 2
+    bundle = running(script, SCENARIO.replace('"apir"]', '"apir"]\ncpus = [1]\ndata_path = ["shared", "auto"]'))
+    assert [one.boot for one in bundle.run.variants] == [0, 1, 1, 1]
+    for one in bundle.run.variants:
+        serial = (bundle.folder / str(one.logs) / "serial.log").read_text()
+        assert f"hello from boot {(one.boot or 0) + 1}\n" in serial, one.variant
+
+
 def test_program_killed_by_a_signal_is_a_guest_crash(running: Running) -> None:
     script = Script(ops=(HEADER_LINE, row(TEXTS[0]), "double free or corruption\n"), ops_status=134)
     bundle = running(script, variants=("venus",))

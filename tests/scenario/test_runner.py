@@ -240,6 +240,30 @@ def test_logs_are_copied_where_there_are_no_hard_links(running: Running, monkeyp
         assert "the last line" in (bundle.folder / "logs" / one.variant / "serial.log").read_text()
 
 
+TWO_CHECKS = """\
+name = "small"
+
+[[variants]]
+name = "first"
+checks = [{ kind = "ops", ops = ["ADD", "MUL"], min_cases = 3 }]
+
+[[variants]]
+name = "second"
+checks = [{ kind = "state" }]
+"""
+
+
+def test_logs_of_a_variants_own_checks_are_not_given_to_the_others_of_its_boot(running: Running) -> None:
+    script = Script()
+    bundle = running(script, TWO_CHECKS)
+    assert (bundle.run.exit, script.boots) == (0, 1), texts(bundle)
+    first, second = (
+        {path.name for path in (bundle.folder / "logs" / name).iterdir() if path.is_file()} for name in ("first", "second")
+    )
+    assert first - second == {"test-backend-ops.log"}
+    assert second == {"serial.log", "dmesg.log"}
+
+
 def test_logs_that_cannot_be_shared_end_nothing(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: Path, *_: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(source))
