@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.outcome import Outcome
 from lab.bundle.schema import CaseCounts
 
 COLUMNS = ("ok", "unsupported", "fail", "error")
@@ -64,9 +64,6 @@ def column_of(outcomes: Iterable[Outcome], expected: Expected | None) -> str:
     return max(columns, key=COLUMNS.index) if columns <= set(COLUMNS) else Outcome.SKIPPED.column
 
 
-def counted(results: Iterable[CaseResult], expected: Mapping[str, Expected]) -> CaseCounts:
-    """Distinct cases by how they ended. ``expected`` is by the id of the case."""
-    ends: dict[str, set[Outcome]] = {}
-    for result in results:
-        ends.setdefault(result.case, set()).add(Outcome(result.outcome))
+def counted(ends: Mapping[tuple[str, str], Iterable[Outcome]], expected: Mapping[tuple[str, str], Expected]) -> CaseCounts:
+    """Distinct cases by how they ended, all ends of each. Both are by check and case: an id of two checks is two cases."""
     return CaseCounts(**Counter(column_of(outcomes, expected.get(case)) for case, outcomes in ends.items()))

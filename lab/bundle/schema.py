@@ -102,7 +102,7 @@ class DeviceRecord(Record):
 
 
 class CaseCounts(Record):
-    """Distinct cases by how they ended, each counted once.
+    """Distinct cases by how they ended, each counted once. What two checks compute under one id is two cases.
 
     ``error``: crashed, hung, or lost by the lab; ``expected``: failed, as an expectation says; ``flaky``: failed and passed, as an
     expectation says; ``skipped``: not run, or not judged, as an expectation says.

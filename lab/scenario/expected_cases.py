@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lab.bundle.expected import Expected, ExpectedEnd
+from lab.bundle.expected import Expected, ExpectedEnd, counted
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.schema import CaseCounts
 from lab.bundle.writer import CheckWriter
 from lab.ops.upstream import op_of
 
@@ -58,6 +59,12 @@ def ends_of(writers: Iterable[CheckWriter]) -> dict[tuple[str, str], list[Outcom
         for result in writer.results:
             ends.setdefault((writer.check, result.case), []).append(Outcome(result.outcome))
     return ends
+
+
+def counts_of(writers: Sequence[CheckWriter]) -> CaseCounts:
+    """A variant's cases by how they ended. What a check's further processes, and further runs, say of a case is of the same one."""
+    known = {(writer.check, case): expected for writer in writers for case, expected in writer.expected.items()}
+    return counted(ends_of(writers), known)
 
 
 def findings_of(ends: Ends, entries: Sequence[Expected], supported: Sequence[str], *, whole: bool) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab.bundle.expected import counted
 from lab.bundle.outcome import FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
@@ -26,6 +25,7 @@ from lab.scenario.ended import finding_of, status_of
 from lab.scenario.environment import REFERENCE_CALLS, host_environment, recorded
 from lab.scenario.evidence import share_logs
 from lab.scenario.expand import Variant
+from lab.scenario.expected_cases import counts_of
 from lab.scenario.guest_programs import ship_programs
 from lab.scenario.lies import FILE as LIES_FILE
 from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
@@ -251,7 +251,7 @@ class Runner:
                     tell(check.fault, judged_refusal(check.fault, error), writer)
             status = status_of(writer.findings)
             record = ended_record(variant, status, writer.findings[0].text if writer.findings else "")
-            self.book.variant(record.model_copy(update={"cases": counted(writer.results, writer.expected)}))
+            self.book.variant(record.model_copy(update={"cases": counts_of([writer])}))
 
     def booted(self, variant: Variant, plan: BootPlan, guest: Guest, number: int, begun: float) -> BootedVariant:
         """The variant in its guest. The boot's time is the first variant's."""

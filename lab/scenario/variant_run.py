@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from lab.bundle.expected import Expected, counted
+from lab.bundle.expected import Expected
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
-from lab.bundle.schema import CallsRecord, CaseCounts, DeviceRecord, Status, VariantRecord
+from lab.bundle.schema import CallsRecord, DeviceRecord, Status, VariantRecord
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.errors import CommandFailed, GuestError, LabError, WaitTimeout
@@ -28,7 +28,7 @@ from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama
 from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
-from lab.scenario.expected_cases import ends_of, findings_of, run_again
+from lab.scenario.expected_cases import counts_of, ends_of, findings_of, run_again
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
@@ -322,9 +322,6 @@ class VariantRun:
         self.writers.append(writer)
         return writer
 
-    def _counts(self) -> CaseCounts:
-        return counted(self._results(), {case: one for writer in self.writers for case, one in writer.expected.items()})
-
     def _results(self) -> list[CaseResult]:
         return [result for writer in self.writers for result in writer.results]
 
@@ -369,7 +366,7 @@ class VariantRun:
             name=here.place[0],
             variant=here.place[1],
             status=status or (Status.INTERRUPTED if self.interrupted else status_of(findings)),
-            cases=self._counts(),
+            cases=counts_of(self.writers),
             device=device_record(remote_device(devices)),
             reference=self._reference(),
             accel=here.plan.accel,
@@ -396,6 +393,8 @@ class VariantRun:
         return device_record(reference_device(self.listing.devices if self.listing else ()))
 
     def _expected(self) -> int:
-        """How many cases there must be."""
-        once = sum(len(run.expected) for run, _ in self.ops_runs if run.number == 1)
-        return once + sum(len(run.cases) for run in self.catalog_runs) + sum(len(run.wanted) for run in self.upstream_runs)
+        """How many cases there must be: as many as are counted where each has its result."""
+        cases = {(writer.check, case) for run, writer in self.ops_runs for case in run.expected}
+        cases |= {(run.writer.check, case) for run in self.catalog_runs for case in run.cases}
+        cases |= {(run.writer.check, one.case) for run in self.upstream_runs for one in run.wanted}
+        return len(cases)

@@ -10,7 +10,7 @@ import pytest
 from lab.bundle.outcome import FindingKind
 from lab.scenario.expectations import expectations_path
 from tests.scenario.fakes import HEADER_LINE, Script, row
-from tests.scenario.upstream_runs import KILLED, SCENARIO, Program, Running
+from tests.scenario.upstream_runs import CASES, KILLED, SCENARIO, Program, Running
 
 
 @pytest.fixture
@@ -115,3 +115,31 @@ def test_a_further_run_that_nobody_looked_at_proves_nothing(running: Running) ->
     expectation(running.folder, "flaky", min_runs=2)
     bundle = running(Again(unseen), text=FAILS_FIRST, script=script)
     assert [(row.finding, row.blame) for row in bundle.findings] == [(FindingKind.WRONG_LIBRARY, "lab")]
+
+
+TWO_MODES = f"""\
+{FAILS_FIRST}
+[[checks]]
+kind = "upstream"
+mode = "support"
+"""
+
+
+class Failing(Program):
+    """``ADD(n=1)`` fails where it is computed, and is supported."""
+
+    def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+        before = self.ran["ADD(n=1)"]
+        if " support " in command:
+            return super().__call__(command, on_line)
+        super().__call__(command, lambda line: on_line(row("ADD(n=1)", error="test failed") if line == row("ADD(n=1)") else line))
+        return self.ran["ADD(n=1)"] - before
+
+
+def test_what_two_modes_say_of_one_case_is_counted_as_two(running: Running) -> None:
+    expectation(running.folder, "fail")
+    bundle = running(Failing(), text=TWO_MODES)
+    record = bundle.run.variants[0]
+    assert (bundle.run.exit, bundle.findings) == (0, ())
+    assert (record.cases.ok, record.cases.fail, record.cases.expected) == (2 * len(CASES) - 1, 0, 1)
+    assert record.expected_cases == 2 * len(CASES) == sum(record.cases.model_dump().values())
