@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lab.bench.standard import is_counted
+from lab.bench.standard import DIRECTIONS, SIZES, is_counted
 
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
 GIB = float(1 << 30)
+TOKENS = ("token", "rebuilt")
+"""Measurements of the model-like graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +53,21 @@ class Sent:
 
 
 class Rows:
-    """All rows of a run, found by subject and measurement."""
+    """All rows of a run, found by subject and measurement. An answer without what its figures are made of is a failure."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: dict[tuple[str, str, str], list[Row]] = {}
         self.failures: list[str] = []
         for row in rows:
+            where = f"{row.get('subject', '')} {row.get('name', '')}".strip()
             if "error" in row:
-                where = f"{row.get('subject', '')} {row.get('name', '')}".strip()
                 self.failures.append(f"{where}: {row['error']}")
-            elif "name" in row and "event" not in row:
+            elif "name" not in row or "event" in row:
+                continue
+            elif missing := lacking(row):
+                what = ", ".join(missing)
+                self.failures.append(f"{where}: the answer has no {what} that a figure is made of; a library may have printed it")
+            else:
                 self._rows.setdefault((row["phase"], row["subject"], row["name"]), []).append(row)
 
     def of(self, subject: str, name: str, phase: str | None = None) -> list[Row]:
@@ -98,6 +105,45 @@ class Rows:
     def subjects(self) -> tuple[str, ...]:
         """Everybody who answered."""
         return tuple(dict.fromkeys(subject for _, subject, _ in self._rows))
+
+
+def lacking(row: Row) -> tuple[str, ...]:
+    """Keys that the answer to a measurement has not, or not with what its figures are made of."""
+    return tuple(key for key, fits in keys_of(str(row["name"])).items() if not fits(row.get(key)))
+
+
+def keys_of(name: str) -> Mapping[str, Callable[[Any], bool]]:
+    """What the answer to a measurement has, by key, and what it must be there."""
+    verb, _, size = name.partition("_")
+    if name in TOKENS:
+        return {"ns": is_samples, "nodes": is_amount, "digest": is_text}
+    if name == "idle":
+        return {"ns": is_amount, "cpu_ns": is_count}
+    if name.startswith(("threads_", "working_threads_")):
+        return {"ns": is_amount, "calls": is_samples}
+    if name.startswith(("copy_", "host_copy_")):
+        return {"size": is_amount}
+    return {"ns": is_samples, "size": is_amount} if verb in DIRECTIONS and size in SIZES else {"ns": is_samples}
+
+
+def is_samples(value: Any) -> bool:
+    """Whole numbers that are not negative, one at least."""
+    return isinstance(value, list) and bool(value) and all(map(is_count, value))
+
+
+def is_count(value: Any) -> bool:
+    """A whole number that is not negative."""
+    return isinstance(value, int) and value >= 0
+
+
+def is_amount(value: Any) -> bool:
+    """A whole number that something can be divided by."""
+    return is_count(value) and value > 0
+
+
+def is_text(value: Any) -> bool:
+    """A text with anything in it."""
+    return isinstance(value, str) and bool(value)
 
 
 def latency_of(groups: Sequence[Sequence[int]]) -> Latency | None:

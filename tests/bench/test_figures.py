@@ -105,8 +105,12 @@ def test_what_a_loopback_sends_is_told_like_a_guests() -> None:
 
 
 def test_subjects_without_call_records_are_known() -> None:
-    lacking = [row("vm/copied", "set_1MiB", [1], "census"), row("token/shared/all", "token", [1], "tokens census shared")]
-    timed = [row("loopback/copied", "token", [1], "tokens"), row("token/copied/all", "token", [1], "tokens copied")]
+    token = {"nodes": 730, "digest": "ab"}
+    lacking = [
+        row("vm/copied", "set_1MiB", [1], "census", size=1 << 20),
+        row("token/shared/all", "token", [1], "tokens census shared", **token),
+    ]
+    timed = [row(subject, "token", [1], "tokens", **token) for subject in ("loopback/copied", "token/copied/all")]
     rows = Rows([*lacking, *lacking, *census("empty", 1, "vm/shared"), *timed])
     assert rows.uncounted() == ("vm/copied", "token/shared/all")
     assert set(answered(rows, 2)["vm"]["sent"]) == {"shared"}
@@ -255,12 +259,40 @@ def test_transfer_is_judged_by_more_figures_than_are_shown(ns: int, *, met: bool
     assert (one.target.label, one.met) == ("set 1MiB, copied, ring", met)
 
 
+@pytest.mark.parametrize(
+    ("name", "answer", "key"),
+    [
+        ("empty", {"level": "info"}, "ns"),
+        ("empty", {"ns": []}, "ns"),
+        ("empty", {"ns": ["1"]}, "ns"),
+        ("set_1MiB", {"ns": [5]}, "size"),
+        ("threads_2", {"ns": 5}, "calls"),
+        ("threads_2", {"ns": 5, "calls": []}, "calls"),
+        ("threads_2", {"ns": 0, "calls": [1, 1]}, "ns"),
+        ("idle", {"ns": 5}, "cpu_ns"),
+        ("token", {"ns": [5], "nodes": 730}, "digest"),
+        ("rebuilt", {"ns": [5], "nodes": 730}, "digest"),
+    ],
+)
+def test_answer_without_what_its_figures_are_made_of_is_a_failure_and_no_figure(
+    name: str, answer: dict[str, Any], key: str
+) -> None:
+    subject = "token/copied/all" if name in {"token", "rebuilt"} else "vm/copied"
+    whole = [
+        row("token/copied/all", one, [1000], "tokens copied", digest="ab", nodes=730) for one in ("token", "rebuilt") if one != name
+    ]
+    rows = Rows([*whole, {"phase": "calls", "subject": subject, "name": name, **answer}])
+    (failure,) = rows.failures
+    assert failure.startswith(f"{subject} {name}: the answer has no {key} that a figure is made of")
+    assert answered(rows, 2)["tokens"] == ([] if subject.startswith("token") else answered(Rows(whole), 2)["tokens"])
+
+
 def test_digests_of_all_repetitions_of_a_token_are_kept() -> None:
     tokens = [
         row("token/copied/all", name, [1000], "tokens copied", digest=digest, nodes=730)
         for name, digest in (("token", "cd"), ("token", "ab"), ("rebuilt", "ef"), ("rebuilt", "ab"))
     ]
-    native = row("native", "token", [1000], "tokens", digest="gh")
+    native = row("native", "token", [1000], "tokens", digest="gh", nodes=730)
     (one,) = answered(Rows([*tokens, native]), 2)["tokens"]
     assert (one["digest"], one["digests"]) == ("ab", ["ab", "cd", "ef"])
 

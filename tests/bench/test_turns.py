@@ -96,7 +96,7 @@ for line in sys.stdin:
     print("x" * 3000 + " one more", flush=True)
     while line.startswith("chat"):
         print("on and on")
-    print(json.dumps({"ns": [1]}), flush=True)
+    print(json.dumps({"measure": line.split()[0], "ns": [1]}), flush=True)
 """
 
 
@@ -113,6 +113,28 @@ def test_program_that_only_chats_gives_no_answer(tmp_path: Path) -> None:
     rows = told(tmp_path, Phase("p", (subject("a", CHATTY),), (replace(Measure("m", "chat"), limit_s=0.5),)))
     assert [row["error"] for row in rows if "error" in row] == ["a gave no answer for 0.5 s"]
     assert "on and on" in next(row["text"] for row in rows if row.get("event") == "said")
+
+
+JSON_LOGS = """\
+import json, sys
+print(json.dumps({"level": "info", "text": "loaded"}), flush=True)
+print(json.dumps({"ready": "me"}), flush=True)
+for number, line in enumerate(sys.stdin):
+    print(json.dumps({"level": "error", "error": "late", "ns": [99]}), json.dumps({"measure": "another", "ns": [99]}), sep="\\n")
+    print(json.dumps({"measure": line.split()[0], "ns": [number]}), flush=True)
+"""
+
+
+def test_objects_that_a_library_prints_are_no_answers(tmp_path: Path) -> None:
+    measures = (Measure("first", "one"), Measure("second", "two"), Measure("third", "one"))
+    rows = told(tmp_path, Phase("p", (subject("a", JSON_LOGS), subject("b")), measures))
+    assert [(row["name"], row["ns"]) for row in rows if "event" not in row and row["subject"] == "a"] == [
+        ("first", [0]),
+        ("second", [1]),
+        ("third", [2]),
+    ]
+    assert [row["ready"] for row in rows if row.get("event") == "started"] == ["me", "me"]
+    assert '"level"' in next(row["text"] for row in rows if row.get("event") == "said")
 
 
 @pytest.mark.parametrize("line", [b"", b"loaded\n", b"[1]\n", b"3\n", b'{"a": \n', b"\xff\n"])
@@ -156,7 +178,7 @@ for line in sys.stdin:
         for call in (17, 17, 22):
             file.write(struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, call, 3, 4, 100, 8) + bytes(SIZE - 64))
         file.write(bytes(SIZE))
-    print(json.dumps({"ns": [1]}), flush=True)
+    print(json.dumps({"measure": line.split()[0], "ns": [1]}), flush=True)
 """
     writer = f"VERSION, SIZE = {version}, {size}\n{writer}"
     one = replace(subject("a", writer), calls=str(tmp_path / "calls"))
@@ -176,7 +198,7 @@ for line in sys.stdin:
         path.write_bytes(struct.pack("<8sIIIIQIIQQQQ40s16s", b"APIRCALL", 1, 0, 64, os.getpid(), *[0] * 7, b"", b""))
     if line.startswith("open and call"):
         path.write_bytes(path.read_bytes() + struct.pack("<QQQQIIIiQQ", 0, 5, 0, 0, 2, 17, 3, 4, 100, 8))
-    print(json.dumps({"ns": [1]}), flush=True)
+    print(json.dumps({"measure": line.split()[0], "ns": [1]}), flush=True)
 """
 
 

@@ -293,7 +293,7 @@ def test_figures_are_on_disk_with_every_phase(tmp_path: Path) -> None:
 
 def test_missing_call_records_are_warned_of_once_and_meet_no_target(tmp_path: Path) -> None:
     rows = [
-        {"phase": "census", "subject": subject, "name": name, "ns": [1]}
+        {"phase": "census", "subject": subject, "name": name, "ns": [1], "size": 1 << 20}
         for subject in ("vm/copied", "vm/shared")
         for name in ("graph_1000", "set_1MiB", "get_1MiB")
     ]

@@ -10,8 +10,8 @@ standard output, or to the file ROWS, as it comes. Lines with an ``event``:
 * ``said``: when a program has been ended, the last of what it wrote to its standard error, and of what it wrote between its
   answers: there a library tells of calls that failed, of which a program need not know.
 
-A program that does not answer in time is killed and left out; the row then holds an ``error``. Lines that are no JSON object are no
-answers: a library may print what it likes.
+A program that does not answer in time is killed and left out; the row then holds an ``error``. A library may print what it likes:
+an answer is a JSON object that says which ``measure`` it is of, the one that was asked for, or has an ``error`` and no more.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class Program:
         """Its process id."""
         return self._process.pid
 
-    def answer(self, limit_s: float) -> dict[str, Any]:
-        """Its next line that is a JSON object; an ``error`` when there is none in time, or when it has ended."""
+    def answer(self, limit_s: float, measure: str = "") -> dict[str, Any]:
+        """What it says of a measurement, or of its start; an ``error`` when that is nothing in time, or when it has ended."""
         until = time.monotonic() + limit_s
         while line := self._line(until):
             row = json_object(line)
-            if row is not None:
+            if row is not None and is_answer(row, measure):
                 return row
             self._keep(line)
         self._keep(self._data)
@@ -110,7 +110,7 @@ class Program:
         except BrokenPipeError:
             self.alive = False
             return {"error": f"{self.name} has ended"}
-        row = self.answer(limit_s)
+        row = self.answer(limit_s, line.split(maxsplit=1)[0])
         after = self._recorded()
         if after is not None and len(after) >= len(before or ()):
             new = within(after[len(before or ()) :], row)
@@ -168,6 +168,11 @@ def json_object(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return said if isinstance(said, dict) else None
+
+
+def is_answer(row: dict[str, Any], measure: str) -> bool:
+    """Whether an object is what was asked for, or tells why there is none; without ``measure`` the start was waited for."""
+    return row.keys() == {"error"} or (row.get("measure") == measure if measure else "ready" in row)
 
 
 def within(records: list[tuple[Any, ...]], row: dict[str, Any]) -> list[tuple[Any, ...]]:
