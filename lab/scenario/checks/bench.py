@@ -33,6 +33,7 @@ from lab.host.shaders import shader_binds
 from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import PYTHON, guest_command
 from lab.process import finish
+from lab.scenario.checks.bench_digests import tell_digests
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG, device_variables
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
 from lab.scenario.shipment import GUEST_FOLDER, Payload
@@ -313,16 +314,7 @@ def told(bench: Bench, record: BenchRecord, writer: CheckWriter) -> int:
         writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, failure))
     for text in untravelled(record.answer):
         writer.finding(Finding(FindingKind.NO_CALLS, Blame.LAB, text))
-    for path in standard.PATHS:
-        digests = {digest for one in record.tokens if one["path"] == path for digest in one["digests"]}
-        if digests:
-            facts += 1
-            label = f"results of the model-like graph over all extensions, {path}"
-            writer.fact(label, "the same", f"{len(digests)} different" if len(digests) > 1 else "the same", ok=len(digests) == 1)
-        if len(digests) > 1:
-            text = f"the model-like graph says different things with different extensions ({path}): {', '.join(sorted(digests))}"
-            writer.finding(Finding(FindingKind.CASE_FAILED, Blame.PRODUCT, text))
-    return facts
+    return facts + tell_digests(rows, record.tokens, writer, same_host=not bench.check.host_library)
 
 
 def unmeasured(bench: Bench, answer: Answer) -> Iterator[str]:
