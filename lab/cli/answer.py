@@ -97,8 +97,11 @@ def answering(*, as_json: bool, empty: dict[str, Any] | None = None) -> Iterator
 
 
 @contextlib.contextmanager
-def answered_usage() -> Iterator[None]:
+def answered_usage(empties: Mapping[str, dict[str, Any]]) -> Iterator[None]:
     """Run the program: words that typer refuses, which no command gets to see, end with a line of JSON as well where one is wanted.
+
+    Args:
+        empties: lines of commands, by name, that have nothing to tell; of others it is the exit status and the message alone.
 
     Raises:
         SystemExit: as typer did, which has told on standard error what was wrong.
@@ -109,7 +112,8 @@ def answered_usage() -> Iterator[None]:
         # typer has no public name for its usage errors: of all that it ends for, they alone have a message of their own
         message = getattr(ended.__context__, "format_message", None)
         if message is not None and "--json" in sys.argv:
-            print_json({"exit": ended.code, "error": message()})
+            command = getattr(getattr(ended.__context__, "ctx", None), "info_name", None)
+            print_json({**empties.get(command or "", {}), "exit": ended.code, "error": message()})
         raise
 
 

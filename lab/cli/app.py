@@ -254,7 +254,7 @@ def refuse_what_is_no_text(words: Sequence[str]) -> None:
 
 def main() -> None:
     """The program ``lab``."""
-    with kept_output(), answered_usage():
+    with kept_output(), answered_usage({"run": EMPTY, "bench": NOTHING_MEASURED}):
         app()
 
 

@@ -99,6 +99,8 @@ def _strangers(sweep: Sweep) -> Iterator[Finding]:
         yield Finding(FindingKind.SURPLUS_CASE, Blame.LAB, text, sweep.surplus[0])
     for text in sweep.unexplained[:TOLD]:
         yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text)
+    if left := sweep.unexplained[TOLD:]:
+        yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, f"{len(left)} more of the kind, the last: {left[-1]}")
 
 
 def _breadth(

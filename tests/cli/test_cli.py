@@ -12,7 +12,9 @@ import typer
 
 from lab import paths
 from lab.bundle import read_bundle
+from lab.cli.answer import EMPTY as RUN
 from lab.cli.answer import answering, run_answer
+from lab.cli.bench import EMPTY as MEASURED
 from lab.deadline import Deadline, poll
 from lab.process import finish, spawn
 from tests.reports.realistic import write_bundle
@@ -134,6 +136,7 @@ def test_usage_error_ends_with_a_line_of_json_too(words: tuple[str, ...], named:
     answer = json.loads(output.splitlines()[-1])
     assert status == answer["exit"] == 2
     assert named in answer["error"]
+    assert set(answer) == {"exit", "error"} | set({"run": RUN, "bench": MEASURED}.get(words[0], {}))
 
 
 def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:

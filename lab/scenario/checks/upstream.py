@@ -69,6 +69,7 @@ class UpstreamRun:
         wanted: those that the check chose.
         queue: batches that no process has taken yet.
         proven: how many processes had the libraries of the scenario mapped, or others, which is a finding.
+        stillborn: what is told of the processes that have ended before their first case since one has come to it.
     """
 
     check: UpstreamCheck
@@ -82,7 +83,7 @@ class UpstreamRun:
     processes: int = 0
     proven: int = 0
     cuts: int = 0
-    stillborn: int = 0
+    stillborn: list[str] = field(default_factory=list)
     stopped: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -123,21 +124,26 @@ class UpstreamRun:
             self.sweep.take(stream.foreign, stream.surplus)
             self.sweep.cuts.append(cut.why)
             self.cuts += 1
-            self.stillborn = 0 if stream.started else self.stillborn + 1
+            if stream.started:
+                self.stillborn.clear()
             case = stream.running()
             if cut.outcome is not None and stream.started and case is not None:
                 self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
             elif cut.outcome is not None and stream.started:
                 self.sweep.unexplained.append(f"every case had its result, and then: {cut.why}")
-            elif cut.outcome is not None and not self.stopped:
-                # its cases go to another process, so no row will have it
-                self.sweep.unexplained.append(f"a process ended before its first case: {cut.why}")
+            elif not stream.started:
+                self.stillborn.append(f"a process ended before its first case: {cut.why}")
+                if cut.outcome is not None and not self.stopped:
+                    # its cases go to another process, so no row will have it
+                    self.sweep.unexplained.append(self.stillborn[-1])
             left = [one.case for one in stream.batch.cases if one.case not in self.sweep.results]
             self.queue.extendleft(reversed(batches(self.listed, left, self.check.batch)))
             if self.cuts > self.check.restarts:
                 self.stop(f"{self.cuts} processes ended early, {self.check.restarts} may; the last one: {cut.why}")
-            elif self.stillborn >= NEVER_STARTED:
-                self.stop(f"{self.stillborn} processes in a row ended before their first case; the last one: {cut.why}")
+            elif len(self.stillborn) >= NEVER_STARTED and not self.stopped:
+                self.stop(f"{len(self.stillborn)} processes in a row ended before their first case; the last one: {cut.why}")
+                # that tells of them, and speaks against none of the results
+                self.sweep.unexplained[:] = [text for text in self.sweep.unexplained if text not in self.stillborn]
 
     def stop(self, why: str, blame: Blame = Blame.PRODUCT) -> None:
         """Start no further process. The first reason is told."""

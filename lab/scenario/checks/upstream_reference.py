@@ -9,6 +9,7 @@ from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.elf import ProcessFacts
 from lab.errors import WireError
 from lab.metrics.calls import command_name, read_call_log
+from lab.scenario.calls import COMPUTING
 from lab.scenario.checks.state import Fact, mapped_fact, same_file
 from lab.scenario.environment import REFERENCE_CALLS, reference_in_guest
 from lab.scenario.guest_programs import Observation
@@ -19,7 +20,6 @@ from lab.scenario.stage import Stage
 
 CAPSET_ARGUMENT = 2
 """Where a worker has its capset's number, behind its own name and the context's."""
-COMPUTING = frozenset(("backend_graph_compute", "wide_graph_compute", "graph_keep", "graph_run", "graph_patch"))
 OTHER = "another build than the one under test"
 
 
