@@ -351,7 +351,7 @@ template <typename Before, typename After> void CopiedBuffer::run_lane(Work &wor
 // A transfer in one piece that is not awaited yet.
 class CopiedBuffer::PieceAhead : public CallAhead {
   public:
-    explicit PieceAhead(Channel &channel) : channel_(channel) {}
+    explicit PieceAhead(const RemoteBuffer &buffer) : channel_(buffer.session().channel()), handle_(buffer.handle()) {}
     bool answered() const override { return piece.is_answered(); }
     bool end() override { return told(settle(Way::out, piece)); }
 
@@ -363,18 +363,21 @@ class CopiedBuffer::PieceAhead : public CallAhead {
         if (!well) channel_.lose_transfer();
         return well;
     }
+    // Whether another stream's graph has failed to write what it reads. The buffer itself may be gone.
+    bool is_doubtful() const { return channel_.doubtful().has(handle_); }
 
   private:
     Channel &channel_;
+    const uint64_t handle_;
 };
 
 class CopiedBuffer::PieceInAhead : public PieceAhead {
   public:
-    PieceInAhead(Channel &channel, const InFlight &in_flight, void *data) : PieceAhead(channel), in_flight_(in_flight), data_(data) {}
+    PieceInAhead(const RemoteBuffer &buffer, const InFlight &in_flight, void *data) : PieceAhead(buffer), in_flight_(in_flight), data_(data) {}
     // What comes behind a failure is not what was to be read.
     bool end() override {
         Unread unread{data_, piece.size};
-        if (!told(settle(Way::in, piece) && !in_flight_.failed())) return false;
+        if (!told(settle(Way::in, piece) && !in_flight_.failed() && !is_doubtful())) return false;
         bulk_copy(data_, piece.slot->memory, piece.size, Far::source);
         unread.size = 0;
         return true;
@@ -397,7 +400,7 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
     if (!session().channel().may_call()) return false;
     if (size <= inline_limit && defer_set(tensor, data, offset, size)) return true;
     std::optional<Record> record;
-    auto ahead = std::make_unique<PieceAhead>(session().channel()); // takes memory: before it is sent
+    auto ahead = std::make_unique<PieceAhead>(*this); // takes memory: before it is sent
     Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece.slot = slot_beside(in_flight);
@@ -413,14 +416,14 @@ bool CopiedBuffer::begin_set(const ggml_tensor *tensor, const void *data, size_t
 bool CopiedBuffer::begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) {
     if (!session().channel().may_call()) return false;
     std::optional<Record> record;
-    auto ahead = std::make_unique<PieceInAhead>(session().channel(), in_flight, data);
+    auto ahead = std::make_unique<PieceInAhead>(*this, in_flight, data);
     Piece &piece = ahead->piece;
     if (size <= largest_piece && in_flight.has_room()) record = record_within(tensor, offset, size);
     if (record) piece.slot = slot_beside(in_flight);
     if (!piece.slot || piece.slot->size < size) {
         const bool well = get(tensor, data, offset, size);
         in_flight.await_all(); // whose replies are there by now
-        return well && !in_flight.failed();
+        return well && !in_flight.failed() && !is_doubtful();
     }
     piece.size = size;
     begin(Way::in, *record, offset, false, piece);

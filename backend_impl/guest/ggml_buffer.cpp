@@ -13,7 +13,7 @@ void free_buffer(ggml_backend_buffer_t buffer) {
     if (in_forked_child()) return; // goes with the process
     guarded("free_buffer", 0, [&] {
         std::unique_ptr<RemoteBuffer> remote(static_cast<RemoteBuffer *>(buffer->context));
-        remote->session().channel().doubtful().settle_buffer(remote->handle());
+        remote->session().channel().doubtful().forget(remote->handle());
         const Hold lender(remote->lender());
         lender->release(std::move(remote));
         return 0;

@@ -96,7 +96,7 @@ class SharedBuffer : public RemoteBuffer {
     bool begin_get(const ggml_tensor *tensor, void *data, size_t offset, size_t size, InFlight &in_flight) override {
         in_flight.await_all();
         // What lies there after a failure is not what was to be read.
-        return !in_flight.failed() && get(tensor, data, offset, size);
+        return !in_flight.failed() && get(tensor, data, offset, size) && !is_doubtful();
     }
 
   private:

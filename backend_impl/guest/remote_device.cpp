@@ -252,7 +252,9 @@ std::unique_ptr<RemoteBuffer> RemoteDevice::allocate(size_t size) {
     if (size >= largest_need || !session_.channel().may_call()) return nullptr;
     auto buffer = reserve_.take(size);
     if (buffer == nullptr) buffer = allocate_anew(size);
-    if (buffer != nullptr) buffer->lent_by(*this);
+    if (buffer == nullptr) return nullptr;
+    buffer->lent_by(*this);
+    session_.channel().doubtful().forget(buffer->handle()); // of a graph that ended when it had been freed
     return buffer;
 }
 

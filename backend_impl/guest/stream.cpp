@@ -39,9 +39,9 @@ CallTraits graph_traits(size_t data_out = 0) {
 // A graph that the host keeps and computes.
 class GraphAhead : public CallAhead {
   public:
-    // `stream` is whom its failure is told by, and `written` what it has not written then.
-    GraphAhead(DoubtfulBuffers &doubtful, const void *stream, std::shared_ptr<const DoubtfulBuffers::Handles> written)
-        : doubtful_(doubtful), stream_(stream), written_(std::move(written)) {}
+    // `stream` is whom its failure is told by, and `written` what it has not written then, or with what one before it has not.
+    GraphAhead(DoubtfulBuffers &doubtful, const void *stream, const InFlight &in_flight, std::shared_ptr<const DoubtfulBuffers::Handles> written)
+        : doubtful_(doubtful), stream_(stream), in_flight_(in_flight), written_(std::move(written)) {}
     bool answered() const override { return pending.answered(); }
     bool end() override {
         GraphRunReply reply;
@@ -49,7 +49,7 @@ class GraphAhead : public CallAhead {
         // The host keeps a graph until we let go of it: it has broken its word.
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
         const bool well = status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
-        if (!well) doubtful_.add(*written_, stream_);
+        if (!well || in_flight_.failed()) doubtful_.add(*written_, stream_);
         return well;
     }
 
@@ -58,6 +58,7 @@ class GraphAhead : public CallAhead {
   private:
     DoubtfulBuffers &doubtful_;
     const void *const stream_;
+    const InFlight &in_flight_;
     const std::shared_ptr<const DoubtfulBuffers::Handles> written_;
 };
 
@@ -118,7 +119,6 @@ bool Stream::told_of_failure() {
     if (transfers_lost) channel.tell_lost_transfers(told_lost_transfers_ = lost_transfers);
     if (!in_flight_->take_failure() && !transfers_lost) return false;
     channel.doubtful().told_by(this);
-    channel.doubtful().told_by(nullptr);
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     device_.drop_graphs(kept_.numbers());
     kept_ = {};
@@ -129,18 +129,19 @@ bool Stream::told_of_failure() {
 bool Stream::reads_doubtful(ggml_cgraph *graph) {
     DoubtfulBuffers &doubtful = device_.session().channel().doubtful();
     if (!doubtful.any()) return false;
+    bool found = false;
     for (int i = 0; i < ggml_graph_n_nodes(graph); ++i) {
         for (const ggml_tensor *source : ggml_graph_node(graph, i)->src) {
             ggml_backend_buffer_t buffer = source == nullptr ? nullptr : own_buffer(source);
             if (buffer == nullptr || &remote_buffer(buffer).session() != &device_.session()) continue;
             const uint64_t handle = remote_buffer(buffer).handle();
             if (!doubtful.has(handle)) continue;
-            log(LogLevel::error, "graph refused: another graph that was to compute '%s' before it has failed", source->name);
-            doubtful.settle_buffer(handle);
-            return true;
+            if (!found) log(LogLevel::error, "graph refused: another graph that was to compute '%s' before it has failed", source->name);
+            found = true;
+            doubtful.told_of(handle);
         }
     }
-    return false;
+    return found;
 }
 
 // On the host too, whatever it has of it: there is room for a number of graphs only.
@@ -187,7 +188,7 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    auto ahead = std::make_unique<GraphAhead>(device_.session().channel().doubtful(), this, kept.written()); // all that takes memory before it is sent
+    auto ahead = std::make_unique<GraphAhead>(device_.session().channel().doubtful(), this, *in_flight_, kept.written()); // all that takes memory before it is sent
     ahead->pending = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!ahead->pending.sent()) return false;
     in_flight_->add(std::move(ahead));

@@ -1,5 +1,8 @@
 // Calls that ask about buffer types, and those that make buffers.
 #include <cinttypes>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "huge_pages.hpp"
 #include "refusal.hpp"
@@ -83,6 +86,20 @@ BufferTypeGetMaxSizeReply Session::on_buffer_type_get_max_size(const BufferTypeG
 
 BufferTypeIsHostReply Session::on_buffer_type_is_host(const BufferTypeIsHostRequest &) { return {false}; }
 
+// What malloc had in a new buffer before, addresses among it, is not the guest's to read: of a large one, of which not all may ever be used, the pages
+// are given back, and come again as zeros. False when it is small, or that cannot be had.
+static bool drop_pages(void *base, uint64_t size) {
+    constexpr uint64_t least = uint64_t{1} << 20;
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    auto *from = static_cast<uint8_t *>(base);
+    const size_t before = (page - reinterpret_cast<uintptr_t>(from) % page) % page;
+    const size_t behind = (reinterpret_cast<uintptr_t>(from) + size) % page;
+    if (size < least || madvise(from + before, size - before - behind, MADV_DONTNEED) != 0) return false;
+    std::memset(from, 0, before);
+    std::memset(from + size - behind, 0, behind);
+    return true;
+}
+
 BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferTypeAllocBufferRequest &request) {
     ggml_backend_buffer_type_t type = buffer_type(request.buft);
     if (buffers_.size() >= max_buffers) refuse("%zu buffers are enough", buffers_.size());
@@ -101,10 +118,13 @@ BufferTypeAllocBufferReply Session::on_buffer_type_alloc_buffer(const BufferType
     bool impossible = request.size == 0 || request.size > ggml_backend_buft_get_max_size(type) || above;
     ggml_backend_buffer_t made = impossible ? nullptr : ggml_backend_buft_alloc_buffer(type, request.size);
     if (made == nullptr) return {0};
-    // What malloc had before, addresses among it, is not the guest's to read. What is larger it takes from the kernel, whose pages are zeros.
-    constexpr uint64_t largest_of_malloc = uint64_t{32} << 20;
-    if (ggml_backend_buffer_is_host(made) && request.size <= largest_of_malloc) ggml_backend_buffer_clear(made, 0);
-    if (ggml_backend_buffer_is_host(made)) wish_for_huge_pages(ggml_backend_buffer_get_base(made), request.size);
+    if (ggml_backend_buffer_is_host(made)) {
+        void *base = ggml_backend_buffer_get_base(made);
+        wish_for_huge_pages(base, request.size); // before it is first used
+        // That of ggml's own base library has no device.
+        const bool is_of_malloc = owner == nullptr || ggml_backend_dev_type(owner) == GGML_BACKEND_DEVICE_TYPE_CPU;
+        if (!is_of_malloc || !drop_pages(base, request.size)) ggml_backend_buffer_clear(made, 0);
+    }
     return {keep(made, request.size, request.size)};
 }
 

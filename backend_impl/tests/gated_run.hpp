@@ -21,7 +21,7 @@ class GatedLibrary : public LibraryHost {
             turned_.wait(lock, [this] { return open_; });
         }
         if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) answer_zeros(command, ReturnCode::ok);
-        else if (refused != 0 && call_of(command) == refused) answer_zeros(command, ReturnCode::call_failed);
+        else if ((refused != 0 && call_of(command) == refused) || is_next(command)) answer_zeros(command, ReturnCode::call_failed);
         else LibraryHost::on_command(command);
         ++served_;
     }
@@ -47,12 +47,18 @@ class GatedLibrary : public LibraryHost {
 
     std::atomic<bool> forgets{false};
     std::atomic<uint32_t> refused{0}; // a call, by its number
+    std::atomic<uint32_t> refuses_next{0}; // the same, once
 
   private:
     static uint32_t call_of(const std::vector<uint8_t> &command) {
         uint32_t call = 0;
         std::memcpy(&call, command.data() + 4, sizeof call);
         return call;
+    }
+
+    bool is_next(const std::vector<uint8_t> &command) {
+        uint32_t call = call_of(command);
+        return call != 0 && refuses_next.compare_exchange_strong(call, 0);
     }
 
     // To graph_run: "There is no such graph."

@@ -123,6 +123,37 @@ void reads_in_a_row(const char *path) {
     }
 }
 
+// Another stream's reads, and a graph of the same stream that was on its way behind it.
+void others_read(const char *path) {
+    FailedRun run(path);
+    Backend other = run.another();
+    for (const bool freed : {false, true}) {
+        if (freed) run.backend.reset();
+        std::vector<float> numbers(count, 1.0F);
+        ggml_backend_tensor_get_async(other.get(), run.failed.output, numbers.data(), 0, count * 4);
+        ggml_backend_synchronize(other.get());
+        expect(numbers == zeros, std::string(path) + (freed ? ", the stream freed" : "") + ": another stream's read");
+    }
+}
+
+void graphs_in_a_row(const char *path) {
+    GatedRun run("all", path);
+    Doubled first(run.buft(), count);
+    Tripled second(run.buft(), first.output);
+    const std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(first.input, numbers.data(), 0, count * 4);
+    for (ggml_cgraph *graph : {first.graph, second.graph})
+        expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the first time");
+    CapturedLog log;
+    run.host.close();
+    run.host.refuses_next = static_cast<uint32_t>(Call::graph_run);
+    for (ggml_cgraph *graph : {first.graph, second.graph})
+        expect(ggml_backend_graph_compute_async(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "sent ahead");
+    run.host.open();
+    ggml_backend_synchronize(run.backend.get());
+    expect(numbers_in(second.output) == zeros, std::string(path) + ": what was computed from what was not");
+}
+
 // Another stream's graph that goes on from there, whether the first one is still there or not.
 void another_stream_computes_with_it(const char *path) {
     for (const bool freed : {false, true}) {
@@ -135,6 +166,34 @@ void another_stream_computes_with_it(const char *path) {
         expect(run.log.text().find("another graph that was to compute") != std::string::npos, what + ": the log tells why");
         expect(ggml_backend_graph_compute(other.get(), next.graph) == GGML_STATUS_SUCCESS, what + ": once");
     }
+}
+
+// One refusal tells of all of its buffers.
+void more_than_one_buffer(const char *path) {
+    GatedRun run("all", path);
+    FailedRun::Source source(run.buft(), FailedRun::nothing());
+    Context context = guest::test::context();
+    ggml_tensor *outputs[] = {ggml_scale(context.get(), source.tensor, 2.0F), ggml_scale(context.get(), source.tensor, 3.0F)};
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    Buffer buffers[] = {run.buffer(count * 4), run.buffer(count * 4)};
+    for (int i = 0; i < 2; ++i) {
+        ggml_build_forward_expand(graph, outputs[i]);
+        ggml_backend_tensor_alloc(buffers[i].get(), outputs[i], ggml_backend_buffer_get_base(buffers[i].get()));
+    }
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the first time");
+    CapturedLog log;
+    run.host.refused = static_cast<uint32_t>(Call::graph_run);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "sent ahead");
+    run.host.refused = 0;
+    Context own = guest::test::context();
+    ggml_tensor *sum = ggml_add(own.get(), outputs[0], outputs[1]);
+    ggml_cgraph *both = ggml_new_graph(own.get());
+    ggml_set_output(sum);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(own.get(), run.buft()), ggml_backend_buffer_free};
+    ggml_build_forward_expand(both, sum);
+    Backend other{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+    for (ggml_status status : {GGML_STATUS_FAILED, GGML_STATUS_SUCCESS})
+        expect(ggml_backend_graph_compute(other.get(), both) == status, std::string(path) + ": a graph that reads two of them is refused once");
 }
 
 // By way of another buffer, as a scheduler carries it from device to device.
@@ -191,6 +250,9 @@ int main(int arguments, char **values) {
     for (const char *path : {"copied", "shared"}) {
         reads(path);
         reads_in_a_row(path);
+        others_read(path);
+        graphs_in_a_row(path);
+        more_than_one_buffer(path);
         another_stream_computes_with_it(path);
         it_is_copied(path);
         others_are_left_alone(path);

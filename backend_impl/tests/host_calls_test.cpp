@@ -401,6 +401,36 @@ void new_buffers_are_zeros() {
     }
 }
 
+// malloc gives a large buffer what it has before it asks the kernel: two neighbours, freed, that lie in front of another one.
+void new_large_buffers_are_zeros() {
+    auto host = cpu_loopback();
+    constexpr uint64_t mib = uint64_t{1} << 20;
+    auto freed = [&](uint64_t handle) {
+        expect_equal(host->code(Call::buffer_clear, BufferClearRequest{handle, 0x5a}), ok, "clear");
+        expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{handle}), ok, "free");
+    };
+    freed(new_buffer(*host, 31 * mib)); // from now on malloc has such sizes itself
+    for (uint64_t half : {2 * mib, 20 * mib}) {
+        const uint64_t first = new_buffer(*host, half);
+        const uint64_t second = new_buffer(*host, half);
+        const uint64_t behind = new_buffer(*host, 4096);
+        freed(second);
+        freed(first);
+        const uint64_t size = half + half * 3 / 4;
+        const uint64_t handle = new_buffer(*host, size);
+        size_t left_over = 0;
+        for (uint64_t at = 0; at < size; at += mib) {
+            const uint64_t n = std::min(mib, size - at);
+            expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{handle, f32_tensor(1, handle, 0, static_cast<uint32_t>(size / 4)), 2, at, n}), ok, "get");
+            const uint8_t *data = host->resource(2).data();
+            left_over += static_cast<size_t>(std::count_if(data, data + n, [](uint8_t byte) { return byte != 0; }));
+        }
+        expect_equal(left_over, size_t{0}, "bytes of freed buffers in a new one of " + std::to_string(size));
+        freed(handle);
+        freed(behind);
+    }
+}
+
 void copy_between_tensors() {
     auto host = cpu_loopback();
     uint64_t from = new_buffer(*host, 256);
@@ -554,6 +584,7 @@ int main(int count, char **values) {
                       {"allocation", allocation}, {"huge_pages", huge_pages}, {"gathered_pages", gathered_pages}, {"allocation_in_sum", allocation_in_sum},
                       {"set_and_get", set_and_get},
                       {"new_buffers_are_zeros", new_buffers_are_zeros},
+                      {"new_large_buffers_are_zeros", new_large_buffers_are_zeros},
                       {"copy_between_tensors", copy_between_tensors},
                       {"shared_buffers", shared_buffers},
                       {"mapped_bound", mapped_bound}, {"mapped_bound_again", mapped_bound_again},
