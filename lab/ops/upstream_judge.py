@@ -24,14 +24,12 @@ class Sweep:
         results: by case; those that an earlier run had first.
         kept: how many are of an earlier run.
         bad: how many failed or were lost.
-        cuts: why processes ended before their last case.
         unexplained: ends of processes that rows do not explain, in a sentence each.
         stopped: why no further process was started, and ``blame`` whose fault that is.
     """
 
     results: dict[str, CaseResult] = field(default_factory=dict)
     kept: int = 0
-    cuts: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     surplus: list[str] = field(default_factory=list)
     unexplained: list[str] = field(default_factory=list)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind
 from lab.bundle.writer import CheckWriter, Measure
 from lab.deadline import Deadline
 from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
@@ -25,6 +25,7 @@ from lab.ops.upstream_judge import Sweep, findings_again, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
+from lab.scenario.checks.upstream_cut import Cut, cut_of
 from lab.scenario.checks.upstream_reference import (
     graphs_of_reference,
     program_variables,
@@ -46,18 +47,8 @@ from lab.scenario.stage import Stage
 LISTER = f"{GUEST_FOLDER}/{CASE_LISTER}"
 LISTING_S = 300.0
 KILL_S = 10.0
-SIGNALLED = 128
-KILLED = "SIGKILL comes from the guest's kernel when memory is short"
 NEVER_STARTED = 3
 """So many processes in a row that end before their first case end the check: nothing will come of another one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """What ended a process before its last case. ``outcome``: the class of the case that it was at; None if it was not to blame."""
-
-    outcome: Outcome | None
-    why: str
 
 
 @dataclass(slots=True)
@@ -122,7 +113,6 @@ class UpstreamRun:
         """A process ended early: the case that it was at is lost, the others go to another process."""
         with self.lock:
             self.sweep.take(stream.foreign, stream.surplus)
-            self.sweep.cuts.append(cut.why)
             self.cuts += 1
             if stream.started:
                 self.stillborn.clear()
@@ -381,23 +371,11 @@ def _process(stage: Stage, run: UpstreamRun, stream: BatchStream, writing: Writi
             status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
     if run.stopped:
         return
-    cut = _cut_of(run.check, stream, status, silent=watch.silent)
+    cut = cut_of(run.check, stream, status, silent=watch.silent)
     if cut is None:
         run.ended(stream, status)
     else:
         run.cut(stream, cut)
-
-
-def _cut_of(check: UpstreamCheck, stream: BatchStream, status: int, *, silent: bool) -> Cut | None:
-    """What ended a process early, if something did. A status above 128 is a signal."""
-    if stream.lost:
-        return Cut(Outcome.HOST_CRASH, f"the device was lost: {stream.lost}")
-    if silent:
-        return Cut(Outcome.HANG, f"no result came for {check.case_deadline_s:.0f} s")
-    if status > SIGNALLED:
-        said = KILLED if status == SIGNALLED + 9 else " / ".join(stream.remarks[-3:])
-        return Cut(Outcome.GUEST_CRASH, f"test-backend-ops was ended by signal {status - SIGNALLED}: {said}")
-    return None
 
 
 def _kill(stage: Stage, pid: int | None) -> None:
