@@ -18,9 +18,9 @@ class Process:
     start_ticks: int
 
     def alive(self) -> bool:
-        """Whether this very process is still there and no zombie."""
+        """Whether this very process is still there and no zombie, whatever it calls itself now and whoever took it over."""
         now, state = _stat(self.pid)
-        return now == self and state != "Z"
+        return now is not None and now.start_ticks == self.start_ticks and state != "Z"
 
 
 def descendants(pid: int) -> tuple[Process, ...]:

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from lab.deadline import Deadline, poll
 from lab.errors import GuestError
 from lab.qemu.machine import forwarded_port
 from lab.qemu.processes import Process, descendants, parsed_stat
@@ -31,6 +33,22 @@ def test_descendants_come_parents_first_and_go() -> None:
         os.killpg(shell.pid, 9)
     shell.wait()
     assert not any(process.alive() for process in family)
+
+
+def test_who_outlives_its_parent_is_alive() -> None:
+    """A worker that survives QEMU has another parent from then on."""
+    with subprocess.Popen(
+        ("sh", "-c", "sleep 60 >&2 & echo $!; read line"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as shell:
+        assert shell.stdout is not None
+        pid = int(shell.stdout.readline())
+        (left,) = (process for process in descendants(shell.pid) if process.pid == pid)
+    try:
+        assert parsed_stat(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8"))[0].parent != shell.pid
+        assert left.alive()
+    finally:
+        os.kill(pid, 9)
+    poll("the end of what was left", lambda: not left.alive(), Deadline.after(10))
 
 
 def test_forwarded_port() -> None:
