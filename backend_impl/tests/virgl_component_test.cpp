@@ -1,4 +1,5 @@
 // The component without QEMU: the preload in front of a fake virglrenderer, workers with a fake host library.
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -299,6 +300,35 @@ void too_many_contexts() {
     expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
 }
 
+// Of all contexts together, however QEMU maps them.
+void too_many_mapped_blobs() {
+    environment();
+    Qemu qemu;
+    constexpr uint32_t most = 768;
+    for (uint32_t context = 3; context < 5; ++context)
+        expect_equal(virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test"), 0, "context_create");
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < most + 2; ++i) {
+        expect_equal(create_blob(3 + i % 2, 1000 + i, 4096), 0, "create_blob");
+        made += mapped(1000 + i) != nullptr ? 1 : 0;
+    }
+    expect_equal(made, most, "blobs that are mapped at once");
+    expect(mapped(1000) != nullptr, "one that is mapped already is no other one");
+    void *window = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    expect_equal(virgl_renderer_resource_map_fixed(1000 + most, window), -ENOMEM, "map_fixed");
+    virgl_renderer_resource_unmap(1000);
+    virgl_renderer_resource_unmap(1000);
+    expect_equal(virgl_renderer_resource_map_fixed(1000 + most, window), 0, "room again");
+    expect(mapped(1001 + most) == nullptr, "and only for one");
+    virgl_renderer_resource_unref(1000 + most);
+    expect(mapped(1001 + most) != nullptr, "room again for one that is gone");
+    virgl_renderer_reset();
+    expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+    expect_equal(create_blob(3, 1000, 4096), 0, "create_blob");
+    expect(mapped(1000) != nullptr, "room again after a reset");
+    munmap(window, 4096);
+}
+
 // QEMU does not hear that a context was refused: it makes fences for it, and waits.
 void fences_of_refused_contexts() {
     environment();
@@ -559,6 +589,7 @@ int main(int count, char **values) {
                       {"blobs", blobs},
                       {"passed_on", passed_on},
                       {"too_many_contexts", too_many_contexts},
+                      {"too_many_mapped_blobs", too_many_mapped_blobs},
                       {"fences_of_refused_contexts", fences_of_refused_contexts},
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},

@@ -149,34 +149,54 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     return 0;
 }
 
+bool Component::may_map(uint32_t resource, const Blob &blob) const {
+    if (blob.counted || mapped_blobs_ < max_mapped_blobs) return true;
+    log(Level::warn, "context %" PRIu32 ": resource %" PRIu32 " is not mapped: %zu are already", blob.context->id(), resource, mapped_blobs_);
+    return false;
+}
+
+void Component::count(Blob &blob, bool mapped) {
+    if (mapped && !blob.counted) ++mapped_blobs_;
+    if (!mapped && blob.counted) --mapped_blobs_;
+    blob.counted = mapped;
+}
+
 int Component::map_blob(uint32_t resource, void **address, uint64_t *size) {
     std::lock_guard lock(mutex_);
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return -EINVAL;
+    if (!may_map(resource, at->second)) return -ENOMEM;
     *address = at->second.context->arena().at(at->second.range.offset);
     *size = at->second.range.size;
     at->second.mapped = true;
+    count(at->second, true);
     return 0;
 }
 
 void Component::unmap_blob(uint32_t resource) {
     std::lock_guard lock(mutex_);
     auto at = blobs_.find(resource);
-    if (at != blobs_.end()) at->second.mapped = false;
+    if (at == blobs_.end()) return;
+    at->second.mapped = false;
+    count(at->second, false);
 }
 
 int Component::map_blob_at(uint32_t resource, void *address) {
     std::lock_guard lock(mutex_);
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return -EINVAL;
-    const Blob &blob = at->second;
-    return map_shared_file_at(address, blob.context->arena().fd(), blob.range.offset, blob.range.size) ? 0 : -errno;
+    Blob &blob = at->second;
+    if (!may_map(resource, blob)) return -ENOMEM;
+    if (!map_shared_file_at(address, blob.context->arena().fd(), blob.range.offset, blob.range.size)) return -errno;
+    count(blob, true);
+    return 0;
 }
 
 void Component::remove_blob(uint32_t resource) {
     std::lock_guard lock(mutex_);
     auto at = blobs_.find(resource);
     if (at == blobs_.end()) return;
+    count(at->second, false);
     std::shared_ptr<Context> context = std::move(at->second.context);
     blobs_.erase(at);
     context->remove_blob(resource);
@@ -198,6 +218,7 @@ void Component::reset(bool wait) {
     std::unique_lock lock(mutex_);
     for (auto &entry : std::exchange(blobs_, {})) {
         Blob &blob = entry.second;
+        count(blob, false);
         if (blob.mapped) blob.context->arena().leave_mapped(blob.range);
         discard(std::move(blob.context));
     }

@@ -29,6 +29,11 @@ inline constexpr size_t max_living_contexts = 2 * max_contexts;
 // And those of which QEMU forgot blobs in a reset: their addresses stay taken for ever. Reboots with programs that compute; beyond, no
 // context is served until QEMU ends.
 inline constexpr size_t max_left_contexts = 1024;
+// Blobs that QEMU has mapped for its guest at once, of all contexts together. Each is a memory region of QEMU's, or a mapping of its process, and each new
+// one costs QEMU's main thread time for all that are there: milliseconds beyond some hundreds, so that a program that maps thousands would keep the whole
+// guest from going on. QEMU before 11 ends beyond 4096 sections of memory, of which a region takes up to five, and with KVM at 32764 slots. Our
+// guest's programs have some ten each, a hundred and more only with many buffers of their own, and copy where one cannot be mapped.
+inline constexpr size_t max_mapped_blobs = 768;
 // A context that is gone: how long its worker has to end by itself, then after SIGTERM.
 inline constexpr uint64_t grace_ns = 2'000'000'000;
 inline constexpr uint64_t term_ns = 1'000'000'000;
@@ -64,6 +69,7 @@ class Component {
         std::shared_ptr<Context> context; // the memory stays while QEMU may have it mapped
         Range range;
         bool mapped = false; // at the arena's own addresses
+        bool counted = false; // among those that are mapped; at addresses of QEMU's until it is gone, for QEMU does not tell of the end
     };
     struct Ending {
         std::shared_ptr<Context> context;
@@ -72,6 +78,9 @@ class Component {
     };
 
     std::shared_ptr<Context> find(uint32_t context) const;
+    // Whether one more may be mapped, if it is one more.
+    bool may_map(uint32_t resource, const Blob &blob) const;
+    void count(Blob &blob, bool mapped);
     void ensure_worker(Context &context);
     void discard(std::shared_ptr<Context> context);
     void end(std::shared_ptr<Context> context);
@@ -86,6 +95,7 @@ class Component {
     mutable std::mutex mutex_;
     std::unordered_map<uint32_t, std::shared_ptr<Context>> contexts_;
     std::unordered_map<uint32_t, Blob> blobs_;
+    size_t mapped_blobs_ = 0;
     std::list<Ending> endings_;
     std::condition_variable all_ended_;
     // For the watcher to destroy: to unmap much memory takes long.
