@@ -1,5 +1,6 @@
 #include "confinement.hpp"
 
+#include <asm/termbits.h>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -114,7 +115,8 @@ constexpr bool traces_itself = false;
 // when they end, until no more can be begun; could set QEMU's limits, of processor time for one, by which the kernel
 // ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
 // wait would not tell of its end while that one lasts; and it could type into the terminal that QEMU was started from: what ends QEMU, or a command
-// line for whoever reads there next. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one
+// line for whoever reads there next; or make QEMU one of the terminal's background, which the kernel stops, all of it, when it reads there, or, by the
+// terminal's settings, when it writes. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one
 // knows not what. What clone3 is asked for a filter cannot see: it is not there, as on older kernels, and C libraries take clone. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
@@ -128,17 +130,22 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 16), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 21), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 14, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 11, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 8, 0),
-        jump_if(BPF_JEQ, SYS_clone, 5, 0),
-        jump_if(BPF_JEQ, SYS_clone3, 12, 0),
-        jump_if(BPF_JEQ, SYS_ioctl, 0, 10), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 19, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 16, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 13, 0),
+        jump_if(BPF_JEQ, SYS_clone, 10, 0),
+        jump_if(BPF_JEQ, SYS_clone3, 17, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 15), // else it is allowed
         load(second_argument),
-        jump_if(BPF_JEQ, TIOCSTI, 7, 0),
-        jump_if(BPF_JEQ, TIOCLINUX, 6, 7), // pastes
+        jump_if(BPF_JEQ, TIOCSTI, 12, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 11, 0), // pastes
+        jump_if(BPF_JEQ, TIOCSPGRP, 10, 0),
+        jump_if(BPF_JGE, TCSETS2, 0, 1),
+        jump_if(BPF_JGT, TCSETSF2, 9, 8),
+        jump_if(BPF_JGE, TCSETS, 0, 8),
+        jump_if(BPF_JGT, TCSETAF, 7, 6),
         load(first_argument),
         jump_if(BPF_JSET, CLONE_PARENT, 4, 5),
         load(first_argument),
