@@ -1,12 +1,15 @@
-// Which parts of an arena blobs get.
+// Which parts of an arena blobs get; what a context's memory costs, and its queue's bell.
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
 #include <fstream>
 #include <limits>
+#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -198,6 +201,36 @@ void nothing_is_left_of_what_cannot_be_mapped() {
     expect_equal(open_files(), files, "open files");
 }
 
+bool is_asleep(pid_t thread) {
+    std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string line;
+    std::getline(status, line);
+    const size_t name_end = line.rfind(") ");
+    return name_end != std::string::npos && line[name_end + 2] == 'S';
+}
+
+// A worker that was taken over may have ten thousands of threads wait for its bell: to wake all of them would take QEMU's main thread as long.
+void the_bell_wakes_one() {
+    constexpr int sleepers = 6;
+    constexpr uint64_t longest_ns = 2'000'000'000;
+    QueueProducer queue;
+    std::atomic<int> woken{0};
+    std::vector<std::thread> threads;
+    std::atomic<pid_t> ids[sleepers] = {};
+    for (std::atomic<pid_t> &id : ids) {
+        threads.emplace_back([&] {
+            QueueConsumer consumer(queue.fd());
+            const auto tell_first = [&] { return id = gettid(), true; };
+            woken += consumer.sleep(tell_first, longest_ns) ? 1 : 0;
+        });
+    }
+    for (std::atomic<pid_t> &id : ids)
+        while (id == 0 || !is_asleep(id)) std::this_thread::yield();
+    expect(queue.push(EntryKind::skip, nullptr, 0, 0), "push");
+    for (std::thread &thread : threads) thread.join();
+    expect_equal(woken.load(), 1, "of those who wait for the bell");
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -208,6 +241,7 @@ int main(int count, char **values) {
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
                       {"files_are_not_dumped", files_are_not_dumped},
                       {"nothing_is_locked", nothing_is_locked},
-                      {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped}},
+                      {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped},
+                      {"the_bell_wakes_one", the_bell_wakes_one}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -1,7 +1,6 @@
 #include "shared_queue.hpp"
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <ctime>
 #include <linux/futex.h>
@@ -20,8 +19,9 @@ bool futex_wait(std::atomic<uint32_t> &word, uint32_t expected, const timespec *
     return syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAIT, expected, at_most, nullptr, 0) == 0 || errno != ETIMEDOUT;
 }
 
+// One: a worker has one thread that waits here, but one that was taken over may have ten thousands, and QEMU's main thread would wake them all.
 void futex_wake(std::atomic<uint32_t> &word) {
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 size_t entry_size(size_t payload) { return (sizeof(EntryHeader) + payload + 7) & ~size_t{7}; }
