@@ -1,4 +1,5 @@
 // How workers and contexts end: killed, crashed, hanging, asked to; and who notices, how soon.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -12,6 +13,16 @@ using namespace apir;
 using namespace apir::test;
 
 extern "C" int fake_passed();
+
+static std::atomic<bool> emptying_takes_long{false};
+static std::atomic<int> emptyings{0};
+
+// In the place of the C library's: a worker that was taken over may keep the file's lock to itself, for as long as it takes to give the file memory.
+extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode, off_t offset, off_t size) {
+    ++emptyings;
+    if (emptying_takes_long) poll(nullptr, 0, 3000);
+    return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
+}
 
 namespace {
 
@@ -128,6 +139,28 @@ void no_stall_limit() {
     guest.start();
     guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
     expect_equal(guest.wait(600), int64_t{-1}, "without a limit it is waited for");
+}
+
+// To give memory of one context back may take long; workers of others are looked after meanwhile.
+void memory_given_back_slowly() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    GuestContext other(4, 40);
+    other.start();
+    const pid_t worker = other.worker();
+    expect_equal(create_blob(3, 31, 1 << 20), 0, "create_blob");
+    emptyings = 0;
+    emptying_takes_long = true;
+    virgl_renderer_resource_unref(31);
+    guest.worker(); // is past it now
+    for (int i = 0; i < 1000 && emptyings == 0; ++i) poll(nullptr, 0, 5);
+    expect(emptyings != 0, "its memory is given back");
+    other.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    kill(worker, SIGKILL);
+    expect_equal(other.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command of the other one");
+    emptying_takes_long = false;
 }
 
 void several_pending() {
@@ -265,6 +298,7 @@ int main(int count, char **values) {
                       {"worker_stalls", worker_stalls},
                       {"frozen", frozen},
                       {"no_stall_limit", no_stall_limit},
+                      {"memory_given_back_slowly", memory_given_back_slowly},
                       {"several_pending", several_pending},
                       {"context_end", context_end},
                       {"stopped_while_traced", stopped_while_traced},

@@ -47,7 +47,9 @@ Component::~Component() {
         stopping_ = true;
     }
     poke();
+    to_sweep_.notify_all();
     if (watcher_.joinable()) watcher_.join();
+    if (sweeper_.joinable()) sweeper_.join();
     close(poke_fd_);
     close(presence_fd_);
 }
@@ -101,12 +103,12 @@ void Component::ensure_worker(Context &context) {
     poke(); // there is one more to watch
 }
 
-// The watcher holds contexts for a moment, too, and lets go of them without the lock: whoever else does may be the last to hold one at any time. Only one
+// The sweeper holds contexts for a moment, too, and lets go of them without the lock: whoever else does may be the last to hold one at any time. Only one
 // that a guest still has is held for sure.
 void Component::discard(std::shared_ptr<Context> context) {
     if (find(context->id()) == context) return;
     discarded_.push_back(std::move(context));
-    poke();
+    to_sweep_.notify_all();
 }
 
 void Component::end(std::shared_ptr<Context> context) {
@@ -200,7 +202,7 @@ void Component::remove_blob(uint32_t resource) {
     std::shared_ptr<Context> context = std::move(at->second.context);
     blobs_.erase(at);
     context->remove_blob(resource);
-    if (context->arena().has_large_released()) poke();
+    if (context->arena().has_large_released()) to_sweep_.notify_all();
     discard(std::move(context));
 }
 

@@ -1,7 +1,8 @@
 // All contexts of this QEMU that are ours, behind the virgl_renderer_* functions.
 //
-// Two threads come here: QEMU's main thread, through the functions, and the watcher, which notices the end of workers, ends
-// those of contexts that are gone, and gives memory back. One mutex guards everything. The main thread must not wait: whatever
+// Three threads come here: QEMU's main thread, through the functions; the watcher, which notices the end of workers, and ends those of contexts that are
+// gone; and the sweeper, which gives memory back. That may take seconds, for some gigabytes by themselves, and for any where a worker that was taken over keeps
+// the file busy: so the watcher does not wait for it. One mutex guards everything. The main thread must not wait: whatever
 // it does stops the whole guest. So the mutex is held over nothing that waits for a worker or the guest, but over what the kernel
 // does: the start of a worker, until its program begins; a line of the log, a file's disk included (no reader of a pipe, no
 // terminal); page faults in memory that is shared with a worker, which one that was taken over can make take longer.
@@ -90,6 +91,8 @@ class Component {
     int wait_ms(uint64_t now_ns) const;
     void notice_lost();
     void drive_endings(uint64_t now_ns);
+    void sweep();
+    bool is_to_be_looked_at_again() const;
     void give_memory_back(std::unique_lock<std::mutex> &lock);
 
     mutable std::mutex mutex_;
@@ -98,15 +101,17 @@ class Component {
     size_t mapped_blobs_ = 0;
     std::list<Ending> endings_;
     std::condition_variable all_ended_;
-    // For the watcher to destroy: to unmap much memory takes long.
+    // For the sweeper to destroy: to unmap much memory takes long.
     std::vector<std::shared_ptr<Context>> discarded_;
     bool any_worker_started_ = false;
     bool stopping_ = false;
-    bool more_to_empty_ = false; // memory of contexts, by the watcher
+    bool more_to_empty_ = false; // memory of contexts, by the sweeper
+    std::condition_variable to_sweep_;
     int presence_fd_;
     int poke_fd_;
     std::string program_;
     std::thread watcher_;
+    std::thread sweeper_;
 };
 
 } // namespace apir::virgl

@@ -1,6 +1,7 @@
-// The component's second thread: what happens without a call of QEMU's.
+// The component's own threads: what happens without a call of QEMU's.
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <climits>
 #include <csignal>
@@ -20,7 +21,7 @@ namespace apir::virgl {
 namespace {
 
 // How often released memory is looked at until its worker is past it.
-constexpr int memory_poll_ms = 20;
+constexpr std::chrono::milliseconds memory_poll{20};
 
 int ms_until(uint64_t moment_ns, uint64_t now_ns) {
     if (moment_ns <= now_ns) return 0;
@@ -30,11 +31,13 @@ int ms_until(uint64_t moment_ns, uint64_t now_ns) {
 } // namespace
 
 void Component::start_watching() {
-    if (watcher_.joinable()) return;
-    // QEMU's signals are for its main thread: the new one inherits them blocked.
+    if (watcher_.joinable() && sweeper_.joinable()) return;
+    // QEMU's signals are for its main thread: the new ones inherit them blocked.
     const BlockedSignals blocked;
-    watcher_ = std::thread([this] { watch(); });
+    if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
     pthread_setname_np(watcher_.native_handle(), "apir-watcher");
+    sweeper_ = std::thread([this] { sweep(); });
+    pthread_setname_np(sweeper_.native_handle(), "apir-sweeper");
 }
 
 void Component::poke() {
@@ -48,7 +51,6 @@ int Component::wait_ms(uint64_t now_ns) const {
     for (const Ending &ending : endings_)
         at_most(ms_until(ending.deadline_ns, now_ns));
     for (const auto &entry : contexts_) {
-        if (entry.second->arena().has_large_released()) at_most(memory_poll_ms);
         if (std::optional<uint64_t> look = entry.second->next_look_ns()) at_most(ms_until(*look, now_ns));
     }
     return wait;
@@ -62,7 +64,7 @@ void Component::watch() {
             if (entry.second->worker() != nullptr && !entry.second->lost())
                 watched.push_back({entry.second->worker()->pidfd(), POLLIN, 0});
         for (const Ending &ending : endings_) watched.push_back({ending.context->worker()->pidfd(), POLLIN, 0});
-        int timeout = more_to_empty_ ? 0 : wait_ms(monotonic_ns());
+        int timeout = wait_ms(monotonic_ns());
         lock.unlock();
         poll(watched.data(), watched.size(), timeout);
         uint64_t pokes = 0;
@@ -71,11 +73,25 @@ void Component::watch() {
         notice_lost();
         for (auto &entry : contexts_) entry.second->look_for_progress(monotonic_ns());
         drive_endings(monotonic_ns());
+    }
+}
+
+// What is released becomes free when its worker is past it, of which nobody tells.
+bool Component::is_to_be_looked_at_again() const {
+    return std::any_of(contexts_.begin(), contexts_.end(), [](const auto &entry) { return entry.second->arena().has_large_released(); });
+}
+
+void Component::sweep() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
         give_memory_back(lock);
         std::vector<std::shared_ptr<Context>> discarded = std::exchange(discarded_, {});
         lock.unlock();
         discarded.clear();
         lock.lock();
+        if (stopping_ || more_to_empty_ || !discarded_.empty()) continue;
+        if (is_to_be_looked_at_again()) to_sweep_.wait_for(lock, memory_poll);
+        else to_sweep_.wait(lock);
     }
 }
 
@@ -111,7 +127,7 @@ void Component::drive_endings(uint64_t now_ns) {
     if (endings_.empty()) all_ended_.notify_all();
 }
 
-// A piece of each context's: between two rounds the watcher looks after the workers.
+// A piece of each context's.
 void Component::give_memory_back(std::unique_lock<std::mutex> &lock) {
     std::vector<std::shared_ptr<Context>> contexts;
     for (const auto &entry : contexts_) contexts.push_back(entry.second);
