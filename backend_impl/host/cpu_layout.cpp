@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <initializer_list>
 
 namespace apir::host {
 namespace {
@@ -202,6 +203,14 @@ bool steps_by_int(const ggml_tensor &tensor, bool planes) {
     return true;
 }
 
+// The kernel goes by 32 rows at once, and keeps how far the last of them is from the first in an int.
+bool crosses(const ggml_tensor &tensor) {
+    constexpr int64_t rows_at_once = 32;
+    for (const ggml_tensor *source : {tensor.src[0], tensor.src[1]})
+        if (source->ne[1] >= rows_at_once && source->nb[1] > INT_MAX / (rows_at_once - 1)) return false;
+    return true;
+}
+
 // An image's plane is read as one array.
 bool lays_out(const ggml_tensor &tensor) {
     const ggml_tensor &image = *tensor.src[1];
@@ -212,6 +221,7 @@ bool lays_out(const ggml_tensor &tensor) {
 bool fits_kernel(const ggml_tensor &tensor) {
     switch (tensor.op) {
     case GGML_OP_MUL_MAT: return multiplies(tensor);
+    case GGML_OP_OUT_PROD: return crosses(tensor);
     case GGML_OP_UNARY: return maps(tensor);
     case GGML_OP_RWKV_WKV7: return tensor.src[0]->ne[0] % wkv7_step == 0;
     case GGML_OP_CONV_2D_DW: return depthwise(tensor);

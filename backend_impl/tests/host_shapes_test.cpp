@@ -243,6 +243,7 @@ Op large_delta(int64_t size) {
     return {"GATED_DELTA_NET of large heads", GGML_OP_GATED_DELTA_NET, {{size, 1 + size, 1, 1}},
             {each, each, each, number, number, {{size, size, 1, 1}}}, {1}};
 }
+Op crossed(Shape a, Shape b) { return {"OUT_PROD", GGML_OP_OUT_PROD, {{4, 2, 1, 1}}, {std::move(a), std::move(b)}, {}}; }
 Op combined(int64_t streams) {
     int64_t mixed = (2 + streams) * streams;
     return {"DSV4_HC_COMB", GGML_OP_DSV4_HC_COMB, {{streams, streams, 3, 1}}, {{{mixed, 3, 1, 1}}, {{3, 1, 1, 1}}, {{mixed, 1, 1, 1}}}, {one, 4}};
@@ -275,6 +276,8 @@ const Op harmful[] = {
     columns({{1, 1, 1, 2}}, {{1, 1, 1, 2}, GGML_TYPE_F32, {4, 4, 2 * far}}),
     {"IM2COL_BACK", GGML_OP_IM2COL_BACK, {{32768, 16384, 1, 2}}, {{{1, 32768, 16384, 2}}, {{1, 1, 1, 1}}}, {1, 1, 0, 0, 1, 1, 1}},
     gated({{64 * 64 * 2, 1, 1, 1}}),
+    crossed({{4, 32, 1, 1}, GGML_TYPE_F32, {69273668}}, {{2, 32, 1, 1}}),
+    crossed({{4, 32, 1, 1}}, {{2, 32, 1, 1}, GGML_TYPE_F32, {69273668}}),
     // By their shapes and parameters.
     padded(2000, 100),
     scaled((1 << 24) + 4, GGML_SCALE_MODE_NEAREST),
@@ -307,18 +310,16 @@ const Op harmful[] = {
 const Op harmless[] = {padded(100, 100),
                        masked_rows({{1, most, 1, 1}}),
                        grouped((1 << 30) - 1, 1 << 30 >> 1),
-                       scaled(1 << 20, GGML_SCALE_MODE_NEAREST),
-                       scaled(1 << 20, GGML_SCALE_MODE_BILINEAR),
+                       scaled(1 << 20, GGML_SCALE_MODE_NEAREST), scaled(1 << 20, GGML_SCALE_MODE_BILINEAR),
                        counted({{4, 1000, 1, 1}}),
-                       made_channels(4000000),
-                       made_volumes(4000000),
+                       made_channels(4000000), made_volumes(4000000),
+                       crossed({{4, 32, 1, 1}, GGML_TYPE_F32, {69273664}}, {{2, 32, 1, 1}, GGML_TYPE_F32, {69273664}}),
+                       crossed({{4, 31, 1, 1}, GGML_TYPE_F32, {far}}, {{2, 31, 1, 1}}),
                        turned({0, 0, 1, 5}),
                        spread_row(1),
-                       copied(GGML_TYPE_F32, 32, 1 << 20),
-                       copied(GGML_TYPE_F16, 64, 64),
+                       copied(GGML_TYPE_F32, 32, 1 << 20), copied(GGML_TYPE_F16, 64, 64),
                        experts(32768, 512, 16),
-                       scanned(4096, (1 << 19) - 1),
-                       slid(4096, (1 << 19) - 1),
+                       scanned(4096, (1 << 19) - 1), slid(4096, (1 << 19) - 1),
                        attended(most / 8),
                        large_delta(46340),
                        combined(4),
