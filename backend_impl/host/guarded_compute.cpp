@@ -124,6 +124,14 @@ struct GuardedCompute::Written {
         }
         ranges.emplace(range.begin, range.end);
     }
+    // A step of an optimiser writes to its sources, too.
+    void add_of(const ggml_tensor &node) {
+        if (!computes(node)) return;
+        add(range_of(node));
+        if (node.op != GGML_OP_OPT_STEP_ADAMW && node.op != GGML_OP_OPT_STEP_SGD) return;
+        for (const ggml_tensor *source : node.src)
+            if (source != nullptr) add(range_of(*source));
+    }
     bool touches(Range range) const {
         auto at = ranges.lower_bound(range.end);
         return at != ranges.begin() && std::prev(at)->second > range.begin;
@@ -178,8 +186,7 @@ int GuardedCompute::part_end(ggml_cgraph *graph, int begin) const {
     for (size_t at = first; at < last; ++at) {
         const Guarded &next = guarded_[at];
         bool alone = next.position == begin && at == first;
-        for (; begin < next.position; ++begin)
-            if (computes(*ggml_graph_node(graph, begin))) written.add(range_of(*ggml_graph_node(graph, begin)));
+        for (; begin < next.position; ++begin) written.add_of(*ggml_graph_node(graph, begin));
         copied_bytes += copied_bytes_of(*next.source, next.use);
         if (written.touches(range_of(*next.source)) || (copied_bytes > most_copied_bytes && !alone)) return next.position;
         // What it has made before may still be taken in this part.

@@ -206,6 +206,27 @@ void sorted_again() {
     }
 }
 
+// A step of an optimiser also writes to what it is told to keep its moments in: what is sorted behind it is what it has made of them.
+void sorted_moments() {
+    World world;
+    TensorRecord of[5]; // weights, gradients, both moments, parameters
+    for (int i = 0; i < 5; ++i) of[i] = world.tensor(static_cast<uint64_t>(i) * 64, GGML_TYPE_F32, i == 4 ? 7 : 4);
+    TensorRecord step = of[0];
+    step.id = ++world.last_id;
+    step = world.node(GGML_OP_OPT_STEP_ADAMW, step, {of[0].id, of[1].id, of[2].id, of[3].id, of[4].id});
+    TensorRecord order = world.node(GGML_OP_ARGSORT, world.tensor(512, GGML_TYPE_I32, 4), {of[2].id});
+    Graph graph;
+    graph.tensors = {of[0], of[1], of[2], of[3], of[4], step, order};
+    graph.nodes = {step.id, order.id};
+    world.set<float>(of[1], {40, 0, 0, 0});
+    world.set<float>(of[2], {1, 2, 3, 4});
+    world.set<float>(of[4], {0, 0.5, 0.5, 1, 0, 1, 1});
+    expect_equal(world.compute(graph), ok, "a step and a sort");
+    std::vector<float> bits = world.get(order, 4);
+    const int32_t wanted[] = {1, 2, 3, 0};
+    expect(std::memcmp(bits.data(), wanted, sizeof wanted) == 0, "the order of the moments behind the step");
+}
+
 // The kernel looks frequencies up for the whole row, of which only a part is turned: behind the last one there is no memory.
 void read_behind() {
     World world;
@@ -356,7 +377,7 @@ void cancelled() {
 int main(int count, char **values) {
     return run_cases({{"indices", indices}, {"experts", experts},
                       {"guarded_again_and_again", guarded_again_and_again},
-                      {"sorted", sorted}, {"sorted_again", sorted_again},
+                      {"sorted", sorted}, {"sorted_again", sorted_again}, {"sorted_moments", sorted_moments},
                       {"read_behind", read_behind},
                       {"too_much_work", too_much_work},
                       {"too_much_work_for_few_numbers", too_much_work_for_few_numbers},
