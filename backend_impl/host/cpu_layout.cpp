@@ -218,6 +218,12 @@ bool lays_out(const ggml_tensor &tensor) {
     return steps_by_int(image, planes) && (!planes || image.ne[1] == 1 || has_dense_planes(image));
 }
 
+// What ggml-cpu plans for each thread: 64 rows of queries, keys, values and results. Models have rows of some hundred numbers.
+bool has_rows_for_tiles(const ggml_tensor &tensor) {
+    constexpr int64_t row_bytes = 2 * 64 * sizeof(float), most_bytes = int64_t{64} << 20;
+    return tensor.src[1]->ne[0] + tensor.src[2]->ne[0] <= most_bytes / row_bytes;
+}
+
 bool fits_kernel(const ggml_tensor &tensor) {
     switch (tensor.op) {
     case GGML_OP_MUL_MAT: return multiplies(tensor);
@@ -253,6 +259,7 @@ bool has_cpu_layout(const ggml_tensor &tensor) {
 bool has_cpu_shape(const ggml_tensor &tensor) {
     // Of more than two dimensions the kernel reads elsewhere.
     if (tensor.op == GGML_OP_COUNT_EQUAL) return ggml_is_matrix(tensor.src[0]);
+    if (tensor.op == GGML_OP_FLASH_ATTN_EXT) return has_rows_for_tiles(tensor);
     // A row of the source becomes numbers of full precision before it becomes blocks, in memory that is planned for a row of the result.
     if (tensor.op != GGML_OP_CPY || !ggml_is_quantized(tensor.type) || ggml_is_quantized(tensor.src[0]->type)) return true;
     return tensor.src[0]->ne[0] <= tensor.ne[0];

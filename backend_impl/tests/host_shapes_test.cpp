@@ -234,9 +234,9 @@ Op scanned(int64_t size, int64_t rows) {
 Op slid(int64_t length, int64_t rows) {
     return {"SSM_CONV of a large kernel", GGML_OP_SSM_CONV, {{rows, 1, 1, 1}}, {{{length, rows, 1, 1}}, {{length, rows, 1, 1}}}, {}};
 }
-Op attended(int64_t rows) {
-    return {"FLASH_ATTN_EXT of many rows", GGML_OP_FLASH_ATTN_EXT, {{1, 8, rows, 1}},
-            {{{1, rows, 8, 1}}, {{1, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F16}}, {one}};
+Op attended(int64_t rows, int64_t size = 1) {
+    return {"FLASH_ATTN_EXT of many, or long, rows", GGML_OP_FLASH_ATTN_EXT, {{1, 8, rows, 1}},
+            {{{size, rows, 8, 1}}, {{size, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F16}}, {one}};
 }
 Op large_delta(int64_t size) {
     Shape each{{size, 1, 1, 1}}, number{{1, 1, 1, 1}};
@@ -299,8 +299,7 @@ const Op harmful[] = {
     {"CONV_TRANSPOSE_2D of a large image", GGML_OP_CONV_TRANSPOSE_2D, {{32768, 65536, 1, 1}}, {{{1, 1, 1, 1}}, {{32768, 65536, 1, 1}}}, {1}},
     scanned(4096, (1 << 19) + 16),
     slid(4096, (1 << 19) + 16),
-    attended(INT32_MAX),
-    attended(1 << 28),
+    attended(INT32_MAX), attended(1 << 28), attended(1, 1 << 18),
     large_delta(46341),
     combined(8),
     combined(1),
@@ -320,7 +319,7 @@ const Op harmless[] = {padded(100, 100),
                        copied(GGML_TYPE_F32, 32, 1 << 20), copied(GGML_TYPE_F16, 64, 64),
                        experts(32768, 512, 16),
                        scanned(4096, (1 << 19) - 1), slid(4096, (1 << 19) - 1),
-                       attended(most / 8),
+                       attended(most / 8), attended(1, 1 << 16),
                        large_delta(46340),
                        combined(4),
                        gated({{64, 64, 1, 2}}),
