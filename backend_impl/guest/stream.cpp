@@ -114,10 +114,11 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
 
 bool Stream::told_of_failure() {
     Channel &channel = device_.session().channel();
-    const uint64_t lost_transfers = channel.lost_transfers();
-    const bool transfers_lost = lost_transfers != told_lost_transfers_;
-    if (transfers_lost) channel.tell_lost_transfers(told_lost_transfers_ = lost_transfers);
-    if (!in_flight_->take_failure() && !transfers_lost) return false;
+    if (!in_flight_->failed() && channel.lost_transfers() == told_lost_transfers_) return false;
+    // What is on its way behind the failure ends with it: afterwards it would seem to have gone well.
+    in_flight_->await_all();
+    in_flight_->take_failure();
+    channel.tell_lost_transfers(told_lost_transfers_ = channel.lost_transfers());
     channel.doubtful().told_by(this);
     log(LogLevel::error, "graph refused: what was computed or carried over before it has failed");
     device_.drop_graphs(kept_.numbers());

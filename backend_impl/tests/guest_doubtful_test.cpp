@@ -154,6 +154,30 @@ void graphs_in_a_row(const char *path) {
     expect(numbers_in(second.output) == zeros, std::string(path) + ": what was computed from what was not");
 }
 
+// A graph that tells of it while a read behind it is still in flight, as where a scheduler waits for an event: that read is of before.
+void told_while_more_is_in_flight(const char *path) {
+    GatedRun run("all", path);
+    Doubled first(run.buft(), count);
+    Tripled second(run.buft(), first.output);
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(first.input, numbers.data(), 0, count * 4);
+    for (ggml_cgraph *graph : {first.graph, second.graph})
+        expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the first time");
+    CapturedLog log;
+    ggml_backend_event_t event = ggml_backend_event_new(run.registry->device());
+    run.host.refuses_next = static_cast<uint32_t>(Call::graph_run);
+    ggml_backend_graph_compute_async(run.backend.get(), first.graph);
+    ggml_backend_event_record(event, run.backend.get());
+    ggml_backend_graph_compute_async(run.backend.get(), second.graph);
+    ggml_backend_tensor_get_async(run.backend.get(), second.output, numbers.data(), 0, count * 4);
+    ggml_backend_event_synchronize(event);
+    ggml_backend_event_free(event);
+    expect(ggml_backend_graph_compute_async(run.backend.get(), first.graph) == GGML_STATUS_FAILED, "the next graph tells");
+    ggml_backend_synchronize(run.backend.get());
+    expect(numbers == zeros, std::string(path) + ": what was on its way when it was told");
+    expect(ggml_backend_graph_compute(run.backend.get(), first.graph) == GGML_STATUS_SUCCESS, "once");
+}
+
 // Another stream's graph that goes on from there, whether the first one is still there or not.
 void another_stream_computes_with_it(const char *path) {
     for (const bool freed : {false, true}) {
@@ -252,6 +276,7 @@ int main(int arguments, char **values) {
         reads_in_a_row(path);
         others_read(path);
         graphs_in_a_row(path);
+        told_while_more_is_in_flight(path);
         more_than_one_buffer(path);
         another_stream_computes_with_it(path);
         it_is_copied(path);
