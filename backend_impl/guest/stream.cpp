@@ -39,27 +39,46 @@ CallTraits graph_traits(size_t data_out = 0) {
 // A graph that the host keeps and computes.
 class GraphAhead : public CallAhead {
   public:
-    // `stream` is whom its failure is told by, and `written` what it has not written then, or with what one before it has not.
-    GraphAhead(DoubtfulBuffers &doubtful, const void *stream, const InFlight &in_flight, std::shared_ptr<const DoubtfulBuffers::Handles> written)
-        : doubtful_(doubtful), stream_(stream), in_flight_(in_flight), written_(std::move(written)) {}
+    // `stream` is whom its failure is told by, and `written` what it has not written then, or with what one before it has not. `told` is how many transfers
+    // of the channel's were lost when it was sent.
+    GraphAhead(Session &session, const void *stream, const InFlight &in_flight, std::shared_ptr<const DoubtfulBuffers::Handles> written, uint64_t told)
+        : session_(session), stream_(stream), in_flight_(in_flight), written_(std::move(written)), told_lost_transfers_(told) {}
     bool answered() const override { return pending.answered(); }
     bool end() override {
+        Unwritten unwritten{*this};
         GraphRunReply reply;
         const CallResult result = pending.end(reply);
         // The host keeps a graph until we let go of it: it has broken its word.
         if (result.ok() && !reply.known) log(LogLevel::error, "graph_compute: the host has lost a graph that it was to keep");
-        const bool well = status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known;
-        if (!well || in_flight_.failed()) doubtful_.add(*written_, stream_);
+        const bool well = status_of(result, reply.status) == GGML_STATUS_SUCCESS && reply.known && had_all();
+        if (well && !in_flight_.failed()) unwritten.is_so = false;
         return well;
     }
 
     Channel::Pending<GraphRunReply> pending;
 
   private:
-    DoubtfulBuffers &doubtful_;
+    // However the call ends: without memory to tell what has failed, too.
+    struct Unwritten {
+        ~Unwritten() {
+            if (is_so) graph.session_.channel().doubtful().add(*graph.written_, graph.stream_);
+        }
+
+        GraphAhead &graph;
+        bool is_so = true;
+    };
+
+    // Whether nothing that was written before it was lost, as far as is known: the replies to that are there by now.
+    bool had_all() const {
+        session_.write_behind().look_behind_a_call();
+        return session_.channel().lost_transfers() == told_lost_transfers_;
+    }
+
+    Session &session_;
     const void *const stream_;
     const InFlight &in_flight_;
     const std::shared_ptr<const DoubtfulBuffers::Handles> written_;
+    const uint64_t told_lost_transfers_;
 };
 
 } // namespace
@@ -189,7 +208,7 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    auto ahead = std::make_unique<GraphAhead>(device_.session().channel().doubtful(), this, *in_flight_, kept.written()); // all that takes memory before it is sent
+    auto ahead = std::make_unique<GraphAhead>(device_.session(), this, *in_flight_, kept.written(), told_lost_transfers_); // all that takes memory before it is sent
     ahead->pending = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!ahead->pending.sent()) return false;
     in_flight_->add(std::move(ahead));

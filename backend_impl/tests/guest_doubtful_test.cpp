@@ -267,6 +267,32 @@ void another_streams_transfer() {
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "is refused once");
 }
 
+// A write that is not awaited fails, and a graph that was sent ahead behind it has computed without it.
+void a_write_before_it_has_failed() {
+    Variable left("GGML_VIRTGPU_WRITE_BEHIND", "on");
+    constexpr int64_t many = 400000; // more than goes along with the graph
+    for (const bool waits : {true, false}) {
+        GatedRun run("all");
+        Doubled doubled(run.buft(), many);
+        std::vector<float> numbers(many, 1.0F);
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, many * 4);
+        for (int i = 0; i < 2; ++i) expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "before");
+        numbers.assign(many, 5.0F);
+        CapturedLog log;
+        run.host.close();
+        run.host.refuses_next = static_cast<uint32_t>(Call::buffer_set_tensor);
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, many * 4);
+        expect(ggml_backend_graph_compute_async(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "sent ahead");
+        if (!waits) ggml_backend_tensor_get_async(run.backend.get(), doubled.output, numbers.data(), 0, many * 4);
+        run.host.open();
+        ggml_backend_synchronize(run.backend.get());
+        if (waits) ggml_backend_tensor_get(doubled.output, numbers.data(), 0, many * 4);
+        expect(numbers == std::vector<float>(many, 0.0F), std::string("not what was computed without it, a read that ") + (waits ? "waits" : "is in order"));
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
+    }
+}
+
 } // namespace
 
 int main(int arguments, char **values) {
@@ -284,5 +310,6 @@ int main(int arguments, char **values) {
         buffer_is_given_anew(path);
     }
     another_streams_transfer();
+    a_write_before_it_has_failed();
     return failures();
 }

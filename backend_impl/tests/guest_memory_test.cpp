@@ -58,11 +58,11 @@ class SparedLibrary : public LibraryHost {
         spared = true;
         uint32_t words[3]; // type, call, reply resource
         std::memcpy(words, command.data(), sizeof words);
-        if (refuses_reads && words[1] == static_cast<uint32_t>(Call::buffer_get_tensor)) refuse(words[2]);
+        if (refused != 0 && words[1] == refused) refuse(words[2]);
         else LibraryHost::on_command(command);
     }
 
-    std::atomic<bool> refuses_reads{false};
+    std::atomic<uint32_t> refused{0}; // a call, by its number
 
   private:
     void refuse(uint32_t resource) {
@@ -135,7 +135,7 @@ void a_refused_read_without_memory() {
     RunOn<SparedLibrary> run("all");
     Doubled doubled(run.buft(), count);
     std::vector<float> back(count, -1.0F);
-    run.host.refuses_reads = true;
+    run.host.refused = static_cast<uint32_t>(Call::buffer_get_tensor);
     ggml_backend_tensor_get_async(run.backend.get(), doubled.input, back.data(), 0, count * 4);
     Shortage shortage(0, all_of_them);
     ggml_backend_synchronize(run.backend.get());
@@ -144,6 +144,26 @@ void a_refused_read_without_memory() {
     expect(back == std::vector<float>(count, 0.0F), "what the host refused, without memory, is not zeros");
     CapturedLog log;
     expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells of a refused read");
+}
+
+// And to say why a graph did.
+void a_refused_graph_without_memory() {
+    constexpr int64_t count = 4096;
+    RunOn<SparedLibrary> run("all");
+    Doubled doubled(run.buft(), count);
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+    run.host.refused = static_cast<uint32_t>(Call::graph_run);
+    expect(ggml_backend_graph_compute_async(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "sent ahead");
+    Shortage shortage(0, all_of_them);
+    ggml_backend_synchronize(run.backend.get());
+    const bool refused = shortage.end();
+    expect(refused, "a refused graph takes no memory");
+    CapturedLog log;
+    ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 0.0F), "what the host refused to compute, without memory, is not zeros");
+    expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells of a refused one");
 }
 
 // A call that was not added is not counted as one in flight.
@@ -185,14 +205,14 @@ void every_allocation_of_an_end(const char *path, int times) {
             expect(ggml_backend_graph_compute(own.get(), doubled.graph) == GGML_STATUS_SUCCESS, "a graph after an end without memory");
         std::vector<Buffer> buffers;
         for (int i = 0; i < 24; ++i) buffers.push_back(run.buffer(count * 4)); // more than a deque takes at once
-        run.host.refuses_reads = true;
+        run.host.refused = static_cast<uint32_t>(Call::buffer_get_tensor);
         for (int i = 0; i < 3; ++i) ggml_backend_tensor_get_async(own.get(), doubled.output, numbers.data(), 0, count * 4);
         Shortage shortage(passed, times);
         own.reset();
         doubled.buffer.reset();
         buffers.clear();
         refused = shortage.end();
-        run.host.refuses_reads = false;
+        run.host.refused = 0;
         expect(run.registry->session().calls_in_flight() == 0, "calls of a stream that has ended without memory");
     }
     expect(passed > 2 && passed < 1000, std::string("allocations of an end, ") + path + ": " + std::to_string(passed));
@@ -226,6 +246,7 @@ int main(int count, char **arguments) {
         for (const char *path : {"copied", "shared"}) every_allocation_of_an_end(path, times);
     }
     a_refused_read_without_memory();
+    a_refused_graph_without_memory();
     calls_without_a_place();
     return failures();
 }
