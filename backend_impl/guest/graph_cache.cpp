@@ -104,6 +104,12 @@ uint64_t handle_of(ggml_backend_buffer_t buffer) {
     return buffer != nullptr && is_own_buffer(buffer) ? remote_buffer(buffer).handle() : 0;
 }
 
+// Once each, of those that are ours.
+void add_handle(ggml_backend_buffer_t buffer, DoubtfulBuffers::Handles &handles) {
+    const uint64_t handle = handle_of(buffer);
+    if (handle != 0 && std::find(handles.begin(), handles.end(), handle) == handles.end()) handles.push_back(handle);
+}
+
 // Graphs that were built in one place after the other have the same nodes' addresses. A few nodes tell them apart, whatever their
 // number: what programs change from graph to graph is in most of them.
 size_t sample_step(size_t nodes) {
@@ -155,9 +161,12 @@ void KeptGraph::remember(ggml_cgraph *graph) {
         ggml_backend_buffer_t buffer = lies_in(tensor);
         if (buffer != last_written && encoded_.links[i].node && !only_a_view(tensor)) {
             last_written = buffer;
-            const uint64_t handle = handle_of(buffer);
-            if (handle != 0 && std::find(written.begin(), written.end(), handle) == written.end()) written.push_back(handle);
+            add_handle(buffer, written);
         }
+        // The one operation that writes sources of its own: the two momenta.
+        if (encoded_.links[i].op == GGML_OP_OPT_STEP_ADAMW)
+            for (const ggml_tensor *momentum : {tensor->src[2], tensor->src[3]})
+                if (momentum != nullptr) add_handle(lies_in(momentum), written);
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
         auto known = [&](const Lying &each) { return each.buffer == buffer; };

@@ -293,6 +293,36 @@ void a_write_before_it_has_failed() {
     }
 }
 
+// An optimizer's step writes two of its sources as well.
+void sources_that_are_written(const char *path) {
+    GatedRun run("all", path);
+    FailedRun::Source weights(run.buft(), FailedRun::nothing());
+    FailedRun::Source gradient(run.buft(), FailedRun::nothing());
+    FailedRun::Source momenta[] = {{run.buft(), FailedRun::nothing()}, {run.buft(), FailedRun::nothing()}};
+    Context context = guest::test::context();
+    ggml_tensor *parameters = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 7);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    Context own = guest::test::context();
+    ggml_set_param(weights.tensor);
+    ggml_tensor *step = ggml_opt_step_adamw(own.get(), weights.tensor, gradient.tensor, momenta[0].tensor, momenta[1].tensor, parameters);
+    ggml_backend_view_init(step);
+    ggml_cgraph *graph = ggml_new_graph(own.get());
+    ggml_build_forward_expand(graph, step);
+    const std::vector<float> ones(count, 1.0F);
+    for (const ggml_tensor *each : {weights.tensor, gradient.tensor, momenta[0].tensor, momenta[1].tensor})
+        ggml_backend_tensor_set(const_cast<ggml_tensor *>(each), ones.data(), 0, count * 4);
+    const float values[] = {0.1F, 0.9F, 0.99F, 1e-8F, 0.1F, 1.0F, 1.0F};
+    ggml_backend_tensor_set(parameters, values, 0, sizeof values);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the first time");
+    expect(numbers_in(momenta[0].tensor) != zeros, "what is written");
+    CapturedLog log;
+    run.host.refused = static_cast<uint32_t>(Call::graph_run);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "sent ahead");
+    run.host.refused = 0;
+    for (const FailedRun::Source &each : momenta) expect(numbers_in(each.tensor) == zeros, std::string(path) + ": a source that it was to write");
+    expect(numbers_in(gradient.tensor) == ones, std::string(path) + ": one that it only reads");
+}
+
 } // namespace
 
 int main(int arguments, char **values) {
@@ -308,6 +338,7 @@ int main(int arguments, char **values) {
         it_is_copied(path);
         others_are_left_alone(path);
         buffer_is_given_anew(path);
+        sources_that_are_written(path);
     }
     another_streams_transfer();
     a_write_before_it_has_failed();
