@@ -167,8 +167,21 @@ bool Channel::look_for_its_end() {
 }
 
 void Channel::on_timeout() {
-    in_doubt_.store(true, std::memory_order_release);
+    without_reply_.fetch_add(1, std::memory_order_release);
     if (unanswered_.fetch_add(1) + 1 >= unanswered_limit) lose("the host leaves calls without a reply");
+}
+
+bool Channel::is_past_doubt() {
+    const uint64_t all = without_reply_.load(std::memory_order_acquire);
+    if (known_past_.load(std::memory_order_acquire) == all) return true;
+    DeviceGetCountReply reply;
+    const CallResult result = call(Call::device_get_count, DeviceGetCountRequest{}, reply);
+    if (result.unanswered()) {
+        result.report("device_get_count, behind a call without a reply");
+        return false;
+    }
+    known_past_.store(all, std::memory_order_release);
+    return true;
 }
 
 // The host serves commands in order: a call behind a graph gets its time from the graph's end on.
@@ -263,7 +276,7 @@ inline uint64_t Channel::Exchange::time_for_record() const { return channel_.cal
 Channel::Exchange::~Exchange() {
     if (!sent_) return;
     if (!ended_) {
-        channel_.in_doubt_.store(true, std::memory_order_release);
+        channel_.without_reply_.fetch_add(1, std::memory_order_release);
         if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         end_carried_slot(false);
         slot_.retire();

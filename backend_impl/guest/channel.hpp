@@ -170,7 +170,10 @@ class Channel {
     // Whether a record of each call is kept, which tells when its reply came.
     bool keeps_records() const { return call_log_.is_open(); }
     // Whether a call was ever left without a reply: then the host may still be at it, and at what it named.
-    bool in_doubt() const { return in_doubt_.load(std::memory_order_acquire); }
+    bool in_doubt() const { return without_reply_.load(std::memory_order_acquire) != 0; }
+    // Whether the host is through with all of these, as a call tells that it serves behind them: for who touches memory that it may be at. Asks it unless that
+    // is known; then false without an answer.
+    bool is_past_doubt();
     bool lost() const { return lost_.load(std::memory_order_acquire) || in_forked_child(); }
     // How often a write may not have been carried out, or a read gave zeros, of which the program was not told. For which stream is not known: each is told.
     uint64_t lost_transfers() const { return lost_transfers_.load(std::memory_order_acquire); }
@@ -404,7 +407,8 @@ class Channel {
     Pace graph_pace_;
     Pace pipe_pace_;
     std::atomic<bool> lost_{false};
-    std::atomic<bool> in_doubt_{false};
+    std::atomic<uint64_t> without_reply_{0}; // calls
+    std::atomic<uint64_t> known_past_{0}; // those of them that the host is known to be through with
     std::atomic<uint64_t> lost_transfers_{0};
     std::atomic<uint64_t> told_lost_transfers_{0};
     DoubtfulBuffers doubtful_;

@@ -100,9 +100,11 @@ class SharedBuffer : public RemoteBuffer {
     }
 
   private:
-    // On a lost device nothing has computed what stands there, and a forked process shares it with its parent.
+    // On a lost device nothing has computed what stands there, and a forked process shares it with its parent. A graph without a reply in time may still
+    // read and write there.
     uint8_t *place(const ggml_tensor *tensor, size_t offset, size_t size) const {
-        if (!session().channel().may_call()) return nullptr;
+        Channel &channel = session().channel();
+        if (!channel.may_call() || !channel.is_past_doubt()) return nullptr;
         size_t at = 0;
         return find_range(tensor, offset, size, at) ? blob_.memory + at : nullptr;
     }

@@ -215,6 +215,28 @@ void late_failures_are_told_with_an_awaited_graph() {
     expect(ggml_backend_graph_compute(run.backend.get(), second.graph) == GGML_STATUS_SUCCESS, "once");
 }
 
+// One that got no reply in time may yet be computed. What the program writes then is written behind it, in memory that both sides share, too.
+void late_graphs(const char *path) {
+    Variable deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "500");
+    GatedRun run("all", path);
+    Context context = guest::test::context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, count);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, ggml_scale_inplace(context.get(), tensor, 2.0F));
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(context.get(), run.buft()), ggml_backend_buffer_free};
+    std::vector<float> numbers(count, 1.0F);
+    ggml_backend_tensor_set(tensor, numbers.data(), 0, count * 4);
+    CapturedLog log;
+    run.host.close();
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_FAILED, "no reply");
+    LateOpening opening(run.host);
+    numbers.assign(count, 5.0F);
+    ggml_backend_tensor_set(tensor, numbers.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(run.backend.get(), graph) == GGML_STATUS_SUCCESS, "the next one");
+    ggml_backend_tensor_get(tensor, numbers.data(), 0, count * 4);
+    expect(numbers == std::vector<float>(count, 10.0F), std::string(path) + ": 5 * 2, not " + std::to_string(numbers[0]));
+}
+
 // Too large to be sent ahead: carried over at once, and told of like what was sent ahead.
 void transfers_that_go_at_once() {
     GatedRun run("all");
@@ -299,6 +321,7 @@ int main(int count, char **arguments) {
     numbers_of_a_refused_graph();
     late_failures();
     late_failures_are_told_with_an_awaited_graph();
+    for (const char *path : {"copied", "shared"}) late_graphs(path);
     transfers_that_go_at_once();
     transfers_of_what_is_elsewhere();
     for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
