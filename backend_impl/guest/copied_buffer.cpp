@@ -373,11 +373,12 @@ class CopiedBuffer::PieceAhead : public CallAhead {
 
 class CopiedBuffer::PieceInAhead : public PieceAhead {
   public:
-    PieceInAhead(const RemoteBuffer &buffer, const InFlight &in_flight, void *data) : PieceAhead(buffer), in_flight_(in_flight), data_(data) {}
-    // What comes behind a failure is not what was to be read.
+    PieceInAhead(const RemoteBuffer &buffer, const InFlight &in_flight, void *data)
+        : PieceAhead(buffer), in_flight_(in_flight), data_(data), was_doubtful_(is_doubtful()) {}
+    // What comes behind a failure is not what was to be read, though the program may have been told of that one meanwhile.
     bool end() override {
         Unread unread{data_, piece.size};
-        if (!told(settle(Way::in, piece) && !in_flight_.failed() && !is_doubtful())) return false;
+        if (!told(settle(Way::in, piece) && !in_flight_.failed() && !was_doubtful_ && !is_doubtful())) return false;
         bulk_copy(data_, piece.slot->memory, piece.size, Far::source);
         unread.size = 0;
         return true;
@@ -386,6 +387,7 @@ class CopiedBuffer::PieceInAhead : public PieceAhead {
   private:
     const InFlight &in_flight_;
     void *data_;
+    const bool was_doubtful_; // when it was sent
 };
 
 // Calls in flight never hold the last slot: nobody has to wait for what no one awaits.

@@ -136,6 +136,21 @@ void others_read(const char *path) {
     }
 }
 
+// The same where a graph, of the one stream or the other, tells of the failure before that read has ended.
+void others_read_while_it_is_told(const char *path) {
+    for (const bool by_reader : {false, true}) {
+        FailedRun run(path);
+        Tripled next(run.buft(), run.failed.output);
+        Backend other = run.another();
+        std::vector<float> numbers(count, 1.0F);
+        ggml_backend_tensor_get_async(other.get(), run.failed.output, numbers.data(), 0, count * 4);
+        const ggml_status told = by_reader ? ggml_backend_graph_compute_async(other.get(), next.graph) : run.compute();
+        expect(told == GGML_STATUS_FAILED, "a graph tells");
+        ggml_backend_synchronize(other.get());
+        expect(numbers == zeros, std::string(path) + ": another stream's read, told by " + (by_reader ? "its own graph" : "the failed stream's"));
+    }
+}
+
 void graphs_in_a_row(const char *path) {
     GatedRun run("all", path);
     Doubled first(run.buft(), count);
@@ -331,6 +346,7 @@ int main(int arguments, char **values) {
         reads(path);
         reads_in_a_row(path);
         others_read(path);
+        others_read_while_it_is_told(path);
         graphs_in_a_row(path);
         told_while_more_is_in_flight(path);
         more_than_one_buffer(path);
