@@ -51,6 +51,7 @@ class BlobPool {
     BlobPool(const BlobPool &) = delete;
     BlobPool &operator=(const BlobPool &) = delete;
 
+    size_t limit() const { return limit_; }
     // A free blob, or a new one, or, when the limit or the window is reached, the next one that is given back before
     // `until`.
     Lease take(const Deadline &until) {

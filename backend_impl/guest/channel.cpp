@@ -49,7 +49,7 @@ void CallResult::report_failure(const char *what) const {
 }
 
 Channel::Channel(Transport &transport, BlobPool &reply_slots, CallLog &call_log, Deadlines deadlines, bool venus_types)
-    : transport_(&transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
+    : carried_(reply_slots.limit()), transport_(&transport), reply_slots_(reply_slots), call_log_(call_log), deadlines_(deadlines),
       type_offset_(venus_types ? venus_command_offset : 0) {}
 
 [[gnu::cold]] bool Channel::may_call_though_lost() {
@@ -146,6 +146,14 @@ bool Channel::send_and_await_deferred() {
     if (!result.ok()) lose_writes(result);
     forget_deferred();
     return true;
+}
+
+void Channel::look_at_carried() {
+    while (const uint32_t notify = carried_.next_answered()) {
+        const uint32_t code = notify - 1;
+        const CallResult result{code == worker_lost ? Outcome::lost : Outcome::answered, code};
+        if (!result.ok()) lose_writes(result);
+    }
 }
 
 // Whoever left them was told of success before.
@@ -278,7 +286,8 @@ Channel::Exchange::~Exchange() {
     if (!ended_) {
         channel_.without_reply_.fetch_add(1, std::memory_order_release);
         if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
-        end_carried_slot(false);
+        end_carried(false);
+        if (has_unseen_) channel_.lose_transfer();
         slot_.retire();
         note_loss();
     }
@@ -321,6 +330,7 @@ void Channel::Exchange::send_with_deferred() {
     send();
     if (!sent_) return;
     carry_deferred();
+    channel_.carried_.sent(notify_of(*slot_));
     carries_deferred_ = true;
     channel_.forget_deferred();
 }
@@ -332,8 +342,9 @@ void Channel::Exchange::carry_deferred() {
 }
 
 // While the reply slot is still this call's.
-inline void Channel::Exchange::end_carried_slot(bool answered) {
+inline void Channel::Exchange::end_carried(bool answered) {
     if (carries_slot_) channel_.deferred_slots_.ended(notify_of(*slot_), answered);
+    if (carries_deferred_) has_unseen_ = channel_.carried_.ended(notify_of(*slot_));
 }
 
 void Channel::Exchange::send() {
@@ -398,7 +409,7 @@ bool Channel::Exchange::awaited() {
     if (notify == 0) notify = await_reply(pace);
     ended_ = true;
     if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
-    end_carried_slot(notify != 0);
+    end_carried(notify != 0);
     if (notify == 0) {
 #if !defined(APIR_PLANT_REUSED_SLOT)
         slot_.retire();

@@ -14,6 +14,7 @@
 #include "apir_gen.hpp"
 #include "blob_pool.hpp"
 #include "call_log.hpp"
+#include "carried_writes.hpp"
 #include "deferred_slots.hpp"
 #include "doubtful_buffers.hpp"
 #include "forked.hpp"
@@ -151,6 +152,9 @@ class Channel {
         if (batches_sent_.load(std::memory_order_acquire) != 0) batches_.await_all_but(0);
     }
 
+    // Of those that went along with other calls: `lost_transfers` tells of what has failed, as far as those are answered, whoever awaits them.
+    void look_at_carried();
+
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
     template <typename Request, typename Reply>
     CallResult command(CommandType type, const Request &request, Reply &reply, std::chrono::milliseconds deadline) {
@@ -268,7 +272,7 @@ class Channel {
                 bool decoded = read(reader, reply);
                 finish(decoded, reader.offset());
             }
-            if (carries_deferred_ && !result_.ok()) channel_.lose_writes(result_);
+            if (has_unseen_ && !result_.ok()) channel_.lose_writes(result_);
             return result_;
         }
 
@@ -299,7 +303,7 @@ class Channel {
         void send_with_deferred();
         // They were sent.
         void carry_deferred();
-        void end_carried_slot(bool answered);
+        void end_carried(bool answered);
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);
@@ -334,6 +338,7 @@ class Channel {
         bool in_a_hurry_ = false;
         bool is_alone_ = false;
         bool carries_deferred_ = false;
+        bool has_unseen_ = false; // of those, and nobody else tells how they went
         bool carries_slot_ = false; // of a deferred call
         uint8_t command_[batch_command_size];
         Writer writer_;
@@ -396,6 +401,7 @@ class Channel {
     std::atomic<uint32_t> deferred_count_{0};
     uint64_t deferred_data_ = 0; // bytes in the data slots that they name
     DeferredSlots deferred_slots_;
+    CarriedWrites carried_;
     Transport *transport_;
     BlobPool &reply_slots_;
     CallLog &call_log_;

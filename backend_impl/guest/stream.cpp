@@ -110,6 +110,7 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
     }
     std::lock_guard lock(mutex_);
     device_.session().write_behind().look();
+    device_.session().channel().look_at_carried();
     device_.session().channel().await_batches(); // a graph that goes ahead of their replies would be computed with what may not be there
     const bool ahead = device_.asynchronous() && in_flight_->has_room();
     if (told_of_failure() || reads_doubtful(graph)) return GGML_STATUS_FAILED;

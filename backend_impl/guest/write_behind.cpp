@@ -56,6 +56,7 @@ void WriteBehind::settle() {
 void WriteBehind::look_behind_a_call() {
     look();
     if (in_forked_child()) return;
+    channel_.look_at_carried();
     channel_.look_at_batches(longest_nap);
     std::unique_lock lock(mutex_);
     none_ending_.wait_for(lock, longest_nap, [this] { return ending_ == 0; });

@@ -308,6 +308,36 @@ void a_write_before_it_has_failed() {
     }
 }
 
+// A small write goes along with whatever is sent next, as with another stream's graph: nobody need have looked at that one's reply.
+void a_write_that_went_along_has_failed() {
+    constexpr int64_t few = 64;
+    for (const bool ahead : {true, false}) {
+        GatedRun run("all");
+        Backend other{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
+        Doubled doubled(run.buft(), few);
+        Doubled others(run.buft(), few);
+        std::vector<float> numbers(few, 1.0F);
+        for (Doubled *each : {&doubled, &others}) ggml_backend_tensor_set(each->input, numbers.data(), 0, few * 4);
+        if (ahead) expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "the first time");
+        expect(ggml_backend_graph_compute(other.get(), others.graph) == GGML_STATUS_SUCCESS, "and another stream's");
+        numbers.assign(few, 5.0F);
+        CapturedLog log;
+        run.host.close();
+        ggml_backend_tensor_set(doubled.input, numbers.data(), 0, few * 4);
+        run.host.refuses_next = static_cast<uint32_t>(Call::batch);
+        expect(ggml_backend_graph_compute_async(other.get(), others.graph) == GGML_STATUS_SUCCESS, "takes it along");
+        if (!ahead) run.host.open();
+        const ggml_status status = ggml_backend_graph_compute_async(run.backend.get(), doubled.graph);
+        expect(status == (ahead ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED), "a graph behind it");
+        run.host.open();
+        ggml_backend_synchronize(run.backend.get());
+        ggml_backend_tensor_get(doubled.output, numbers.data(), 0, few * 4);
+        if (ahead) expect(numbers == std::vector<float>(few, 0.0F), "not what was computed without it: " + std::to_string(numbers[0]));
+        if (ahead) expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_FAILED, "the next graph tells");
+        expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "once");
+    }
+}
+
 // An optimizer's step writes two of its sources as well.
 void sources_that_are_written(const char *path) {
     GatedRun run("all", path);
@@ -358,5 +388,6 @@ int main(int arguments, char **values) {
     }
     another_streams_transfer();
     a_write_before_it_has_failed();
+    a_write_that_went_along_has_failed();
     return failures();
 }
