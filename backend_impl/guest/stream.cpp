@@ -209,7 +209,8 @@ Stream::Run Stream::run_kept(const KeptGraph &kept, ggml_status &status) {
 }
 
 bool Stream::begin_kept(const KeptGraph &kept) {
-    auto ahead = std::make_unique<GraphAhead>(device_.session(), this, *in_flight_, kept.written(), told_lost_transfers_); // all that takes memory before it is sent
+    // All that takes memory before it is sent.
+    auto ahead = std::make_unique<GraphAhead>(device_.session(), this, *in_flight_, kept.written(), told_lost_transfers_);
     ahead->pending = device_.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.number()}, graph_traits());
     if (!ahead->pending.sent()) return false;
     in_flight_->add(std::move(ahead));
