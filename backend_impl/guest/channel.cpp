@@ -36,6 +36,12 @@ std::atomic<uint32_t> &notify_of(const Blob &slot) {
     return *reinterpret_cast<std::atomic<uint32_t> *>(slot.memory);
 }
 
+// What the word of a reply says.
+CallResult result_in(uint32_t notify) {
+    const uint32_t code = notify - 1;
+    return {code == worker_lost ? Outcome::lost : Outcome::answered, code};
+}
+
 } // namespace
 
 std::string CallResult::text() const {
@@ -149,16 +155,26 @@ bool Channel::send_and_await_deferred() {
 }
 
 void Channel::look_at_carried() {
-    while (const uint32_t notify = carried_.next_answered()) {
-        const uint32_t code = notify - 1;
-        const CallResult result{code == worker_lost ? Outcome::lost : Outcome::answered, code};
-        if (!result.ok()) lose_writes(result);
+    while (const uint32_t notify = carried_.next_answered([this](uint32_t word) { count_if_lost(word); })) {
+        const CallResult result = result_in(notify);
+        if (!result.ok()) report_lost_writes(result);
     }
+}
+
+// A call without a reply has not written them as far as anybody knows.
+bool Channel::count_if_lost(uint32_t notify) {
+    const bool lost = notify == 0 || !result_in(notify).ok();
+    if (lost) lose_transfer();
+    return lost;
 }
 
 // Whoever left them was told of success before.
 void Channel::lose_writes(const CallResult &result) {
     lose_transfer();
+    report_lost_writes(result);
+}
+
+void Channel::report_lost_writes(const CallResult &result) const {
     result.report("tensor writes that went along with a call, which may not all have been made; the next graph is refused");
 }
 
@@ -282,12 +298,15 @@ bool Channel::Exchange::send_after_deferred(Slot slot) {
 inline uint64_t Channel::Exchange::time_for_record() const { return channel_.call_log_.is_open() ? monotonic_ns() : 0; }
 
 Channel::Exchange::~Exchange() {
-    if (!sent_) return;
+    if (!sent_) {
+        // They still wait to go along.
+        if (carries_deferred_) channel_.carried_.ended(notify_of(*slot_), [](uint32_t) {});
+        return;
+    }
     if (!ended_) {
         channel_.without_reply_.fetch_add(1, std::memory_order_release);
         if (may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         end_carried(false);
-        if (has_unseen_) channel_.lose_transfer();
         slot_.retire();
         note_loss();
     }
@@ -327,11 +346,12 @@ CallResult Channel::Exchange::run_deferred() {
 }
 
 void Channel::Exchange::send_with_deferred() {
+    notify_of(*slot_).store(0, std::memory_order_release);
+    channel_.carried_.begin(notify_of(*slot_));
+    carries_deferred_ = true;
     send();
     if (!sent_) return;
     carry_deferred();
-    channel_.carried_.sent(notify_of(*slot_));
-    carries_deferred_ = true;
     channel_.forget_deferred();
 }
 
@@ -344,7 +364,15 @@ void Channel::Exchange::carry_deferred() {
 // While the reply slot is still this call's.
 inline void Channel::Exchange::end_carried(bool answered) {
     if (carries_slot_) channel_.deferred_slots_.ended(notify_of(*slot_), answered);
-    if (carries_deferred_) has_unseen_ = channel_.carried_.ended(notify_of(*slot_));
+    if (!carries_deferred_) return;
+    const auto see = [this](uint32_t word) { counted_loss_ = channel_.count_if_lost(word); };
+    tells_of_carried_ = channel_.carried_.ended(notify_of(*slot_), see);
+}
+
+// A reply that says that all went well, but cannot be read, is not one.
+void Channel::Exchange::tell_of_carried() {
+    if (!counted_loss_) channel_.lose_transfer();
+    channel_.report_lost_writes(result_);
 }
 
 void Channel::Exchange::send() {

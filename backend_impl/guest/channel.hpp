@@ -272,7 +272,7 @@ class Channel {
                 bool decoded = read(reader, reply);
                 finish(decoded, reader.offset());
             }
-            if (has_unseen_ && !result_.ok()) channel_.lose_writes(result_);
+            if (tells_of_carried_ && !result_.ok()) tell_of_carried();
             return result_;
         }
 
@@ -304,6 +304,7 @@ class Channel {
         // They were sent.
         void carry_deferred();
         void end_carried(bool answered);
+        [[gnu::cold]] void tell_of_carried();
         void send();
         // What was not taken at once. False when it is not taken at all, which is told.
         bool hand_over_later(Status status);
@@ -338,7 +339,8 @@ class Channel {
         bool in_a_hurry_ = false;
         bool is_alone_ = false;
         bool carries_deferred_ = false;
-        bool has_unseen_ = false; // of those, and nobody else tells how they went
+        bool tells_of_carried_ = false; // of those, and nobody else has told how they went
+        bool counted_loss_ = false;
         bool carries_slot_ = false; // of a deferred call
         uint8_t command_[batch_command_size];
         Writer writer_;
@@ -390,6 +392,9 @@ class Channel {
 
     // Deferred calls were handed over, and ended so.
     void lose_writes(const CallResult &result);
+    void report_lost_writes(const CallResult &result) const;
+    // Whether the call with this word has not made the writes that went along with it.
+    bool count_if_lost(uint32_t notify);
     void on_timeout();
     // Whether the transport knows that nothing will be answered any more; then the device is lost.
     bool look_for_its_end();
