@@ -12,6 +12,7 @@ the ggml that it was built with.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ CUDA_FOLDER = Path("/usr/local/cuda")
 CUDA_PLACES = ("lib64", "lib", "targets/x86_64-linux/lib")
 OF_ROOT = (Path("/"), *(Path(f"/{name}") for name in ("dev", "home", "opt", "proc", "root", "run", "srv", "sys", "tmp", "var")))
 """Folders that would hide the root, or other files of the machine in it, if they were bound."""
+CUT = re.compile(r"[\s:;$]")
+"""What no path in the loader's lists (``LD_PRELOAD``, ``LD_LIBRARY_PATH``) can have: it is cut there, or put in the place of."""
 ORIGIN = ("$ORIGIN", "${ORIGIN}")
 ROOT_FOLDERS = tuple(Path(folder) for folder in ("usr/lib/x86_64-linux-gnu", "usr/lib", "usr/local/lib", "usr/lib64"))
 """Where a root's loader looks."""
@@ -54,11 +57,14 @@ def absolute(path: str | Path) -> Path:
 
 
 def seen_at(path: Path) -> str:
-    """Where programs in a root see the machine's file: by its own name where its folder can be bound, and has the file itself."""
+    """Where programs in a root see the machine's file: by its own name where its folder can be bound, and has the file itself.
+
+    One that its loader could not be told of by that name is seen by another.
+    """
     folder = path.parent
     elsewhere = path.resolve().parent != folder.resolve()
-    if elsewhere or folder in OF_ROOT or path.parts[1] in TREES:
-        return os.fspath(LIBRARIES / content_key(os.fspath(folder)) / path.name)
+    if elsewhere or folder in OF_ROOT or path.parts[1] in TREES or CUT.search(os.fspath(path)):
+        return os.fspath(LIBRARIES / content_key(os.fspath(folder)) / CUT.sub("-", path.name))
     return os.fspath(path)
 
 
@@ -146,4 +152,4 @@ def file_binds(file: Path) -> Iterator[Bind]:
     target = file.resolve()
     for path in dict.fromkeys((file, *entries(file.parent))):
         if path.resolve() == target:
-            yield Bind(target, inside=inside.with_name(path.name))
+            yield Bind(target, inside=inside if path == file else inside.with_name(path.name))

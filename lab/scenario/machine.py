@@ -16,7 +16,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.host.abi import prove_outside, prove_payload
 from lab.host.driver import gpu_driver
 from lab.host.native import native_payloads
-from lab.host.outside import outside
+from lab.host.outside import file_binds, outside, seen_at
 from lab.host.probe import probe_all, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
@@ -168,8 +168,8 @@ def native_listing(
         return None
     library, lister = ingredients.shipment.ggml_library, ingredients.case_lister
     environment = {name: value for name, value in variables.items() if name.startswith(DRIVER_VARIABLES)}
-    environment |= {"LD_PRELOAD": str(lister), "HOME": "/tmp"}
-    binds = [Bind(lister.parent)]
+    environment |= {"LD_PRELOAD": seen_at(lister), "HOME": "/tmp"}
+    binds = list(file_binds(lister))
     if library.of_machine:
         environment[BACKEND_PATH] = library.inside
         binds += outside((), ingredients.root, ggml=library.path).binds

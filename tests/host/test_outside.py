@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -92,6 +93,15 @@ def test_a_file_in_usr_is_seen_by_all_its_names_and_by_those_alone(root: HostRoo
 @pytest.mark.parametrize("folder", ["/", "/tmp", "/run", "/opt"])
 def test_a_folder_that_would_hide_others_is_not_bound(folder: str) -> None:
     assert Path(seen_at(Path(folder) / "x.so")).parent.parent == LIBRARIES
+
+
+@pytest.mark.parametrize(("folder", "name"), [("my libraries", "x.so"), ("a:b", "x.so"), ("$LIB", "x.so"), ("plain", "a copy.so")])
+def test_a_path_that_the_loader_would_cut_is_preloaded_by_another(root: HostRoot, tmp_path: Path, folder: str, name: str) -> None:
+    made = tmp_path / folder / name
+    made.parent.mkdir()
+    shutil.copy(root.path / FOLDER / "libz.so.1", made)
+    argv = root.enter(("cat", "/proc/self/maps"), binds=tuple(file_binds(made)), env={"LD_PRELOAD": seen_at(made)})
+    assert f"{seen_at(made)}\n" in finish(argv, deadline=Deadline.after(RUN_S)).output
 
 
 def test_a_link_to_another_folder_is_bound_as_what_it_leads_to(root: HostRoot, tmp_path: Path) -> None:
