@@ -15,6 +15,11 @@ NS_PER_US = 1000.0
 GIB = float(1 << 30)
 TOKENS = ("token", "rebuilt")
 """Measurements of the model-like graph."""
+COPIES = ("copy_", "host_copy_")
+"""How the names of measurements of copy loops begin."""
+COUNTED = ("commands", "bytes_out", "bytes_in")
+"""What call records say of an answer: all of it, or nothing."""
+MOST = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,14 @@ class Rows:
 
 def lacking(row: Row) -> tuple[str, ...]:
     """Keys that the answer to a measurement has not, or not with what its figures are made of."""
-    return tuple(key for key, fits in keys_of(str(row["name"])).items() if not fits(row.get(key)))
+    return tuple(key for key, fits in {**keys_beside(row), **keys_of(str(row["name"]))}.items() if not fits(row.get(key)))
+
+
+def keys_beside(row: Row) -> Mapping[str, Callable[[Any], bool]]:
+    """What an answer may have, or be given, and need not: where it is there, figures are made of it."""
+    counted = {key: is_count for key in COUNTED if "commands" in row}
+    loops = {key: are_counts for key, value in row.items() if isinstance(value, list) and str(row["name"]).startswith(COPIES)}
+    return {key: fits for key, fits in BESIDE.items() if row.get(key) is not None} | counted | loops
 
 
 def keys_of(name: str) -> Mapping[str, Callable[[Any], bool]]:
@@ -121,19 +133,29 @@ def keys_of(name: str) -> Mapping[str, Callable[[Any], bool]]:
         return {"ns": is_amount, "cpu_ns": is_count}
     if name.startswith(("threads_", "working_threads_")):
         return {"ns": is_amount, "calls": is_samples}
-    if name.startswith(("copy_", "host_copy_")):
+    if name.startswith(COPIES):
         return {"size": is_amount}
     return {"ns": is_samples, "size": is_amount} if verb in DIRECTIONS and size in SIZES else {"ns": is_samples}
 
 
 def is_samples(value: Any) -> bool:
     """Whole numbers that are not negative, one at least."""
-    return isinstance(value, list) and bool(value) and all(map(is_count, value))
+    return are_counts(value) and bool(value)
+
+
+def are_counts(value: Any) -> bool:
+    """Whole numbers that are not negative, or none."""
+    return isinstance(value, list) and all(map(is_count, value))
 
 
 def is_count(value: Any) -> bool:
-    """A whole number that is not negative."""
-    return isinstance(value, int) and value >= 0
+    """A whole number that is not negative, such as somebody has counted: one of 64 bits."""
+    return isinstance(value, int) and 0 <= value < MOST
+
+
+def is_whole(value: Any) -> bool:
+    """A whole number of as many bits."""
+    return isinstance(value, int) and abs(value) < MOST
 
 
 def is_amount(value: Any) -> bool:
@@ -144,6 +166,18 @@ def is_amount(value: Any) -> bool:
 def is_text(value: Any) -> bool:
     """A text with anything in it."""
     return isinstance(value, str) and bool(value)
+
+
+BESIDE: Mapping[str, Callable[[Any], bool]] = {
+    "answered_ns": is_samples,
+    "longest_ns": are_counts,
+    "rounds": is_count,
+    "interrupts": is_whole,
+    "worker_cpu_ns": is_count,
+    "qemu_cpu_ns": is_count,
+    "splits": is_count,
+}
+"""What an answer may have besides, by key, and what it must be there."""
 
 
 def latency_of(groups: Sequence[Sequence[int]]) -> Latency | None:

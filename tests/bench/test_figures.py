@@ -6,6 +6,7 @@ import pytest
 
 from lab.bench.answer import MADE_OF_EMPTY, answered, empty_call, ratios
 from lab.bench.figures import Rate, Rows, best_copy, both_ends, call_rates, gib_per_s, latency_of
+from lab.bench.standard import FLOORS
 from lab.bench.targets import judged
 
 
@@ -264,20 +265,27 @@ def test_transfer_is_judged_by_more_figures_than_are_shown(ns: int, *, met: bool
     [
         ("empty", {"level": "info"}, "ns"),
         ("empty", {"ns": []}, "ns"),
-        ("empty", {"ns": ["1"]}, "ns"),
         ("set_1MiB", {"ns": [5]}, "size"),
         ("threads_2", {"ns": 5}, "calls"),
-        ("threads_2", {"ns": 5, "calls": []}, "calls"),
         ("threads_2", {"ns": 0, "calls": [1, 1]}, "ns"),
         ("idle", {"ns": 5}, "cpu_ns"),
         ("token", {"ns": [5], "nodes": 730}, "digest"),
         ("rebuilt", {"ns": [5], "nodes": 730}, "digest"),
+        ("empty", {"ns": [1 << 2000]}, "ns"),
+        ("empty", {"ns": [5], "rounds": "many", "interrupts": 1}, "rounds"),
+        ("empty", {"ns": [5], "commands": 1, "bytes_out": 1}, "bytes_in"),
+        ("working_threads_2", {"ns": 5, "calls": [1], "longest_ns": ["1"]}, "longest_ns"),
+        ("idle", {"ns": 5, "cpu_ns": 5, "worker_cpu_ns": "5"}, "worker_cpu_ns"),
+        ("token", {"ns": [5], "nodes": 730, "digest": "ab", "splits": [1]}, "splits"),
+        ("submission", {"ns": [5], "answered_ns": 5}, "answered_ns"),
+        ("copy_set_1MiB", {"size": 1 << 20, "memcpy": [5], "avx2": ["5"]}, "avx2"),
     ],
 )
 def test_answer_without_what_its_figures_are_made_of_is_a_failure_and_no_figure(
     name: str, answer: dict[str, Any], key: str
 ) -> None:
-    subject = "token/copied/all" if name in {"token", "rebuilt"} else "vm/copied"
+    others = "token/copied/all" if name in {"token", "rebuilt"} else "vm/copied"
+    subject = FLOORS if name.startswith(("submission", "copy")) else others
     whole = [
         row("token/copied/all", one, [1000], "tokens copied", digest="ab", nodes=730) for one in ("token", "rebuilt") if one != name
     ]
