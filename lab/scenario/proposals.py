@@ -6,6 +6,7 @@ Nothing is decided for the reader: an entry that is added has neither reason nor
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,11 +183,16 @@ def list_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool) -> Ite
 
 
 def new_lists(known: Expectations, seen: Sequence[Seen]) -> Iterator[tuple[Path, str]]:
-    """Paths for lists of the host libraries that have none, with the library."""
+    """Paths for lists of the host libraries that have none, with the library. What is there, under another condition, stays."""
+    taken: set[Path] = set()
     for library in dict.fromkeys(one.situation.ggml_library for one in seen):
         here = [one for one in seen if one.situation.ggml_library == library]
         if not any(entry.when.holds(one.situation) for entry in known.file.supported for one in here):
-            yield known.path.with_name(f"{known.path.stem}-{Path(library).stem}.txt"), library
+            path = known.path.with_name(f"{known.path.stem}-{Path(library).stem}.txt")
+            numbered = (path.with_stem(f"{path.stem}-{number}") for number in itertools.count(2))
+            path = next(one for one in itertools.chain((path,), numbered) if one not in taken and not one.exists())
+            taken.add(path)
+            yield path, library
 
 
 def supported_in(seen: Sequence[Seen], library: str | None = None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,15 @@ def test_bundle_that_is_none_is_told(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "x", ignore_errors=True)
     done = CliRunner().invoke(app, ["expectations", "update", str(tmp_path / "x")])
     assert done.exit_code == 2
+
+
+def test_new_list_takes_the_place_of_no_file_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "expectations" / "small.toml"
+    path.parent.mkdir()
+    path.write_text('[[supported]]\ncases = "small-cpu.txt"\nwhen = { ggml_library = "cpu", accel = "kvm" }\n')
+    (path.parent / "small-cpu.txt").write_text("ops/A\nops/B\n")
+    libraries = ("cpu", "/one/libggml-cuda.so", "/other/libggml-cuda.so")
+    with_them = [Seen(replace(situation("venus"), ggml_library=one), {("ops", "A"): {Outcome.PASS}}) for one in libraries]
+    _, *lists = scenario_edits(load_expectations(path), with_them, whole=True, list_supported=True)
+    assert len({edit.path for edit in lists}) == len(libraries)
+    assert not any(edit.path.exists() for edit in lists)
