@@ -127,9 +127,10 @@ def _relay(channel: paramiko.Channel, guest: Guest) -> bool:
 
 
 def written(data: bytes) -> bool:
-    """Hand bytes on to whoever reads; False where nobody does any more."""
+    """Hand bytes on, all of them, to whoever reads; False where nobody does any more."""
     try:
-        os.write(sys.stdout.fileno(), data)
+        while data:
+            data = data[os.write(sys.stdout.fileno(), data) :]
     except BrokenPipeError:
         return False
     return True

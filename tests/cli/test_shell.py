@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,3 +84,15 @@ def test_a_reader_that_goes_away_is_no_error(monkeypatch: pytest.MonkeyPatch) ->
         assert written(b"read")
         os.close(reader)
         assert not written(b"not read")
+
+
+def test_output_that_has_no_room_is_not_lost_unsaid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open(tmp_path / "output", "wb", buffering=0) as file:
+        monkeypatch.setattr("sys.stdout", file)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))  # of what is more, the system writes the first part and says so
+        try:
+            with pytest.raises(OSError, match="too large"):
+                written(b"more than there is room for")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
