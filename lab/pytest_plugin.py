@@ -30,6 +30,7 @@ from lab.scenario.plan import Choice, planned
 from lab.scenario.platform import Platform
 from lab.scenario.runner import RunOutcome, run
 from lab.scenario.source import read_source
+from lab.visible import visible
 from reports import rendered_report
 
 ASKED_FOR = ("native", "scenario", "gpu")
@@ -135,7 +136,7 @@ class ScenarioFile(pytest.File):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002
         """The problems of the file, without our frames."""
-        return str(excinfo.value) if isinstance(excinfo.value, LabError) else super().repr_failure(excinfo)
+        return visible(str(excinfo.value)) if isinstance(excinfo.value, LabError) else super().repr_failure(excinfo)
 
 
 class ScenarioItem(pytest.Item):
@@ -171,7 +172,7 @@ class ScenarioItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The cause and the evidence, without our frames."""
         if isinstance(excinfo.value, VariantFailed | LabError):
-            return str(excinfo.value)
+            return visible(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

@@ -23,6 +23,7 @@ from lab.errors import LabError
 from lab.interruption import interruptible
 from lab.ops.coverage import Coverage
 from lab.scenario.dry_run import ShownBoot
+from lab.visible import visible
 from reports.render import duration_text
 
 INTERRUPTED_EXIT = 2
@@ -120,11 +121,11 @@ def answered_usage(empties: Mapping[str, dict[str, Any]]) -> Iterator[None]:
 def tell_error(error: LabError) -> None:
     """Message and hint, on standard error."""
     console = Console(stderr=True, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), error.message))
+    console.print(Text.assemble(("error: ", "bold red"), visible(error.message)))
     for note in getattr(error, "__notes__", ()):
-        console.print(Text(note, style="yellow"))
+        console.print(Text(visible(note), style="yellow"))
     if error.hint:
-        console.print(Text.assemble(("hint: ", "bold cyan"), error.hint))
+        console.print(Text.assemble(("hint: ", "bold cyan"), visible(error.hint)))
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -173,7 +174,7 @@ def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Seque
         table.add_row(*_row(variant))
     console.print(table)
     for name, kind, text in findings[:MAX_FINDINGS]:
-        console.print(Text.assemble((f"{kind}: ", "bold"), f"{text} ", (f"({name})", "dim")))
+        console.print(Text.assemble((f"{kind}: ", "bold"), f"{visible(text)} ", (f"({name})", "dim")))
     if len(findings) > MAX_FINDINGS:
         console.print(Text(f"and {len(findings) - MAX_FINDINGS} findings more", style="dim"))
     for variant in record.variants:
@@ -181,7 +182,7 @@ def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Seque
             words = f"{variant.cases.expected} failed, {variant.cases.flaky} flaky, {variant.cases.skipped} skipped"
             console.print(Text.assemble((f"{variant.name}/{variant.variant} as expected: ", "bold"), words))
         if variant.reason and variant.status is Status.SKIPPED:
-            console.print(Text.assemble((f"{variant.name}/{variant.variant} skipped: ", "bold"), variant.reason))
+            console.print(Text.assemble((f"{variant.name}/{variant.variant} skipped: ", "bold"), visible(variant.reason)))
     console.print(
         Text.assemble((record.status, f"bold {STYLES[record.status]}"), f" · exit {record.exit} · {record.wall_s or 0:.1f} s")
     )
@@ -215,7 +216,7 @@ def tell_capabilities(capabilities: Sequence[CapabilityRecord]) -> None:
     for capability in capabilities:
         mark = Text("yes", style="green") if capability.ok else Text("no", style="yellow")
         told = capability.probed + (f"\n→ {capability.hint}" if capability.hint and not capability.ok else "")
-        table.add_row(mark, capability.name, told)
+        table.add_row(mark, capability.name, Text(visible(told)))
     console.print(table)
 
 

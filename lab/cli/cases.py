@@ -30,6 +30,7 @@ from lab.scenario.environment import vulkan_here
 from lab.scenario.machine import other_cpu_library
 from lab.scenario.shipment import ggml_library, processor_count, require_loadable
 from lab.temporary import temporary_folder
+from lab.visible import visible
 
 SETUP_S = 1800.0
 RUN_S = 300.0
@@ -129,7 +130,7 @@ def tell_cases(told: Sequence[CaseAgain]) -> None:
         console.print(Text.assemble((one.result.outcome, STYLES.get(one.result.outcome, "red")), f" {one.result.case}"))
         table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
         for name, text in one.lines():
-            table.add_row(Text(name, style="dim"), text)
+            table.add_row(Text(name, style="dim"), Text(visible(text)))
         console.print(table)
         if one.result.message:
-            console.print(Text(f"  {one.result.message}"))
+            console.print(Text(f"  {visible(one.result.message)}"))

@@ -13,6 +13,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from lab.scenario.listener import LineListener, RunListener
+from lab.visible import visible
 
 REFRESH_PER_S = 8
 
@@ -41,7 +42,7 @@ class TerminalListener:
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Show the step while it lasts, then leave a line with its duration."""
-        started = time.monotonic()
+        started, name = time.monotonic(), visible(name)
         self._steps.append((name, started))
         mark, style = "✗", "red"
         try:
@@ -56,7 +57,7 @@ class TerminalListener:
     def note(self, text: str) -> None:
         """Leave a line."""
         for line in text.splitlines():
-            self._console.print(Text(f"{'  ' * len(self._steps)}· {line}", style="yellow" if "warning" in line else "dim"))
+            self._console.print(Text(f"{'  ' * len(self._steps)}· {visible(line)}", style="yellow" if "warning" in line else "dim"))
 
     def cases(self, done: int, expected: int, failed: int) -> None:
         """Show the count beside the step under way."""

@@ -31,6 +31,7 @@ from lab.scenario.machine import real_platform
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, ggml_library, require_loadable
+from lab.visible import visible
 from reports import rendered_report
 
 SETUP_S = 3600.0
@@ -100,7 +101,7 @@ def show(file: File, *, json_: Json = False) -> None:
             print_json(counted(rows))
         else:
             for row in rows:
-                typer.echo(line_of(row))
+                typer.echo(visible(line_of(row)))
 
 
 @trace.command()
@@ -185,7 +186,7 @@ def tell_replay(played: Replayed) -> None:
     """Commands whose answers differ, then the sum."""
     for row in played.rows:
         for difference in row["differences"]:
-            typer.echo(f"row {row['index']}: {row['name']}: {difference}")
+            typer.echo(visible(f"row {row['index']}: {row['name']}: {difference}"))
     remarks = sum(bool(row["remarks"]) for row in played.rows)
     took = sum(row["duration_ns"] for row in played.rows) / 1e6
     typer.echo(

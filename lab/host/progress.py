@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol, TextIO
 
+from lab.visible import visible
+
 
 class Progress(Protocol):
     """Listener of steps (which nest) and notes."""
@@ -44,7 +46,7 @@ class LineProgress:
         self._depth = 0
 
     def _line(self, text: str) -> None:
-        print("  " * self._depth + text, file=self._stream or sys.stderr, flush=True)
+        print("  " * self._depth + visible(text), file=self._stream or sys.stderr, flush=True)
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[None]:
