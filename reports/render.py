@@ -56,9 +56,13 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
-    """A variant with everything the page shows of it. ``host_only``: it ended before its calls were joined with the guest's."""
+    """A variant with everything the page shows of it.
+
+    ``label`` is how the page calls it; ``host_only``: it ended before its calls were joined with the guest's.
+    """
 
     record: VariantRecord
+    label: str
     number: int
     cases: tuple[CaseRow, ...]
     facts: tuple[FactRow, ...]
@@ -76,11 +80,6 @@ class VariantView:
     def damaged(self) -> str:
         """The name of the benchmark's file where that cannot be read."""
         return BENCH if self.bench is None and any(path.name == BENCH for path in self.logs) else ""
-
-    @property
-    def label(self) -> str:
-        """How the page calls it."""
-        return self.record.variant
 
     @property
     def count(self) -> int:
@@ -137,6 +136,7 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool
         alone: LogAxis.over([call.duration_ns / 1000.0 for group in calls if _host_only(group) is alone for call in group])
         for alone in (False, True)
     }
+    alone = len({record.name for record in bundle.run.variants}) <= 1
     views = []
     for number, (record, group) in enumerate(zip(bundle.run.variants, calls, strict=True)):
         here = (record.name, record.variant)
@@ -144,6 +144,7 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool
         told = [row for row in bundle.support if (row.scenario, row.variant) == here]
         view = VariantView(
             record=record,
+            label=record.variant if alone else f"{record.name}/{record.variant}",
             number=number,
             cases=cases,
             facts=tuple(row for row in bundle.facts if (row.scenario, row.variant) == here),

@@ -312,3 +312,16 @@ def test_newest_bundle_is_the_last_by_time(tmp_path: Path) -> None:
     (tmp_path / "no-bundle").mkdir()
     assert [path.name[-1] for path in bundles(tmp_path)] == ["b", "a"]
     assert newest_bundle(tmp_path) == tmp_path / "2026-01-02T00-00-00Z-a"
+
+
+def test_variants_of_one_name_are_told_apart_by_their_scenarios(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    run = json.loads((folder / "run.json").read_text())
+    run["variants"][1] |= {"name": "other", "variant": "venus"}
+    (folder / "run.json").write_text(json.dumps(run))
+    rows = (folder / "results.jsonl").read_text().replace('"variant":"apir"', '"variant":"venus"').splitlines()
+    moved = [line.replace('"scenario":"smoke"', '"scenario":"other"') for line in rows]
+    (folder / "results.jsonl").write_text("\n".join(rows + moved))
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert '<th scope="col">smoke/venus</th><th scope="col">other/venus</th>' in text
+    assert "All cases of venus" not in text
