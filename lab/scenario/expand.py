@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.expectations import Expectations
@@ -60,8 +61,10 @@ def expand(source: Source) -> tuple[Variant, ...]:
             problems |= dict.fromkeys(error.problems)
     if problems:
         raise ConfigError(source.path, tuple(problems))
-    _refuse_long_ids(variants, source.path)
-    _refuse_equal_ids(variants, source.path)
+    problems = dict.fromkeys((*_long_ids(variants), *_equal_names(tables.get(VARIANTS) or ())))
+    problems = problems or dict.fromkeys(_equal_ids(variants))
+    if problems:
+        raise ConfigError(source.path, source.in_order(tuple(problems)))
     return tuple(variants)
 
 
@@ -105,18 +108,22 @@ def _word(axis: str, value: AxisValue) -> str:
     return f"{leaf}-{said}" if said in {".", ".."} else said
 
 
-def _refuse_long_ids(variants: Sequence[Variant], path: Path) -> None:
+def _long_ids(variants: Sequence[Variant]) -> Iterator[ConfigProblem]:
     longest = max((variant.id for variant in variants), key=len)
     if len(longest) > LONGEST_ID:
         text = f"a variant's id, which names folders, would have more than {LONGEST_ID} characters: {longest[:LONGEST_ID]}…"
-        raise ConfigError(path, [ConfigProblem("matrix", text, "use [[variants]] with names and settings")])
+        yield ConfigProblem("matrix", text, "use [[variants]] with names and settings")
 
 
-def _refuse_equal_ids(variants: Sequence[Variant], path: Path) -> None:
+def _equal_names(named: Sequence[Mapping[str, Any]]) -> Iterator[ConfigProblem]:
+    names = [one.get("name") for one in named]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield ConfigProblem(f"{VARIANTS}[{number}].name", "is the name of another variant, too", "give each a name of its own")
+
+
+def _equal_ids(variants: Sequence[Variant]) -> Iterator[ConfigProblem]:
     ids = [variant.id for variant in variants]
     repeated = sorted({name for name in ids if ids.count(name) > 1})
     if repeated:
-        problem = ConfigProblem(
-            "matrix", f"several variants would be called {', '.join(repeated)}", "give the axes distinct values"
-        )
-        raise ConfigError(path, [problem])
+        yield ConfigProblem("matrix", f"several variants would be called {', '.join(repeated)}", "give the axes distinct values")

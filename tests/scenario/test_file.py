@@ -180,7 +180,10 @@ def test_scenario_without_matrix_has_one_variant(tmp_path: Path) -> None:
 
 def test_variants_that_would_be_called_the_same_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD + '\n[matrix]\ncapset = ["venus", "venus"]\n')
-    with pytest.raises(ConfigError, match="several variants would be called venus"):
+    with pytest.raises(ConfigError, match="line 6: matrix: several variants would be called venus"):
+        expand(read_source(path))
+    path = written(tmp_path, GOOD + '\n[[variants]]\nname = "a"\n[[variants]]\nname = "b"\n[[variants]]\nname = "a"\n')
+    with pytest.raises(ConfigError, match=r"line 11: variants\[2\].name: is the name of another variant, too"):
         expand(read_source(path))
 
 
