@@ -14,6 +14,7 @@ from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations
 from lab.scenario.model import AxisValue, Scenario
+from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.source import VARIANTS, Source
 
@@ -41,7 +42,9 @@ class Variant:
         per_program = CHOSEN_PER_PROGRAM - ({"capset"} if has_host_reference(self.scenario.checks) else set())
         guest = self.scenario.guest.model_dump(mode="json", exclude=set(per_program))
         rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s", "requires"})
-        return f"{sorted(guest.items())} {rest}"
+        # QEMU's workers see what was bound for them when it started, a benchmark's second host library among it
+        seconds = [check.host_library for check in self.scenario.checks if isinstance(check, BenchCheck)]
+        return f"{sorted(guest.items())} {rest} {list(filter(None, seconds))}"
 
 
 def expand(source: Source) -> tuple[Variant, ...]:

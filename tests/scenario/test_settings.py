@@ -238,6 +238,18 @@ def test_variants_that_require_different_things_do_not_share_a_boot(tmp_path: Pa
     assert len(boots(variants)) == 2
 
 
+def test_variants_with_different_second_host_libraries_do_not_share_a_boot(tmp_path: Path) -> None:
+    for name in ("one.so", "other.so"):
+        shutil.copy(sys.executable, tmp_path / name)
+    bench = 'checks = [{ kind = "bench", host_library = "%s.so" }]'
+    named = "".join(
+        f'[[variants]]\nname = "{name}"\n{checks}\n'
+        for name, checks in (("none", ""), ("a", bench % "one"), ("b", bench % "other"), ("c", bench % "one"))
+    )
+    groups = boots(expand(read_source(written(tmp_path, STATE + named))))
+    assert [[one.id for one in group] for group in groups] == [["none"], ["a", "c"], ["b"]]
+
+
 def test_thresholds_that_hold_find_nothing(running: Running) -> None:
     loose = ("thresholds.boot_s=10", "thresholds.wall_s=100", "thresholds.call_p99_us=100", "checks[1].thresholds.cases_per_s=0.01")
     bundle = running(Script(), *loose, "checks[1].thresholds.call_p50_us=100", "checks[1].thresholds.wall_s=90")
