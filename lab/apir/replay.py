@@ -90,7 +90,7 @@ class Replay:
             if isinstance(row, Ioctl):
                 if row.blob is not None:
                     self._library.new_resource(row.blob[1], row.blob[0])
-            elif row.call is not None and row.return_code is not None:
+            elif is_played(row):
                 yield self._answer(index, row)
 
     def _answer(self, index: int, command: Command) -> Answer:
@@ -216,6 +216,9 @@ class Replay:
         got = bytes(self._library.resources[command.data_resource].memory[: command.data_bytes])
         if got == command.data_out:
             return
+        if len(got) != len(command.data_out):
+            yield f"data_out has {len(got)} bytes, recorded {len(command.data_out)}"
+            return
         tensor = kind.decode(Reader(command.payload)).tensor
         maker = self._computed_by.get((tensor.buffer, tensor.data))
         tolerance = self._tolerance_of.get(maker.op, 0.0) if maker is not None and tensor.type == TYPE_F32 else 0.0
@@ -223,6 +226,11 @@ class Replay:
         if not error <= tolerance:
             first = next(at for at, (a, b) in enumerate(zip(got, command.data_out, strict=True)) if a != b)
             yield f"data_out differs from byte {first} on" + (f", NMSE {error:.3g} > {tolerance:.3g}" if tolerance else "")
+
+
+def is_played(row: Row) -> bool:
+    """Whether a row is played: a Forward call that was answered."""
+    return isinstance(row, Command) and row.call is not None and row.return_code is not None
 
 
 def nmse(got: bytes, wanted: bytes) -> float:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from lab import paths
+from lab.apir.replay import is_played
 from lab.apir.trace import Command, Ioctl, Row, read_trace, shown
 from lab.cli.answer import answering, print_json, run_answer, tell_run
 from lab.cli.display import progress_display
@@ -24,7 +25,7 @@ from lab.host.outside import absolute, outside
 from lab.host.root import Bind, host_root
 from lab.host.shaders import shader_binds
 from lab.ops.said import event_in, fits
-from lab.process import finish
+from lab.process import Finished, finish
 from lab.scenario.calls import TRACES
 from lab.scenario.environment import vulkan_here
 from lab.scenario.machine import real_platform
@@ -120,8 +121,8 @@ def replay(
 ) -> None:
     """Play a conversation against a host library, without a VM. Exit status: 0 equal answers, 1 others, 2 nothing was played."""
     with answering(as_json=json_, empty={"played": 0, "different": 0}):
-        read_trace(file)
-        played = played_again(file.resolve(), host_library, library, registration)
+        commands = sum(map(is_played, read_trace(file)))
+        played = played_again(file.resolve(), commands, host_library, library, registration)
         if json_:
             durations = [row["duration_ns"] for row in played.rows]
             answer = {"played": len(played.rows), "different": played.different, "duration_us": sum(durations) / 1000}
@@ -131,11 +132,11 @@ def replay(
     raise typer.Exit(played.exit_status)
 
 
-def played_again(file: Path, host_library: Path | None, library: str, registration: str) -> Replayed:
-    """Play the conversation in the host root.
+def played_again(file: Path, commands: int, host_library: Path | None, library: str, registration: str) -> Replayed:
+    """Play the conversation, which has so many commands to play, in the host root.
 
     Raises:
-        BuildError: the player ended without playing anything; its words are in it. Or a library is no ELF file.
+        BuildError: the player ended without playing all of it; its words are in it. Or a library is no ELF file.
         ConfigError: a library needs others that are nowhere.
     """
     deadline = Deadline.after(SETUP_S)
@@ -156,9 +157,15 @@ def played_again(file: Path, host_library: Path | None, library: str, registrati
         entered = root.enter(argv, binds=binds, env={"HOME": "/tmp", **variables}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))
+    return replayed(file, done, commands)
+
+
+def replayed(file: Path, done: Finished, commands: int) -> Replayed:
+    """What the player told. One that died, or was ended by a library, has not told of every command, whatever its status is."""
     answers = answers_in(done.output)
-    if done.exit_status not in {0, DIFFERENT_EXIT} or not answers:
-        raise BuildError(f"{file} could not be played (status {done.exit_status})", output=done.output)
+    if done.exit_status not in {0, DIFFERENT_EXIT} or not answers or len(answers) != commands:
+        how = f"status {done.exit_status}, {len(answers)} of {commands} commands"
+        raise BuildError(f"{file} could not be played ({how})", output=done.output)
     return Replayed(answers, done.exit_status)
 
 

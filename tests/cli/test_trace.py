@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab.cli.trace import answers_in
+from lab.cli.trace import answers_in, replayed
 from lab.deadline import Deadline
+from lab.errors import BuildError
 from lab.host.root import HostRoot
 from lab.paths import PROJECT
-from lab.process import finish
+from lab.process import Finished, finish
 from tests.lacking import LACKED, lacking_library
 
 LAB = (sys.executable, "-c", "from lab.cli import main; main()", "trace")
@@ -115,6 +117,24 @@ def test_replay_reads_its_answers_among_whatever_a_library_says() -> None:
     answer = {"index": 3, "name": "handshake", "differences": [], "remarks": [], "duration_ns": 7}
     output = ["{x", "[{", '{"differences": 1}', json.dumps(answer), '{"played": 1, "different": 0}', "ggml: done"]
     assert answers_in("\n".join(output)) == (answer,)
+
+
+@pytest.mark.parametrize(("status", "told", "fails"), [(0, 2, True), (1, 2, True), (0, 3, False), (1, 3, False), (2, 3, True)])
+def test_replay_that_ends_early_is_none(tmp_path: Path, status: int, told: int, fails: bool) -> None:
+    answer = {"index": 3, "name": "handshake", "differences": ["x"] * status, "remarks": [], "duration_ns": 7}
+    done = Finished((), status, f"{json.dumps(answer)}\n" * told)
+    if not fails:
+        assert replayed(tmp_path, done, 3).exit_status == status
+        return
+    with pytest.raises(BuildError, match=rf"could not be played \(status {status}, {told} of 3 commands\)"):
+        replayed(tmp_path, done, 3)
+
+
+@pytest.mark.protocol
+def test_recording_with_less_data_than_was_asked_for_is_another_answer(tmp_path: Path) -> None:
+    status, output = lab_trace("replay", changed(TRACES[0], tmp_path, "data_out", "00"))
+    assert status == 1
+    assert re.search(r"buffer_get_tensor: data_out has [0-9]+ bytes, recorded 1\n", output)
 
 
 @pytest.mark.protocol
