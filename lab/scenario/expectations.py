@@ -197,6 +197,8 @@ class Expectations:
     """What the lists of supported cases hold, by their paths."""
     whole: bool = True
     """Whether the run checks all that the scenario's file asks for: only then can a case be missing."""
+    named: tuple[str, ...] = ()
+    """Cases that the command line names, each of which must run."""
 
     def there(self, situation: Situation) -> tuple[Expected, ...]:
         """Those that hold in a situation, in their order."""

@@ -84,6 +84,15 @@ def findings_of(ends: Ends, entries: Sequence[Expected], supported: Sequence[str
     yield from _lost({f"{check}/{case}": outcomes for (check, case), outcomes in ends.items()}, supported, whole=whole)
 
 
+def unheard_of(ends: Ends, named: Sequence[str]) -> Iterator[Finding]:
+    """Cases that were named and did not run: there are none of that text."""
+    heard = {case for _, case in ends}
+    missing = [case for case in named if case not in heard]
+    if missing:
+        text = f"{len(missing)} of {len(named)} cases that were named did not run, the first is {missing[0]}"
+        yield Finding(FindingKind.MISSING_CASE, Blame.LAB, text, missing[0])
+
+
 def _of_case(name: str, case: str, outcomes: Sequence[Outcome], entry: Expected) -> Iterator[Finding]:
     """A case of which something is expected."""
     ends = set(outcomes)

@@ -36,6 +36,20 @@ def narrowed(scenario: Scenario, cases: Sequence[str]) -> Scenario | None:
     return scenario.model_copy(update={"checks": checks})
 
 
+def lost(scenario: Scenario, cases: Sequence[str]) -> tuple[str, ...]:
+    """Those of the cases that no check of the scenario runs."""
+    return tuple(text for text in cases if not _runs(scenario, OpsCheck if is_upstream(text, scenario) else CatalogCheck))
+
+
+def of_upstream(scenario: Scenario, cases: Sequence[str]) -> tuple[str, ...]:
+    """Those of the cases that ``test-backend-ops`` runs: whether it has them only shows then."""
+    return tuple(text for text in cases if is_upstream(text, scenario)) if _runs(scenario, OpsCheck) else ()
+
+
+def _runs(scenario: Scenario, kind: type[OpsCheck | CatalogCheck]) -> bool:
+    return any(isinstance(check, kind) for check in scenario.checks)
+
+
 def is_upstream(text: str, scenario: Scenario) -> bool:
     """Whether a case is written as ``test-backend-ops`` does: its sizes stand in square brackets, which no id of ours has.
 

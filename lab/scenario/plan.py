@@ -14,9 +14,10 @@ from lab.scenario.expectations import expectations_path, load_expectations
 from lab.scenario.file import validated
 from lab.scenario.keyword import keyword_matcher
 from lab.scenario.model import Scenario
-from lab.scenario.narrowed import narrowed
+from lab.scenario.narrowed import lost, narrowed, of_upstream
 from lab.scenario.source import Source, read_source
 
+RUN_BY = "kind catalog takes ids of lab ops --case, kind ops those of test-backend-ops"
 CHECKING = ("checks", "add_checks", "defaults", "variants")
 """Keys of settings that may change what is checked: then a case that is not there is no finding."""
 
@@ -72,6 +73,7 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
     """
     matches = keyword_matcher(choice.keyword)
     plan = []
+    lacking = list(dict.fromkeys(choice.cases))
     for path in scenario_files(paths):
         source = read_source(path, choice.settings)
         scenario = validated(source)
@@ -80,15 +82,19 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
         every = [replace(variant, expectations=replace(expectations, whole=whole)) for variant in expand(source)]
         variants = chosen(every, choice.variants, matches, path)
         if choice.cases:
+            lacking = [text for text in lacking if all(text in lost(one.scenario, choice.cases) for one in variants)]
             variants = with_cases(variants, choice.cases)
         if variants:
             plan.append(PlannedScenario(source, sha256(path), scenario, variants))
     if not plan:
         hint = f"-k {choice.keyword!r} matches none of scenario/variant"
         if choice.cases:
-            hint = "no check runs the cases: kind catalog takes ids of lab ops --case, kind ops those of test-backend-ops"
+            hint = f"no check runs the cases: {RUN_BY}"
         problem = ConfigProblem("", "no variant is left to run", hint)
         raise ConfigError(", ".join(map(str, paths)), [problem])
+    if lacking:
+        problems = [ConfigProblem("--case", f"no check runs {text}", RUN_BY) for text in lacking]
+        raise ConfigError(", ".join(map(str, paths)), problems)
     _refuse_equal_names(plan)
     return tuple(plan)
 
@@ -96,7 +102,15 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
 def with_cases(variants: Sequence[Variant], cases: Sequence[str]) -> tuple[Variant, ...]:
     """The variants with checks of these cases only; those that have none are left out."""
     made = ((variant, narrowed(variant.scenario, cases)) for variant in variants)
-    return tuple(replace(variant, scenario=scenario) for variant, scenario in made if scenario is not None)
+    return tuple(
+        replace(
+            variant,
+            scenario=scenario,
+            expectations=replace(variant.expectations, named=of_upstream(variant.scenario, cases)),
+        )
+        for variant, scenario in made
+        if scenario is not None
+    )
 
 
 def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:

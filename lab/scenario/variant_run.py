@@ -28,7 +28,7 @@ from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama
 from lab.scenario.ended import ListingFailed, finding_of, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
-from lab.scenario.expected_cases import counts_of, ends_of, findings_of, run_again
+from lab.scenario.expected_cases import counts_of, ends_of, findings_of, run_again, unheard_of
 from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
 from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
@@ -293,11 +293,11 @@ class VariantRun:
 
     def _judge_expected(self) -> None:
         """What is otherwise than the scenario's expectations have it."""
-        known = self.here.variant.expectations
+        known, writer = self.here.variant.expectations, self._writer("expectations")
         if self.situation is not None:
-            writer = self._writer("expectations")
-            supported = known.supported(self.situation)
-            for finding in findings_of(ends_of(self.writers), self.expected, supported, whole=known.whole):
+            ends = ends_of(self.writers)
+            wrong = findings_of(ends, self.expected, known.supported(self.situation), whole=known.whole)
+            for finding in (*wrong, *unheard_of(ends, known.named)):
                 writer.add(finding)
 
     def _judge_ops(self, last_call: str, losses: tuple[Finding, ...]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from lab.ops.case import BadCaseId
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
+from tests.scenario.fakes import HEADER_LINE, TEXTS, Script, row
+from tests.scenario.small_runs import Running
 
 SCENARIO = """\
 name = "both"
@@ -57,6 +60,25 @@ def test_a_case_that_is_none_is_refused(path: Path, text: str) -> None:
     with pytest.raises(BadCaseId) as refused:
         planned([path], Choice(cases=(text,)))
     assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize("others", [("MUL(type=f16)",), (UPSTREAM,)])
+def test_a_case_that_no_check_runs_is_refused_beside_others(path: Path, others: tuple[str, ...]) -> None:
+    kind = "ops" if others == (UPSTREAM,) else "catalog"
+    checks = SCENARIO.split("[[checks]]\n")
+    path.write_text("[[checks]]\n".join((*checks[:2], *(one for one in checks if f'"{kind}"' in one))))
+    lost = "ADD(type=f16)" if kind == "ops" else UPSTREAM
+    with pytest.raises(ConfigError, match=rf"--case: no check runs {re.escape(lost)}"):
+        planned([path], Choice(cases=(*others, lost)))
+
+
+@pytest.mark.parametrize("asked", [(TEXTS[0],), (TEXTS[0], "ADD(type=f32,ne=[7,7,7,7])")])
+def test_a_case_that_upstream_does_not_have_is_told(running: Running, asked: tuple[str, ...]) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0])), expected=TEXTS[:1])
+    bundle = running(script, cases=asked)
+    told = [one.text for one in bundle.findings]
+    assert told == ([] if len(asked) == 1 else [f"1 of 2 cases that were named did not run, the first is {asked[1]}"] * 2)
+    assert bundle.run.exit == (0 if len(asked) == 1 else 2)
 
 
 def test_a_scenario_without_a_check_for_it_is_refused(path: Path) -> None:
