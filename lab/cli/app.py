@@ -152,13 +152,13 @@ def bench(
             outcome = run(plan, choice, out, progress, real_platform())
             with progress.step("writing the report"):
                 page = rendered_report(outcome.folder)
-    record = bench_record(outcome.folder, outcome.record)
-    if record is not None and not json:
-        tell_bench(record)
-    if json:
-        print_json(bench_answer(outcome.folder, outcome.record, record))
-    else:
-        tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
+        record = bench_record(outcome.folder, outcome.record)
+        if record is not None and not json:
+            tell_bench(record)
+        if json:
+            print_json(bench_answer(outcome.folder, outcome.record, record))
+        else:
+            tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
     raise typer.Exit(outcome.record.exit or 0)
 
 
@@ -190,7 +190,7 @@ def run_command(
             outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier, jobs=jobs)
             with progress.step("writing the report"):
                 page = rendered_report(outcome.folder)
-    _answer_run(outcome, page, as_json=json)
+        _answer_run(outcome, page, as_json=json)
     raise typer.Exit(outcome.record.exit or 0)
 
 

@@ -217,6 +217,24 @@ def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: sig
     assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2
 
 
+@pytest.mark.parametrize("words", [("run", "x.toml"), ("bench",)])
+def test_command_that_is_interrupted_while_it_tells_of_a_run_ends_with_2(tmp_path: Path, words: tuple[str, ...]) -> None:
+    folder = write_bundle(tmp_path)
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom lab.cli import app\nfrom lab.scenario.runner import RunOutcome\n"
+        "def told(folder):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        f"folder = Path({str(folder)!r})\noutcome = RunOutcome(folder, app.read_bundle(folder).run)\n"
+        "app.planned = app.bench_plan = lambda *_: ()\napp.run = lambda *_, **__: outcome\n"
+        "app.rendered_report, app.read_bundle = lambda folder: folder, told\n"
+        f"sys.argv[1:] = {list(words)!r}\napp.main()\n"
+    )
+    log = tmp_path / "log"
+    with spawn((sys.executable, "-c", script), log=log) as child:
+        poll("the program", lambda: "ready" in child.log_tail(), Deadline.after(20))
+        os.kill(child.pid, signal.SIGINT)
+        assert (child.wait(Deadline.after(10)), child.log_tail().splitlines()[-1]) == (2, "interrupted")
+
+
 @pytest.mark.parametrize(
     ("words", "key", "begins"),
     [((), "schema", '{\n "$schema"'), (("--expectations",), "schema", '{\n "$schema"'), (("--reference",), "reference", "")],
