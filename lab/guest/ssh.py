@@ -160,7 +160,7 @@ class GuestShell:
 
     def _same(self, local: Path, remote: str, deadline: Deadline) -> str:
         ours = sha256(local)
-        theirs = self.succeed(f"sha256sum < {shlex.quote(remote)}", deadline).split()[0]
+        theirs = next(iter(self.succeed(f"sha256sum < {shlex.quote(remote)}", deadline).split()), "none")
         if ours != theirs:
             raise GuestError(f"{local} and the guest's {remote} differ: SHA-256 {ours} here, {theirs} there")
         return ours

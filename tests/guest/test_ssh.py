@@ -143,3 +143,11 @@ def test_answer_of_a_guest_that_is_none_is_an_error_of_the_guest(
     monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: broken)
     with pytest.raises(GuestError, match="copying a file to or from the guest failed"):
         shell(b"").get("/values", tmp_path / "values")
+
+
+def test_file_whose_hash_the_guest_does_not_tell_did_not_arrive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taking = SimpleNamespace(putfo=lambda *_, **__: None, chmod=lambda *_: None, close=lambda: None)
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: taking)
+    (tmp_path / "library").write_text("whole")
+    with pytest.raises(GuestError, match=r"differ: SHA-256 [0-9a-f]{64} here, none there"):
+        shell(b"").put(tmp_path / "library", "/library")

@@ -202,7 +202,16 @@ def test_guest_without_render_nodes_is_a_wrong_state(running: Running, monkeypat
     assert "wrong state [lab] driver of the render node: expected virtio_gpu, seen there is no render node" in texts(bundle)
 
 
-@pytest.mark.parametrize("error", [RuntimeError("Unexpected output"), AssertionError("Unexpected exit code 127")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Unexpected output"),
+        AssertionError("Unexpected exit code 127"),
+        IndexError("list index out of range"),  # of an answer without a word
+        LookupError("unknown encoding: guest"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+    ],
+)
 def test_guest_whose_state_cannot_be_asked_is_told(running: Running, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(_command: str) -> str:
         raise error
