@@ -60,8 +60,9 @@ class CaseAgain:
 
     def lines(self) -> tuple[tuple[str, str], ...]:
         """What each oracle says, in a line."""
-        native = self.native.digest if self.native else "no row"
-        same = f"the same bits ({native})" if native == self.result.digest else f"{self.result.digest or 'none'} for {native}"
+        native, remote = self.native.digest if self.native else "no row", self.result.digest
+        same = f"the same bits ({native})" if native == remote else f"{remote or 'none'} for {native or 'none'}"
+        same = same if native or remote else "nothing was computed"
         judged = self.judged or Judged(None, "not judged", None, "not judged")
         return (
             ("transparency", same),

@@ -12,6 +12,8 @@ from lab.cli.cases import answer_cases, case_again, computed_again
 from lab.errors import BuildError, ConfigError
 from lab.host.progress import SilentProgress
 from lab.host.root import HostRoot
+from lab.ops.agent_rows import AgentRow
+from lab.ops.result import COMPUTED, ERROR
 from lab.ops.verdict import Evidence
 from tests.lacking import LACKED, lacking_library
 
@@ -27,6 +29,18 @@ def test_case_that_the_program_did_not_tell_of_is_no_success(
     told = json.loads(capsys.readouterr().out)
     assert (ended.value.exit_code, told["exit"]) == (1, 1)
     assert [(one["case"], one["outcome"]) for one in told["results"]] == [("ADD()", Outcome.ERROR)]
+
+
+@pytest.mark.parametrize(
+    ("native", "remote", "told"),
+    [("ab", "ab", "the same bits (ab)"), ("ab", "cd", "cd for ab"), ("ab", "", "none for ab"), ("", "", "nothing was computed")],
+)
+def test_bits_that_there_are_none_of_are_not_the_same(native: str, remote: str, told: str) -> None:
+    def rows(digest: str) -> dict[str, AgentRow]:
+        return {"ADD()": AgentRow("ADD()", COMPUTED if digest else ERROR, digest)}
+
+    again = case_again("ADD()", Evidence("CPU", rows(native), rows(remote), {}, {}))
+    assert again.as_json()["transparency"] == told
 
 
 @pytest.mark.protocol
