@@ -28,7 +28,7 @@ from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, 
 from lab.cli.cases import LIBRARY_OPTION, answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
-from lab.cli.output import kept_output
+from lab.cli.output import forget_no_size, kept_output
 from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
@@ -254,6 +254,7 @@ def refuse_what_is_no_text(words: Sequence[str]) -> None:
 
 def main() -> None:
     """The program ``lab``."""
+    forget_no_size()
     with kept_output(), answered_usage({"run": EMPTY, "bench": NOTHING_MEASURED}):
         app()
 

@@ -28,6 +28,18 @@ class KeptOutput(io.FileIO):
             return memoryview(data).nbytes
 
 
+SIZES = ("COLUMNS", "LINES")
+"""Variables that name a terminal's size."""
+
+
+def forget_no_size() -> None:
+    """Pass over a terminal's size of nothing, as some surroundings export it: rich would believe it, and show not a word."""
+    for name in SIZES:
+        value = os.environ.get(name, "")
+        if value.isdecimal() and not int(value):
+            del os.environ[name]
+
+
 @contextlib.contextmanager
 def kept_output() -> Iterator[None]:
     """Standard output for the program's whole life.

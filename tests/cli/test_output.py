@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.deadline import Deadline
 from lab.paths import PROJECT
+from lab.process import finish
 from tests.scenario.fakes import SCENARIO
 
 PROGRAM = """
@@ -100,3 +102,10 @@ def test_what_a_terminal_cannot_show_is_replaced(tmp_path: Path) -> None:
         status, errors = lab(tmp_path, *words, stdout=file.fileno(), variables={"PYTHONIOENCODING": "ascii"})
     assert status == 0, errors
     assert "l?ufe" in json.loads(answer.read_bytes().splitlines()[-1])["dir"]
+
+
+@pytest.mark.parametrize("columns", ["0", "00", "x", ""])
+def test_a_terminal_without_columns_hides_nothing(tmp_path: Path, columns: str) -> None:
+    argv = (sys.executable, "-c", "from lab.cli import main; main()", "run", str(tmp_path / "none.toml"))
+    done = finish(argv, deadline=Deadline.after(60), env={**os.environ, "COLUMNS": columns, "LINES": columns})
+    assert "there is no such scenario file" in done.output
