@@ -88,8 +88,9 @@ class NativeHost:
             other = run.compute(self.other, missing, "other", deadline, threads=OTHER_THREADS)
             judged = run.judge(own.files, deadline, other.files)
         before = known or Reference(own.device, {}, {})
-        self.known = Reference(own.device, {**before.rows, **own.rows}, {**before.judged, **judged})
-        return self.known
+        # another thread may put its own in this place meanwhile
+        made = self.known = Reference(own.device, {**before.rows, **own.rows}, {**before.judged, **judged})
+        return made
 
     def judge(self, fetched: Files, cases: Sequence[str], deadline: Deadline) -> Mapping[str, Judged]:
         """What the oracles say of results from elsewhere; the other build computes the cases again for it."""

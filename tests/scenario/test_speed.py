@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,10 @@ def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:
     cut = upstream()
     cut.ending = Ending(None, Outcome.HANG, "no result came")
     judge(CHECK, cut, 12.0, engine(writer, 1.0), writer)
-    assert len(told(writer)) == 3
+    several = replace(upstream(), check=OpsCheck(kind="ops", ops=("SCALE",), processes=2))
+    judge(CHECK, several, 12.0, engine(writer, 1.0), writer)
+    assert len(told(writer)) == 4
+    assert "2 processes at once, the engine one" in told(writer)[3]
     assert "has to stand before this one" in told(writer)[0]
     assert "test-backend-ops has 2 results, the engine 3 of 3 cases" in told(writer)[1]
 

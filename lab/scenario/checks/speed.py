@@ -33,6 +33,10 @@ def judge(check: SpeedCheck, upstream: OpsRun | None, upstream_s: float, run: Ca
         text = "there is nothing to compare the engine with: a check of kind ops has to stand before this one, and to have run"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return
+    if upstream.check.processes > 1:
+        text = f"speeds are not comparable: the check of kind ops has {upstream.check.processes} processes at once, the engine one"
+        writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
+        return
     theirs, ours = len(upstream.stream.results), len(run.rows)
     if upstream.ending.cut_off is not None or run.cut_off or theirs != ours or not ours:
         text = f"speeds are not comparable: test-backend-ops has {theirs} results, the engine {ours} of {len(run.cases)} cases"
