@@ -12,6 +12,7 @@
 #endif
 
 #include "emulated.hpp"
+#include "one_page.hpp"
 #include "quicker_copy.hpp"
 #include "wire/short_copies.hpp"
 
@@ -39,10 +40,6 @@ void in_pieces(uint8_t *to, const uint8_t *from, size_t size) {
 }
 
 #if defined(__x86_64__)
-// An emulator joins the blocks that it makes of a loop only within a page: a loop that lies across two of them is looked up with every round,
-// and a third as quick. Each begins where all of it fits into its page.
-#define IN_ONE_PAGE __attribute__((noinline, aligned(1024)))
-
 // So many vectors are loaded before the first is stored.
 template <size_t count> IN_ONE_PAGE __attribute__((target("avx2"))) void by_vectors(uint8_t *to, const uint8_t *from, size_t size) {
     constexpr size_t step = count * sizeof(__m256i);
@@ -114,7 +111,6 @@ template <Far far> IN_ONE_PAGE void by_registers_far(uint8_t *to, const uint8_t 
     }
     if (at < size) by_registers(to + at, from + at, size - at); // not once more in here: all of it fits into its 1024 bytes
 }
-#undef IN_ONE_PAGE
 
 // Whether it pays to touch lines ahead depends on how far the processor sees by itself: Intel's (Sapphire Rapids and later) copy from memory 1.7
 // times as fast with it, AMD's (Zen 5) 8 to 15 % slower.
