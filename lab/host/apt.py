@@ -122,7 +122,7 @@ def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
 
 def _fetchable(uri: str) -> str | None:
     if uri.startswith("mirror+file:"):
-        listed = Path(uri.removeprefix("mirror+file:").replace("//", "/", 1)).read_text(encoding="utf-8").split()
+        listed = _text(Path(uri.removeprefix("mirror+file:").replace("//", "/", 1))).split()
         return next((line.rstrip("/") for line in listed if line.startswith(FETCHABLE)), None)
     return uri.rstrip("/") if uri.startswith(FETCHABLE) else None
 
@@ -131,10 +131,17 @@ def _sources(apt_folder: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Every (URI, suite, components) of apt's source files; unreadable files are passed over."""
     lists = [apt_folder / "sources.list", *sorted((apt_folder / "sources.list.d").glob("*.list"))]
     for path in lists:
-        if path.is_file():
-            yield from one_line_sources(path.read_text(encoding="utf-8", errors="replace"))
+        yield from one_line_sources(_text(path))
     for path in sorted((apt_folder / "sources.list.d").glob("*.sources")):
-        yield from deb822_sources(path.read_text(encoding="utf-8", errors="replace"))
+        yield from deb822_sources(_text(path))
+
+
+def _text(path: Path) -> str:
+    """What a file says; nothing where it is not there, or not this user's to read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def one_line_sources(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.errors import ConfigError, ConfigProblem
+from lab.visible import visible
+
 HEADER = "# Versions of all packages of this image, written by `lab setup --update-lock`.\n"
 Packages = tuple[tuple[str, str], ...]
 
@@ -39,11 +42,28 @@ def _installed(status: str) -> Iterator[tuple[str, str]]:
 
 
 def read_lock(path: Path) -> Packages:
-    """The locked packages; none when there is no such file."""
+    """The locked packages; none when there is no such file.
+
+    Raises:
+        ConfigError: with every line that is not a package and its version, such as those a merge has left.
+    """
     if not path.is_file():
         return ()
-    lines = (line.split() for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
-    return tuple(sorted((words[0], words[1]) for words in lines))
+    locked, problems = [], []
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        match line.split():
+            case []:
+                pass
+            case [first, *_] if first.startswith("#"):
+                pass
+            case [name, version]:
+                locked.append((name, version))
+            case _:
+                hint = "a package and its version are expected: `lab setup --update-lock` writes the file anew"
+                problems.append(ConfigProblem(f"line {number}", f"is {visible(line)!r}", hint))
+    if problems:
+        raise ConfigError(path, problems)
+    return tuple(sorted(locked))
 
 
 def write_lock(path: Path, packages: Packages) -> None:

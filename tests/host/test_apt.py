@@ -77,6 +77,14 @@ def test_mirror_list_file_is_followed(tmp_path: Path) -> None:
     assert debian_mirror(folder) == "https://yes.example/debian"
 
 
+def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
+    folder = apt_folder(tmp_path, sources_list="deb mirror+file:/not/there trixie main\n", debian__sources=DEB822)
+    (folder / "sources.list.d" / "a.list").mkdir()
+    # root may read everything, so what nobody can read stands for what a user may not
+    (folder / "sources.list.d" / "a.sources").mkdir()
+    assert debian_mirror(folder) == "http://mirror.example/debian"
+
+
 def test_override_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(apt.MIRROR_VARIABLE, "http://mine.example/debian/")
     assert debian_mirror(apt_folder(tmp_path, debian__sources=DEB822)) == "http://mine.example/debian"

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from lab.errors import ConfigError
 from lab.host.lock import Drift, dpkg_packages, drift, read_lock, write_lock
 
 STATUS = """\
@@ -31,6 +34,14 @@ def test_lock_round_trip(tmp_path: Path) -> None:
     write_lock(lock, (("b", "2"), ("a", "1:1~rc")))
     assert read_lock(lock) == (("a", "1:1~rc"), ("b", "2"))
     assert drift(read_lock(lock), (("a", "1:1~rc"), ("b", "2"))) == ()
+
+
+def test_lines_that_a_merge_has_left_are_all_named(tmp_path: Path) -> None:
+    lock = tmp_path / "x.lock"
+    lock.write_text("# of a merge\n\na 1\n=======\na 2\n>>>>>>> a branch of mine\n")
+    with pytest.raises(ConfigError, match=r"line 4: is '======='(?s:.*)line 6(?s:.*)--update-lock") as told:
+        read_lock(lock)
+    assert str(lock) in str(told.value)
 
 
 def test_every_kind_of_drift_is_found() -> None:
