@@ -242,3 +242,12 @@ def file_tail(path: Path, size: int = TAIL_BYTES) -> str:
             return file.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
+
+
+def processor_ns(pid: int) -> int | None:
+    """Processor time of a process so far, its ended threads included; None of one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")

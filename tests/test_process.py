@@ -11,7 +11,7 @@ import pytest
 
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError, LabError, WaitTimeout
-from lab.process import check, end_group, file_tail, finish, group_is_alive, spawn, wait_group_gone
+from lab.process import check, end_group, file_tail, finish, group_is_alive, processor_ns, spawn, wait_group_gone
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -118,3 +118,11 @@ def test_tail_is_the_end_of_a_file(tmp_path: Path) -> None:
     path.write_text("abcdef")
     assert file_tail(path, 3) == "def"
     assert file_tail(tmp_path / "none") == ""
+
+
+def test_processor_time_is_of_the_whole_process() -> None:
+    before = processor_ns(os.getpid())
+    assert before is not None
+    while (processor_ns(os.getpid()) or 0) <= before:
+        sum(range(10_000))
+    assert processor_ns(2**22 - 1) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ COPIES = ("copy_", "host_copy_")
 COUNTED = ("commands", "bytes_out", "bytes_in")
 """What call records say of an answer: all of it, or nothing."""
 MOST = 1 << 64
+MOST_WORDS = 300
+"""Characters of a program's last line that are passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +60,40 @@ class Sent:
     bytes_in: float
 
 
+def last_words(text: str) -> str:
+    """The last line of what a program said, as the end of a message about it; nothing of a program that said nothing."""
+    last = text.strip().rpartition("\n")[2].strip()
+    return f"; it said: {last[-MOST_WORDS:]}" if last else ""
+
+
 class Rows:
-    """All rows of a run, found by subject and measurement. An answer without what its figures are made of is a failure."""
+    """All rows of a run, found by subject and measurement.
+
+    ``failures`` has each one once, with how often it was seen. An answer without what its figures are made of is one; a program
+    that did not start has what it said last beside it, which is where ggml tells why it took no library.
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: dict[tuple[str, str, str], list[Row]] = {}
-        self.failures: list[str] = []
+        failures: list[str] = []
+        unstarted: dict[str, int] = {}
         for row in rows:
-            where = f"{row.get('subject', '')} {row.get('name', '')}".strip()
+            subject = str(row.get("subject", ""))
+            where = f"{subject} {row.get('name', '')}".strip()
             if "error" in row:
-                self.failures.append(f"{where}: {row['error']}")
+                failures.append(f"{where}: {row['error']}")
+                if row.get("event") == "started":
+                    unstarted[subject] = len(failures) - 1
+            elif row.get("event") == "said" and subject in unstarted:
+                failures[unstarted.pop(subject)] += last_words(str(row.get("text", "")))
             elif "name" not in row or "event" in row:
                 continue
             elif missing := lacking(row):
                 what = ", ".join(missing)
-                self.failures.append(f"{where}: the answer has no {what} that a figure is made of; a library may have printed it")
+                failures.append(f"{where}: the answer has no {what} that a figure is made of; a library may have printed it")
             else:
                 self._rows.setdefault((row["phase"], row["subject"], row["name"]), []).append(row)
+        self.failures = [text if times == 1 else f"{text} ({times} times)" for text, times in Counter(failures).items()]
 
     def of(self, subject: str, name: str, phase: str | None = None) -> list[Row]:
         """Rows of a measurement: those of the phase, or of all phases in which calls are timed and not counted."""

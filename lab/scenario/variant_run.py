@@ -148,7 +148,7 @@ class VariantRun:
                 self.facts += state.check_state(stage, writer, deadline.narrowed(check.deadline_s))
         elif isinstance(check, BenchCheck):
             with here.listener.step(check.summary), collector.left_out():
-                self.facts += bench.check_bench(stage, check, writer, deadline)
+                self.facts += bench.check_bench(stage, check, writer, deadline, here.listener.note)
         elif isinstance(check, LlamaCheck):
             self._llama(stage, check, writer, collector)
         else:

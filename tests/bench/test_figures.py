@@ -146,12 +146,6 @@ def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: in
     ] * 3
 
 
-def test_failed_rows_are_kept_apart() -> None:
-    rows = Rows([{"error": "it ended", "subject": "vm/copied", "name": "empty", "phase": "calls"}, row("vm/copied", "empty", [1])])
-    assert rows.failures == ["vm/copied empty: it ended"]
-    assert len(rows.of("vm/copied", "empty")) == 1
-
-
 def test_idle_context_is_held_against_a_guest_without_one() -> None:
     def idle(subject: str, qemu_ns: int) -> dict[str, Any]:
         return {"phase": "idle", "subject": subject, "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000, "qemu_cpu_ns": qemu_ns}

@@ -31,7 +31,6 @@ from lab.scenario.checks.bench import (
     Bench,
     check_bench,
     messages,
-    processor_ns,
     read_rows,
     target_record,
     told,
@@ -182,14 +181,6 @@ def test_rows_of_a_run_that_was_cut_off_are_read(tmp_path: Path) -> None:
     assert list(read_rows(tmp_path / "none")) == []
 
 
-def test_processor_time_is_of_the_whole_process() -> None:
-    before = processor_ns(os.getpid())
-    assert before is not None
-    while (processor_ns(os.getpid()) or 0) <= before:
-        sum(range(10_000))
-    assert processor_ns(2**22 - 1) is None
-
-
 class Shell:
     """A guest's shell that notes what it is told to run."""
 
@@ -332,6 +323,19 @@ def test_main_thread_that_waits_like_others_is_warned_of_with_what_it_takes(tmp_
     alone = BenchCheck.model_validate({"kind": "bench", "places": ["loopback"]})
     stage.guest.main_thread_first = False
     assert list(Bench(stage, alone, load_before=0.0).warnings()) == []
+
+
+def test_program_that_cannot_be_started_is_told_at_once_and_once(tmp_path: Path) -> None:
+    notes: list[str] = []
+    bench = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), note=notes.append)
+    refused = {"event": "started", "phase": "calls", "error": "ggml has loaded no registry ggml-virtgpu"}
+    bench.take({"event": "started", "phase": "calls", "subject": "vm/copied", "ready": "[virtgpu] CPU"})
+    for subject in ("vm_other/copied", "vm_other/shared", "vm_other/copied"):
+        bench.take({**refused, "subject": subject})
+    assert notes == [
+        f"warning: vm_other/{path} could not be started and is left out: ggml has loaded no registry ggml-virtgpu"
+        for path in ("copied", "shared")
+    ]
 
 
 def test_calls_of_a_benchmark_are_not_missed_in_the_guests_records(tmp_path: Path) -> None:

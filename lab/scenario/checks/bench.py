@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from lab.host.root import Bind
 from lab.host.shaders import shader_binds
 from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import PYTHON, guest_command
-from lab.process import finish
+from lab.process import finish, processor_ns
 from lab.scenario.checks.bench_digests import tell_digests
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG, device_variables
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
@@ -75,6 +75,8 @@ class Bench:
     started: float = field(default_factory=time.time)
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
     libraries: tuple[PayloadRecord, ...] = ()
+    note: Callable[[str], None] = lambda _: None
+    _told: set[str] = field(default_factory=set)
     _usage: dict[int, int] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=dict)
     _phase: str = ""
@@ -97,10 +99,17 @@ class Bench:
         with open(self.stage.logs / ROWS, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         self.rows.append(row)
+        self.tell_unstarted(row)
         phase = row.get("phase", self._phase)
         if phase != self._phase:
             self._phase = phase
             self.keep()
+
+    def tell_unstarted(self, row: dict[str, Any]) -> None:
+        """Who could not be started is told at once, for a full run goes on for a quarter of an hour without it."""
+        if row.get("event") == "started" and "error" in row and (subject := str(row.get("subject"))) not in self._told:
+            self._told.add(subject)
+            self.note(f"warning: {subject} could not be started and is left out: {row['error']}")
 
     def keep(self) -> BenchRecord:
         """What all rows so far say, on disk."""
@@ -255,14 +264,16 @@ class Bench:
         yield from messages(self.rows)
 
 
-def check_bench(stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline) -> int:
-    """Measure, write down everything, and say what is wrong; how many facts there are.
+def check_bench(
+    stage: Stage, check: BenchCheck, writer: CheckWriter, deadline: Deadline, note: Callable[[str], None] = lambda _: None
+) -> int:
+    """Measure, write down everything, and say what is wrong; how many facts there are. ``note`` is told what cannot wait.
 
     Raises:
         LabError: it was cut off; the rows until then are written down all the same.
         BuildError: a second library is no ELF file.
     """
-    bench, limit = Bench(stage, check, libraries=second_libraries(check)), deadline.narrowed(check.deadline_s)
+    bench, limit = Bench(stage, check, libraries=second_libraries(check), note=note), deadline.narrowed(check.deadline_s)
     try:
         if Place.LOOPBACK in check.places:
             bench.loopback(bench.loopback_phases(), limit)
@@ -380,12 +391,3 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
             yield json.loads(line)
-
-
-def processor_ns(pid: int) -> int | None:
-    """Processor time of a process so far, its ended threads included; None of one that has ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
