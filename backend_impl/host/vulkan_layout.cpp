@@ -181,6 +181,7 @@ double groups_along_x(const ggml_tensor &node) {
     case GGML_OP_GET_ROWS:
     case GGML_OP_IM2COL:
     case GGML_OP_IM2COL_3D:
+    case GGML_OP_SOFT_MAX:
     case GGML_OP_TIMESTEP_EMBEDDING: return ne(node, 0) / 512;
     case GGML_OP_ARANGE:
     case GGML_OP_POOL_1D: return elements(node) / 512;
@@ -194,12 +195,26 @@ double groups_along_x(const ggml_tensor &node) {
     }
 }
 
+// Before the attention itself the tiles of a wide mask are looked through: all of its rows, as many at a time as there are queries in a tile.
+double groups_of_mask(const ggml_tensor &queries, const ggml_tensor *mask) {
+    constexpr double least_columns = 512;
+    if (mask == nullptr || ne(*mask, 0) < least_columns) return 1;
+    return std::max(ne(*mask, 1) / (ne(queries, 1) < 4 ? 1 : 2), ne(*mask, 2) * ne(*mask, 3));
+}
+
+// Longer rows than this are gone through in parts, each row on its own.
+constexpr double longest_whole_row = 16384;
+
 // The most along one of the other axes.
 double groups_along_y_or_z(const ggml_tensor &node) {
     const ggml_tensor *a = node.src[0];
     switch (node.op) {
     case GGML_OP_ADD_ID: return ne(*a, 2);
-    case GGML_OP_FLASH_ATTN_EXT: return std::max(ne(*a, 2), ne(*a, 3));
+    case GGML_OP_FLASH_ATTN_EXT: return std::max({ne(*a, 2), ne(*a, 3), groups_of_mask(*a, node.src[3])});
+    case GGML_OP_MUL_MAT_ID: return is_tiled(node) ? 1 : ne(node, 1);
+    case GGML_OP_ROPE:
+    case GGML_OP_ROPE_BACK: return ne(*a, 0) / 512;
+    case GGML_OP_SOFT_MAX: return ne(*a, 0) > longest_whole_row ? rows(*a) : 1;
     case GGML_OP_TIMESTEP_EMBEDDING: return ne(*a, 0);
     case GGML_OP_DIAG_MASK_INF: return ne(*a, 0) / 512;
     case GGML_OP_COL2IM_1D:

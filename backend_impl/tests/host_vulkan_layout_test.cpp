@@ -159,6 +159,14 @@ const Sized sized[] = {
     {GGML_OP_FLASH_ATTN_EXT, 2 * groups, [](int64_t n) { return std::vector<Shape>{{64, 1, n, 1}, {64, n, 1, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
     {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, n, 1, 1}, {64, 1, n, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
     {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, 1, 1, n}, {64, 1, 1, n}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
+    {GGML_OP_FLASH_ATTN_EXT, groups,
+     [](int64_t n) { return std::vector<Shape>{{64, 1, 1, 1}, {64, 1, 1, 1}, {64, 1024, 1, 1}, {64, 1024, 1, 1}, {1024, n, 1, 1}}; }},
+    {GGML_OP_FLASH_ATTN_EXT, groups,
+     [](int64_t n) { return std::vector<Shape>{{64, n, 1, 1}, {64, 1, n, 1}, {64, 1024, 1, 1}, {64, 1024, 1, 1}, {1024, 32, n, 1}}; }},
+    {GGML_OP_ROPE, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_ROPE_BACK, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}, {1, 1, 1, 1}}; }},
+    {GGML_OP_SOFT_MAX, 512 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {n, 1, 1, 1}}; }},
+    {GGML_OP_SOFT_MAX, groups, [](int64_t n) { return std::vector<Shape>{{16385, n, 1, 1}, {16385, n, 1, 1}}; }},
     {GGML_OP_CONV_TRANSPOSE_1D, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, n, 1, 1}, {2, 1, 1, 1}}; }},
     {GGML_OP_TIMESTEP_EMBEDDING, groups, [](int64_t n) { return std::vector<Shape>{{4, n, 1, 1}, {n, 1, 1, 1}}; }},
     {GGML_OP_SSM_CONV, groups, [](int64_t n) { return std::vector<Shape>{{1, 1, n, 1}, {4, 1, n, 1}, {4, 1, 1, 1}}; }},
@@ -214,6 +222,7 @@ const Sized sized[] = {
     {GGML_OP_MUL_MAT, 64 * groups, [](int64_t n) { return std::vector<Shape>{{1, n, 1, 1}, {1, 1, 1, 1}, {1, n, 1, 1}}; }},
     {GGML_OP_MUL_MAT, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 9, 1, 1}, {1, n, 1, 1}, {1, 9, 1, 1}}; }},
     {GGML_OP_MUL_MAT_ID, 32 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 9, 1}, {1, n, 2, 1}, {1, 1, 9, 1}, {1, 9, 1, 1}}; }},
+    {GGML_OP_MUL_MAT_ID, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {1, 2, 2, 1}, {1, n, 1, 1}, {n, 1, 1, 1}}; }},
     {GGML_OP_MUL_MAT_ID, 64 * groups, [](int64_t n) { return std::vector<Shape>{{n, 1, 1, 1}, {1, n, 2, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}; }},
 };
 
@@ -241,6 +250,13 @@ void sizes_fit_work_groups() {
         Bench bench;
         Sized many{op, 0, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}, {1, 1, 1, 1}}; }};
         expect(has_vulkan_shader(*node_of(bench, many, 1 << 20), device), std::string(ggml_op_name(op)) + " of many rows");
+    }
+    // A mask of few columns is not looked through, and of many queries several rows are at a time.
+    for (Shape mask : {Shape{256, 1 << 20, 1, 1}, Shape{1024, 2 * groups, 1, 1}}) {
+        Bench bench;
+        ggml_tensor *node = node_of(bench, {GGML_OP_FLASH_ATTN_EXT, 0, [](int64_t n) { return std::vector<Shape>{{64, 1, n, 1}, {64, n, 1, 1}}; }}, 4);
+        node->src[3] = ggml_new_tensor(bench.context(), GGML_TYPE_F16, GGML_MAX_DIMS, mask.data());
+        expect(has_vulkan_shader(*node, device), "attention with a mask of " + std::to_string(mask[1]) + " rows");
     }
     // And these dispatch their columns, tokens or experts one part after the other: 2,105,344 columns, and 66,000 experts, did not abort.
     const Sized products[] = {
