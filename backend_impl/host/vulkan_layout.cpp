@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 namespace apir::host {
@@ -134,9 +135,6 @@ bool dequantizes_k_quants(const ggml_tensor &node) {
     return product && is_k_quant(node.src[0]->type) && !has_packed_rows(*node.src[1]);
 }
 
-// Mesa's driver for a GPU of software.
-bool is_lavapipe(ggml_backend_dev_t device) { return std::strstr(ggml_backend_dev_description(device), "llvmpipe") != nullptr; }
-
 double ne(const ggml_tensor &tensor, int axis) { return static_cast<double>(tensor.ne[axis]); }
 double rows(const ggml_tensor &tensor) { return ne(tensor, 1) * ne(tensor, 2) * ne(tensor, 3); }
 double elements(const ggml_tensor &tensor) { return ne(tensor, 0) * rows(tensor); }
@@ -230,12 +228,12 @@ double groups_along_y_or_z(const ggml_tensor &node) {
     }
 }
 
-// Along the first axis, where image models have more rows than Vulkan guarantees: NVIDIA's drivers, and Mesa's for AMD.
-bool takes_long_x(ggml_backend_dev_t device) {
-    if (device == nullptr) return false;
-    const char *description = ggml_backend_dev_description(device);
-    return std::strstr(description, "NVIDIA") != nullptr || std::strstr(description, "RADV") != nullptr;
+bool is_described_as(ggml_backend_dev_t device, const char *words) {
+    return device != nullptr && std::strstr(ggml_backend_dev_description(device), words) != nullptr;
 }
+
+// Along the first axis, where image models have more rows than Vulkan guarantees: NVIDIA's drivers, and Mesa's for AMD.
+bool takes_long_x(ggml_backend_dev_t device) { return is_described_as(device, "NVIDIA") || is_described_as(device, "RADV"); }
 
 // What Vulkan guarantees, or those drivers take: ggml does not tell what a device does.
 bool fits_work_groups(const ggml_tensor &node, ggml_backend_dev_t device) {
@@ -243,6 +241,49 @@ bool fits_work_groups(const ggml_tensor &node, ggml_backend_dev_t device) {
     if (groups_along_y_or_z(node) > guaranteed) return false;
     const double along_x = groups_along_x(node);
     return along_x <= guaranteed || (along_x <= INT_MAX && takes_long_x(device));
+}
+
+// The tiles of a product have up to 256 columns, and the last one is filled up.
+double padded_columns(double columns) {
+    constexpr double largest = 256;
+    for (double tile_columns = 64; tile_columns < largest; tile_columns *= 2)
+        if (columns <= tile_columns) return tile_columns;
+    return std::ceil(columns / largest) * largest;
+}
+
+// What a product's sources are copied into: packed, where they are not, whatever their strides are, so that one whose rows lie in one another
+// becomes much larger; and in tiles as columns of half precision.
+double scratch_bytes(const ggml_tensor &node, ggml_backend_dev_t device) {
+    const ggml_tensor &matrix = *node.src[0], &columns = *node.src[1];
+    double most = 0;
+    for (const ggml_tensor *source : {&matrix, &columns})
+        if (!has_packed_rows(*source)) most = std::max(most, elements(*source) * static_cast<double>(ggml_type_size(source->type)));
+    const bool is_made_half = columns.type == GGML_TYPE_F32 && (matrix.type == GGML_TYPE_BF16 || is_described_as(device, "NVIDIA"));
+    if (node.op == GGML_OP_MUL_MAT && ne(columns, 1) > 1 && (is_made_half || !has_packed_rows(columns)))
+        most = std::max(most, 2 * ne(columns, 0) * padded_columns(ne(columns, 1)) * ne(columns, 2) * ne(columns, 3));
+    return most;
+}
+
+// ggml tells of the device's largest binding only that it computes nothing of a tensor that is larger.
+bool takes_tensor_of(double bytes, ggml_backend_dev_t device) {
+    ggml_tensor numbers{};
+    numbers.type = GGML_TYPE_F32;
+    numbers.ne[0] = static_cast<int64_t>(std::ceil(bytes / sizeof(float)));
+    numbers.ne[1] = numbers.ne[2] = numbers.ne[3] = 1;
+    numbers.nb[0] = sizeof(float);
+    numbers.nb[1] = numbers.nb[2] = numbers.nb[3] = static_cast<size_t>(numbers.ne[0]) * sizeof(float);
+    ggml_tensor scaled = numbers;
+    scaled.op = GGML_OP_SCALE;
+    scaled.src[0] = &numbers;
+    return ggml_backend_dev_supports_op(device, &scaled);
+}
+
+// It aborts where that is more than a binding may have: Vulkan guarantees 128 MiB, and has no number for more than 4 GiB.
+bool fits_scratch(const ggml_tensor &node, ggml_backend_dev_t device) {
+    constexpr double guaranteed = 1 << 27;
+    if (node.op != GGML_OP_MUL_MAT && node.op != GGML_OP_MUL_MAT_ID) return true;
+    const double bytes = scratch_bytes(node, device);
+    return bytes <= guaranteed || (bytes <= UINT32_MAX && takes_tensor_of(bytes, device));
 }
 
 } // namespace
@@ -256,9 +297,9 @@ bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
     const bool copies = node.op == GGML_OP_CPY || node.op == GGML_OP_CONT || node.op == GGML_OP_DUP;
     if (copies && ggml_type_size(node.type) == 8 && !ggml_is_quantized(node.type)) return false;
     if (needs_dense_rows(node.op) && !has_dense_rows(node)) return false;
-    if (!fits_work_groups(node, device)) return false;
-    // It dies while it compiles that shader (Mesa 25).
-    return !dequantizes_k_quants(node) || !is_lavapipe(device);
+    if (!fits_work_groups(node, device) || !fits_scratch(node, device)) return false;
+    // Mesa's driver for a GPU of software dies while it compiles that shader (Mesa 25).
+    return !dequantizes_k_quants(node) || !is_described_as(device, "llvmpipe");
 }
 
 bool has_vulkan_layout(const ggml_tensor &node) {

@@ -57,7 +57,7 @@ set_tests_properties(host-pipe-work PROPERTIES TIMEOUT 120)
 # Where tensors may lie for ggml-vulkan; no device is needed.
 add_executable(test-host-vulkan-layout host_vulkan_layout_test.cpp ${CMAKE_SOURCE_DIR}/host/vulkan_layout.cpp)
 target_include_directories(test-host-vulkan-layout PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
-target_link_libraries(test-host-vulkan-layout PRIVATE ${GGML_BASE_LIBRARY})
+target_link_libraries(test-host-vulkan-layout PRIVATE apir-abi ${GGML_BASE_LIBRARY})
 add_test(NAME host-vulkan-layout COMMAND test-host-vulkan-layout)
 
 # What ggml-cuda is given; neither CUDA nor a device is needed.

@@ -6,6 +6,7 @@
 
 #include <ggml-cpp.h>
 
+#include "abi/backend_interface.hpp"
 #include "host/vulkan_layout.hpp"
 #include "host_expect.hpp"
 
@@ -273,6 +274,47 @@ void sizes_fit_work_groups() {
     expect(has_vulkan_shader(*node_of(bench, planes, groups + 1), device), "RMS_NORM of many planes and volumes");
 }
 
+// A device that computes nothing of tensors above a size, as ggml-vulkan does.
+constexpr size_t largest_tensor = size_t{1} << 28;
+ggml_backend_device *device_of_bindings() {
+    static ggml_backend_device device{};
+    device.iface.get_description = [](ggml_backend_dev_t) { return "a GPU"; };
+    device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return ggml_nbytes(op) <= largest_tensor; };
+    return &device;
+}
+
+// With the strides of rows and planes of one of the sources, unless they are packed.
+bool multiplies(ggml_op op, ggml_type type, const Shape &matrix, const Shape &columns, int apart = -1, size_t row = 0, size_t plane = 0) {
+    Bench bench;
+    ggml_tensor *a = ggml_new_tensor(bench.context(), type, GGML_MAX_DIMS, matrix.data());
+    ggml_tensor *b = ggml_new_tensor(bench.context(), GGML_TYPE_F32, GGML_MAX_DIMS, columns.data());
+    ggml_tensor *ids = ggml_new_tensor_2d(bench.context(), GGML_TYPE_I32, columns[1], columns[2]);
+    ggml_tensor *node = op == GGML_OP_MUL_MAT ? ggml_mul_mat(bench.context(), a, b) : ggml_mul_mat_id(bench.context(), a, b, ids);
+    if (apart >= 0) node->src[apart]->nb[1] = row, node->src[apart]->nb[2] = plane;
+    return has_vulkan_shader(*node, device_of_bindings());
+}
+
+// Sources that are not packed are copied, whole: a matrix whose rows are one row takes as much as if each were its own.
+void copies_of_a_product_fit_a_binding() {
+    constexpr size_t row = size_t{4096} * 4;
+    constexpr int64_t rows = largest_tensor / row;
+    for (int64_t count : {1, 16}) {
+        expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, rows, 1, 1}, {4096, count, 1, 1}, 0, 0, 0), "a row again and again");
+        expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, rows + 1, 1, 1}, {4096, count, 1, 1}, 0, 0, 0), "once too often");
+        expect(multiplies(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {4096, rows / 2, 2, 1}, {4096, 1, count, 1}, 0, 0, 0), "a row of experts");
+        expect(!multiplies(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {4096, rows / 2 + 1, 2, 1}, {4096, 1, count, 1}, 0, 0, 0), "once too often");
+    }
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, rows + 1, 1, 1}, {4096, 16, 1, 1}), "a packed matrix is taken as it is");
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, 16, 1, 1}, {4096, rows + 1, 1, 1}, 1, 0, 0), "columns that are one");
+    expect(!multiplies(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {4096, 16, 2, 1}, {4096, 1, rows + 1, 1}, 1, 0, 0), "tokens that are one");
+    // Nine columns are a tile, and numbers of half precision.
+    constexpr int64_t planes = largest_tensor / (size_t{2} * 64 * 128);
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 9, planes, 1}), "brain floats by few columns of many planes");
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}), "of too many");
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}), "half precision has a shader for them");
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 1, planes + 1, 1}), "and so have single columns");
+}
+
 } // namespace
 
 int main() {
@@ -284,5 +326,6 @@ int main() {
     numbers_of_eight_bytes_are_only_read();
     convolutions_have_dense_rows();
     sizes_fit_work_groups();
+    copies_of_a_product_fit_a_binding();
     return apir::test::failures == 0 ? 0 : 1;
 }
