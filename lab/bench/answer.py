@@ -21,6 +21,7 @@ from lab.bench.figures import (
     interrupts_per_round,
     longest_ms,
     rate_of,
+    took_time,
 )
 from lab.bench.standard import (
     ALL,
@@ -200,7 +201,7 @@ def told_rates(key: str, rates: Mapping[str, Rate | None]) -> Answer:
 
 def rate_answer(rows: Rows, way: str) -> Answer:
     """Graphs and calls per second."""
-    graphs = {nodes: rows.latency(f"{way}/copied", f"graph_{nodes}") for nodes in NODES}
+    graphs = {nodes: took_time([row["ns"] for row in rows.of(f"{way}/copied", f"graph_{nodes}")]) for nodes in NODES}
     calls = thread_rates(rows, way, "threads", THREADS)
     answer = told_rates("graphs_per_s", {str(nodes): rate_of(one) for nodes, one in graphs.items() if one is not None})
     answer |= told_rates("calls_per_s", {threads: rate for threads, (rate, _) in calls.items()})
@@ -334,6 +335,8 @@ def ratios(ours: Answer, theirs: Answer) -> Answer:
         if not isinstance(value, dict) or not isinstance(other, dict) or value.get("call") != other.get("call"):
             continue
         if "p50" in value and "p50" in other:
+            if not (other["p50"] and other["spread"]["min"]):
+                continue  # their clock saw no time go by
             low, high = value["spread"]["min"] / other["spread"]["max"], value["spread"]["max"] / other["spread"]["min"]
             found[key] = {"p50": significant(value["p50"] / other["p50"]), "least": significant(low), "most": significant(high)}
         elif key.endswith(("_gib_s", "_per_s", "_longest_ms")):

@@ -225,8 +225,13 @@ def interrupts_per_round(rows: Sequence[Row]) -> float | None:
 
 def gib_per_s(rows: Sequence[Row]) -> Rate | None:
     """The rate of transfers; None where all of them were too quick for the clock. One that took no time by it has no rate."""
-    latency = latency_of([[ns for ns in row["ns"] if ns > 0] for row in rows])
+    latency = took_time([row["ns"] for row in rows])
     return None if latency is None else rate_of(latency, rows[0]["size"] / GIB)
+
+
+def took_time(groups: Sequence[Sequence[int]]) -> Latency | None:
+    """Of the samples in which the clock saw time go by: something can be divided by these."""
+    return latency_of([[ns for ns in group if ns > 0] for group in groups])
 
 
 def rate_of(latency: Latency, amount: float = 1.0) -> Rate:
