@@ -20,6 +20,7 @@ from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
+from lab.visible import visible
 from reports.bench import REPEATED, ratio_rows, repeated
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
@@ -326,4 +327,4 @@ def _tell_circumstances(console: Console, record: BenchRecord) -> None:
         f"{record.wall_s:.0f} s of measuring"
     )
     for warning in record.warnings:
-        console.print(Text(f"warning: {warning}", style="yellow"))
+        console.print(Text(visible(f"warning: {warning}"), style="yellow"))

@@ -181,3 +181,10 @@ def test_floors_stand_in_the_guests_column(missing: tuple[str, ...], column: str
     table = _latencies(answer, ways)
     filled = [str(one.header) for one in table.columns if str(list(one.cells)[len(LATENCIES)])]
     assert filled == ["", column]
+
+
+def test_what_a_guests_library_said_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_bench(BenchRecord(answer={}, warnings=("vm/copied said: ggml-virtgpu: \x1b]0;title\x07\x9b2J\r",)))
+    said = capsys.readouterr().out
+    assert "ggml-virtgpu: \u241b]0;title\u2407" in said
+    assert not {"\x1b", "\x07", "\x9b", "\r"} & set(said)
