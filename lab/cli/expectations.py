@@ -11,6 +11,7 @@ from lab.bundle import read_bundle
 from lab.bundle.writer import write_whole
 from lab.cli.answer import answering, print_json
 from lab.scenario.proposals import edits
+from lab.visible import visible
 
 expectations = typer.Typer(
     name="expectations", help="Known failures of scenarios, and what must not be lost.", no_args_is_help=True
@@ -34,7 +35,7 @@ def update(
     with answering(as_json=json, empty={"files": [], "written": False}):
         proposed = [edit for edit in edits(read_bundle(bundle), list_supported=supported) if edit.diff]
         for edit in proposed:
-            typer.echo(edit.diff, nl=False)
+            typer.echo(visible(edit.diff), nl=False)
             if write:
                 edit.path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(edit.path, edit.after)

@@ -177,3 +177,13 @@ def test_new_list_takes_the_place_of_no_file_that_is_there(tmp_path: Path) -> No
     _, *lists = scenario_edits(load_expectations(path), with_them, whole=True, list_supported=True)
     assert len({edit.path for edit in lists}) == len(libraries)
     assert not any(edit.path.exists() for edit in lists)
+
+
+def test_case_of_a_guest_commands_no_terminal(tmp_path: Path) -> None:
+    folder = bundle_of(Script(), tmp_path)
+    rows = (folder / "results.jsonl").read_text()
+    (folder / "results.jsonl").write_text(rows.replace(TEXTS[0], "ADD(\\u001b[2J\x9b)"))
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder), "--supported"])
+    assert done.exit_code == 0, done.output
+    assert "+ops/ADD(\u241b[2J\ufffd)" in done.output
+    assert not {"\x1b", "\x9b"} & set(done.output)
