@@ -166,12 +166,15 @@ def without_entries(text: str, numbers: frozenset[int]) -> str:
 
 
 def list_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool) -> Iterator[Edit]:
-    """Lists of supported cases without those that are not any more, and with those that are now."""
-    for one in known.file.supported:
-        here = [variant for variant in seen if one.when.holds(variant.situation)]
+    """Lists of supported cases without those that are not any more, and with those that are now.
+
+    A list that several entries name must hold wherever one of them does: it is edited once, for all of them.
+    """
+    for path in dict.fromkeys(Path(one.cases) for one in known.file.supported):
+        conditions = [one.when for one in known.file.supported if Path(one.cases) == path]
+        here = [variant for variant in seen if any(when.holds(variant.situation) for when in conditions)]
         if not here:
             continue
-        path = Path(one.cases)
         before = path.read_text(encoding="utf-8")
         listed = list(cases_in(path))
         now = supported_in(here)
