@@ -46,6 +46,12 @@ class KeyLines:
         """Line of the key itself."""
         return self._lines.get(key)
 
+    def behind(self, key: str) -> int | None:
+        """Line of what comes first behind a table with all that is in it; None for nothing."""
+        begins = self._lines[key]
+        others = (line for other, line in self._lines.items() if not other.startswith((f"{key}.", f"{key}[")))
+        return min((line for line in others if line > begins), default=None)
+
     def line_of(self, key: str) -> int | None:
         """Line of the key, or of the nearest table or array around it."""
         while key:

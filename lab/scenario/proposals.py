@@ -6,6 +6,7 @@ Nothing is decided for the reader: an entry that is added has neither reason nor
 from __future__ import annotations
 
 import difflib
+import io
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -148,15 +149,13 @@ def entry_text(case: str, variants: Sequence[str]) -> str:
 
 def without_entries(text: str, numbers: frozenset[int]) -> str:
     """The text without entries and the comments right above them; an entry within an inline list stays."""
-    rows = text.splitlines(keepends=True)
+    rows = list(io.StringIO(text, newline="\n"))  # lines as TOML has them: others of Unicode's ends of lines are text
     lines = KeyLines(text)
     for number in sorted(numbers, reverse=True):
         line = lines.exact(f"expect[{number}]")
         if line is None or not rows[line - 1].lstrip().startswith("[["):
             continue
-        start, end = line - 1, line
-        while end < len(rows) and (not rows[end].lstrip().startswith("[") or rows[end].lstrip().startswith("[expect.")):
-            end += 1
+        start, end = line - 1, (lines.behind(f"expect[{number}]") or len(rows) + 1) - 1
         while end < len(rows) and end > line and rows[end - 1].startswith("#"):
             end -= 1
         while start > 0 and rows[start - 1].startswith("#"):

@@ -198,3 +198,12 @@ def test_list_that_two_entries_name_is_edited_once_for_both(tmp_path: Path) -> N
     apir = seen("apir", A=Outcome.PASS, B=Outcome.PASS, ONE=Outcome.UNSUPPORTED, LOST=Outcome.PASS)
     _, *lists = scenario_edits(load_expectations(path), [venus, apir], whole=True)
     assert [edit.after for edit in lists] == ["# kept\nops/A\nops/B\n"]
+
+
+@pytest.mark.parametrize("reason", ['"""\nsee\n[1] below, and\n[expect.x]\n"""', '"one\u2028two\u0085three"', "'''\n# a\n'''"])
+def test_entry_whose_reason_has_lines_is_cut_out_whole(reason: str) -> None:
+    text = TWO.replace('"b"', reason)
+    assert without_entries(text, frozenset({1})) == TWO[: TWO.index("# goes")] + TWO[TWO.index("# stays, too") :]
+    kept = without_entries(text, frozenset({0}))
+    assert (kept, tomllib.loads(kept)["expect"]) == (text[text.index("# goes") :], tomllib.loads(text)["expect"][1:])
+    assert without_entries(text, frozenset({2})) == text[: text.index("# stays, too")]
