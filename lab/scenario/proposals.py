@@ -25,7 +25,7 @@ from lab.scenario.lines import KeyLines
 from lab.scenario.plan import CHECKING
 from lab.scenario.setting import settings_of
 from lab.scenario.situation import GGML, ROOT_PACKAGES
-from lab.scenario.toml_text import toml_value
+from lab.scenario.toml_text import toml_tables, toml_value
 
 JUDGED = (Status.PASSED, Status.FAILED)
 Ends = dict[tuple[str, str], set[Outcome]]
@@ -89,7 +89,7 @@ def edits(bundle: Bundle, *, list_supported: bool = False) -> Iterator[Edit]:
 
 
 def scenario_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool, list_supported: bool = False) -> Iterator[Edit]:
-    """The edits for one scenario."""
+    """The edits for one scenario. Raises ``ConfigError`` where the file is written so that nothing can be added to it."""
     before = known.path.read_text(encoding="utf-8") if known.path.exists() else ""
     after = without_entries(before, removable(known, seen, whole=whole))
     for case, variants in unexpected(known, seen).items():
@@ -99,8 +99,18 @@ def scenario_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool, li
         for path, library in new_lists(known, seen):
             lists.append(Edit(path, "", "".join(f"{case}\n" for case in supported_in(seen, library))))
             after += f"\n[[supported]]\ncases = {toml_value(path.name)}\nwhen = {{ ggml_library = {toml_value(library)} }}\n"
+    _require_toml(known.path, after)
     yield Edit(known.path, before, after.lstrip("\n"))
     yield from lists
+
+
+def _require_toml(path: Path, text: str) -> None:
+    """Nothing takes the place of expectations that could not be read afterwards."""
+    try:
+        toml_tables(text)
+    except ValueError as error:
+        hint = "write lists as [[expect]] and [[supported]], to which others can be added"
+        raise ConfigError(path, [ConfigProblem("", f"would be no TOML with what is to be added: {error}", hint)]) from error
 
 
 def unexpected(known: Expectations, seen: Sequence[Seen]) -> dict[str, tuple[str, ...]]:

@@ -207,3 +207,12 @@ def test_entry_whose_reason_has_lines_is_cut_out_whole(reason: str) -> None:
     kept = without_entries(text, frozenset({0}))
     assert (kept, tomllib.loads(kept)["expect"]) == (text[text.index("# goes") :], tomllib.loads(text)["expect"][1:])
     assert without_entries(text, frozenset({2})) == text[: text.index("# stays, too")]
+
+
+@pytest.mark.parametrize("written", ['expect = [{ case = "x", kind = "skip", reason = "a", link = "l" }]\n', "supported = []\n"])
+def test_file_to_which_nothing_can_be_added_is_refused_and_left_as_it_is(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(written)
+    failed = [seen("venus", A=Outcome.FAIL, B=Outcome.PASS)]
+    with pytest.raises(ConfigError, match=r"x\.toml: would be no TOML"):
+        list(scenario_edits(load_expectations(path), failed, whole=False, list_supported=True))
