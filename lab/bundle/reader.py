@@ -19,6 +19,8 @@ from lab.errors import ConfigError, ConfigProblem
 Row = CaseRow | PerfRow | FactRow | FindingRow | CallRow
 KINDS: Mapping[str, type[Row]] = {"case": CaseRow, "perf": PerfRow, "fact": FactRow, "finding": FindingRow}
 READERS: Mapping[type[Row], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (*KINDS.values(), CallRow)}
+WHOLE = {kind: tuple(one.name for one in fields(kind) if str(one.type).startswith("int")) for kind in READERS}
+"""Keys of whole numbers."""
 NUMBERS = range(-(1 << 63), 1 << 64)
 """Whole numbers that a row may have: what is counted or timed stays far within, a session is any unsigned one of 64 bits."""
 ESCAPED = "\\u"
@@ -134,6 +136,8 @@ def _support(path: Path) -> tuple[tuple[SupportRow, ...], int]:
 
 def _typed(kind: type[Row], values: dict[str, Any]) -> Row:
     """A row as its dataclass; keys that a later lab wrote are passed over. Raises ``ValueError`` for one that does not fit."""
+    if any(isinstance(values.get(name), str) for name in WHOLE[kind]):
+        raise ValueError("a number that is written as a text, of whatever length")
     row: Row = READERS[kind].validate_python(values)
     if isinstance(row, CaseRow):
         Outcome(row.outcome)  # a later lab may have more of them

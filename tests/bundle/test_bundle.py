@@ -106,6 +106,7 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         json.dumps(asdict(CaseRow("smoke", "venus", "ops", "A(\ud800)", "A", "", "pass", "", 0.0, 0.0))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, 10**400, 0, 0, 0, 4, 1, 1))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, -(1 << 64), 0, 0, 0, 4, 1, 1))),
+        json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, 77, 0, 0, 0, 4, 1, 1))).replace("77", f'"{10**400}"'),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1 << 64, 0, "c", 1, 1, 0, 0, 0, 4, 1, 1))),
     ],
     ids=[
@@ -117,6 +118,7 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         "half a character",
         "endless",
         "below 64 bits",
+        "endless and a text",
         "beyond 64 bits",
     ],
 )
