@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.proc_facts import NotElf, build_id, elf_header, facts_of, mapped_paths
+from lab.proc_facts import NotElf, build_id, bytes_at, elf_header, facts_of, mapped_paths
 
 __all__ = [
     "Linking",
@@ -38,6 +38,9 @@ DT_NEEDED = 1
 DT_RPATH = 15
 DT_RUNPATH = 29
 SHN_UNDEF = 0
+SYMBOL = struct.Struct("<IBBHQQ")
+SECTION_HEADER = struct.Struct("<IIQQQQI")
+"""The beginning of one, which has all that is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,7 @@ def exported_symbols(path: Path) -> frozenset[str]:
         names: set[str] = set()
         for kind, offset, size, link in sections:
             if kind == SHT_DYNSYM and link < len(sections):
-                file.seek(offset)
-                symbols = file.read(size)
-                file.seek(sections[link][1])
-                strings = file.read(sections[link][2])
+                symbols, strings = bytes_at(file, offset, size // SYMBOL.size * SYMBOL.size), bytes_at(file, *sections[link][1:3])
                 names.update(_defined_names(symbols, strings))
     return frozenset(names)
 
@@ -94,7 +94,7 @@ def linking(path: Path) -> Linking:
         sections = list(_sections(file, elf_header(file)))
         for kind, offset, size, link in sections:
             if kind == SHT_DYNAMIC and link < len(sections):
-                entries, strings = _section(file, offset, size // 16 * 16), _section(file, *sections[link][1:3])
+                entries, strings = bytes_at(file, offset, size // 16 * 16), bytes_at(file, *sections[link][1:3])
                 for tag, at in struct.iter_unpack("<qQ", entries):
                     if tag == DT_NULL:
                         break
@@ -125,17 +125,14 @@ def _sections(file: io.BufferedReader, header: bytes) -> Iterator[tuple[int, int
     (start,) = struct.unpack_from("<Q", header, 40)
     size, count = struct.unpack_from("<HH", header, 58)
     for index in range(count):
-        file.seek(start + index * size)
-        entry = file.read(44)
-        if len(entry) < 44:  # noqa: PLR2004 - what is needed of Elf64_Shdr
-            raise NotElf("cut off within its section headers")
-        _name, kind, _flags, _addr, offset, length, link = struct.unpack("<IIQQQQI", entry)
+        entry = bytes_at(file, start + index * size, SECTION_HEADER.size)
+        _name, kind, _flags, _addr, offset, length, link = SECTION_HEADER.unpack(entry)
         yield kind, offset, length, link
 
 
 def _defined_names(symbols: bytes, strings: bytes) -> Iterator[str]:
     """Names of the symbols that have a section, that is, are defined here."""
-    for name_at, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", symbols):
+    for name_at, _info, _other, section, _value, _size in SYMBOL.iter_unpack(symbols):
         if section != SHN_UNDEF and name_at:
             yield _string(strings, name_at)
 
@@ -146,15 +143,6 @@ def _string(strings: bytes, at: int) -> str:
         raise NotElf("a name lies outside of its string table")
     end = strings.find(b"\0", at)
     return strings[at : end if end >= 0 else None].decode(errors="replace")
-
-
-def _section(file: io.BufferedReader, offset: int, size: int) -> bytes:
-    """The bytes of a section, all of which the file has."""
-    end = file.seek(0, os.SEEK_END)
-    if offset > end or size > end - offset:
-        raise NotElf("a section lies outside of the file")
-    file.seek(offset)
-    return file.read(size)
 
 
 def facts_from_json(line: str) -> ProcessFacts:

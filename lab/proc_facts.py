@@ -25,6 +25,7 @@ except ImportError:
 PT_NOTE = 4
 NT_GNU_BUILD_ID = 3
 NOTES_MAX_BYTES = 1 << 20
+PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
 Json = str | int | None | list["Json"] | dict[str, "Json"]
 
@@ -38,8 +39,8 @@ def build_id(path: str | os.PathLike[str]) -> str | None:
     with open(path, "rb") as file:
         for kind, offset, size, align in _segments(file, elf_header(file)):
             if kind == PT_NOTE:
-                file.seek(offset)
-                found = _build_id_note(file.read(min(size, NOTES_MAX_BYTES)), 8 if align == 8 else 4)  # noqa: PLR2004 - gABI
+                notes = bytes_at(file, offset, min(size, NOTES_MAX_BYTES))
+                found = _build_id_note(notes, 8 if align == 8 else 4)  # noqa: PLR2004 - gABI
                 if found is not None:
                     return found
     return None
@@ -51,6 +52,15 @@ def elf_header(file: io.BufferedReader) -> bytes:
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":  # noqa: PLR2004 - size of Elf64_Ehdr
         raise NotElf("no 64-bit little-endian ELF file")
     return header
+
+
+def bytes_at(file: io.BufferedReader, offset: int, size: int) -> bytes:
+    """A part of an ELF file, all of which it has. Raises ``NotElf`` where it says of itself what it is too short for."""
+    end = file.seek(0, os.SEEK_END)
+    if offset > end or size > end - offset:
+        raise NotElf("cut off, or a part of it lies outside of the file")
+    file.seek(offset)
+    return file.read(size)
 
 
 def mapped_paths(maps: str) -> tuple[str, ...]:
@@ -116,11 +126,8 @@ def _segments(file: io.BufferedReader, header: bytes) -> Iterator[tuple[int, int
     (start,) = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)
     for index in range(count):
-        file.seek(start + index * size)
-        entry = file.read(56)
-        if len(entry) < 56:  # noqa: PLR2004 - size of Elf64_Phdr
-            raise NotElf("cut off within its program headers")
-        kind, _flags, offset, _vaddr, _paddr, length, _memory, align = struct.unpack("<IIQQQQQQ", entry)
+        entry = bytes_at(file, start + index * size, PROGRAM_HEADER.size)
+        kind, _flags, offset, _vaddr, _paddr, length, _memory, align = PROGRAM_HEADER.unpack(entry)
         yield kind, offset, length, align
 
 

@@ -2,14 +2,27 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab import proc_facts
 from lab.deadline import Deadline
-from lab.elf import MappedFile, NotElf, build_id, exported_symbols, facts_from_json, mapped_paths, process_facts, sha256
+from lab.elf import (
+    SHT_DYNSYM,
+    MappedFile,
+    NotElf,
+    build_id,
+    exported_symbols,
+    facts_from_json,
+    linking,
+    mapped_paths,
+    process_facts,
+    sha256,
+)
 from lab.process import check
 
 MAPS = """\
@@ -51,6 +64,31 @@ def test_cut_off_file_is_refused(tmp_path: Path, size: int) -> None:
     cut.write_bytes(library().read_bytes()[:size])
     with pytest.raises(NotElf):
         build_id(cut)
+
+
+@pytest.mark.parametrize(("read", "at"), [(build_id, 32), (exported_symbols, 40), (linking, 40)])
+@pytest.mark.parametrize("place", [1 << 40, 1 << 63, (1 << 64) - 1])
+def test_headers_that_lie_outside_of_the_file_are_refused(
+    tmp_path: Path, read: Callable[[Path], object], at: int, place: int
+) -> None:
+    odd = bytearray(library().read_bytes())
+    struct.pack_into("<Q", odd, at, place)
+    (tmp_path / "odd").write_bytes(odd)
+    with pytest.raises(NotElf):
+        read(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("column", [24, 32], ids=["offset", "size"])
+def test_symbols_that_lie_outside_of_the_file_are_refused(tmp_path: Path, column: int) -> None:
+    odd = bytearray(library().read_bytes())
+    (start,) = struct.unpack_from("<Q", odd, 40)
+    (count,) = struct.unpack_from("<H", odd, 60)
+    for at in range(start, start + 64 * count, 64):
+        if struct.unpack_from("<I", odd, at + 4) == (SHT_DYNSYM,):
+            odd[at + column : at + column + 8] = b"\xff" * 8
+    (tmp_path / "odd").write_bytes(odd)
+    with pytest.raises(NotElf):
+        exported_symbols(tmp_path / "odd")
 
 
 def test_text_is_no_elf(tmp_path: Path) -> None:

@@ -67,9 +67,8 @@ class Payload:
         try:
             return cls(role, path, inside or seen_at(path), sha256(path), build_id(path))
         except (OSError, NotElf) as error:
-            named_by = named_by or (f"{KEYS[role]} in the scenario" if role in KEYS else None)
-            reason = (isinstance(error, OSError) and error.strerror) or error
-            raise BuildError(f"the {role} {path} cannot be used: {reason}", hint=named_by and f"{named_by} names it") from error
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            raise unusable(role, path, reason, named_by=named_by) from error
 
     @property
     def of_machine(self) -> bool:
@@ -135,6 +134,12 @@ class Shipment:
         """What a worker that serves a context has mapped."""
         wrapped = () if self.wrapped_library is None else (self.wrapped_library,)
         return (self.worker, self.host_library, self.ggml_library, *wrapped)
+
+
+def unusable(role: str, path: Path, reason: str, *, named_by: str | None = None) -> BuildError:
+    """The error for a file that cannot be loaded, with the option or the scenario's key that names it."""
+    named_by = named_by or (f"{KEYS[role]} in the scenario" if role in KEYS else None)
+    return BuildError(f"the {role} {path} cannot be used: {reason}", hint=named_by and f"{named_by} names it")
 
 
 def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadline: Deadline) -> Shipment:
@@ -303,8 +308,11 @@ def cpu_scores(root: HostRoot, deadline: Deadline) -> dict[str, int]:
 
 
 def require_registration(library: Payload, symbol: str, scenario: Scenario) -> None:
-    """The library must export the symbol. Raises ``ConfigError`` naming those that it has."""
-    symbols = exported_symbols(library.path)
+    """The library must export the symbol. Raises ``ConfigError`` naming those that it has, and ``BuildError`` for half a file."""
+    try:
+        symbols = exported_symbols(library.path)
+    except NotElf as error:
+        raise unusable(library.role, library.path, str(error)) from error
     if symbol in symbols:
         return
     similar = sorted(name for name in symbols if name.startswith("ggml_backend_") and name.endswith(("_reg", "_init")))

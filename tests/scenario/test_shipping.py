@@ -1,18 +1,21 @@
-"""A guest library whose slots lie elsewhere in the ggml it would be shipped to is refused before anything is booted."""
+"""Libraries that cannot work where they would be loaded are refused before anything is booted, by the key that names them."""
 
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 
 import pytest
 
 from lab.deadline import Deadline
+from lab.elf import process_facts
 from lab.errors import BuildError
 from lab.host.native import native_payloads
 from lab.paths import SCENARIOS
 from lab.scenario import load, machine
 from lab.scenario.listener import SilentListener
+from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, require_registration
 
 PREPARE_S = 1500.0
 
@@ -23,3 +26,12 @@ def test_library_of_the_other_version_is_refused_by_the_slots_name(monkeypatch: 
     monkeypatch.setattr(machine, "native_payloads", functools.partial(native_payloads, options=("-DAPIR_GGML_API=2",)))
     with pytest.raises(BuildError, match=r"does not fit the libggml 0\.27\S* of the host root: .*buffer_type\.get_alignment"):
         machine.prepared(load(smoke), SilentListener(), Deadline.after(PREPARE_S))
+
+
+def test_ggml_library_that_is_cut_off_is_refused_by_its_key(tmp_path: Path) -> None:
+    whole = next(Path(file.path) for file in process_facts(os.getpid()).mapped if "libc.so" in file.path)
+    half = tmp_path / "half.so"
+    half.write_bytes(whole.read_bytes()[: 1 << 16])
+    with pytest.raises(BuildError, match=r"the ggml library \S*half\.so cannot be used: cut off") as refused:
+        require_registration(Payload.of("ggml library", half), DEFAULT_REGISTRATION, load(SCENARIOS / "smoke.toml"))
+    assert refused.value.hint == "host.ggml_library in the scenario names it"
