@@ -15,6 +15,7 @@ from lab.ggml.registry import Device
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
+from lab.scenario.shipment import GUEST_LIBRARY
 from tests.scenario.fakes import (
     HEADER_LINE,
     KERNEL,
@@ -234,6 +235,21 @@ def test_missing_variable_is_the_configurations_fault_and_named(running: Running
     bundle = running(Script(devices=(REFERENCE,)), text, variants=("venus",))
     assert bundle.run.exit == 2
     assert "APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in texts(bundle)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"load_backend: failed to load {GUEST_LIBRARY}: {GUEST_LIBRARY}: undefined symbol: missing",
+        f"load_backend: failed to find ggml_backend_init in {GUEST_LIBRARY}",
+    ],
+)
+def test_what_the_loader_has_against_the_guest_library_is_told(running: Running, said: str) -> None:
+    listing = ("load_backend: loaded CPU backend from /usr/lib/libggml-cpu.so", said, "{}")
+    bundle = running(Script(devices=(REFERENCE,), listing=listing), variants=("venus",))
+    assert bundle.run.exit == 1
+    assert f"; when the guest library was loaded was said: {said}" in texts(bundle).splitlines()[-1]
+    assert "loaded CPU backend" not in texts(bundle)
 
 
 @pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])

@@ -44,7 +44,8 @@ from lab.scenario.stage import Stage
 LOG = "test-backend-ops{}.log"
 KILL_S = 10.0
 LIBRARY_WORD = "virtgpu"
-LOADER = "load_backend:"
+LOADED = "load_backend: loaded"
+"""How ggml's loader tells that nothing was wrong with a library."""
 INTERRUPTED = Ending(None, Outcome.ERROR, "the lab was interrupted")
 """How every run has ended that was not told another end."""
 SIGNALLED = 128
@@ -194,12 +195,12 @@ def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[st
 
 
 def explained(finding: Finding, stage: Stage) -> Finding:
-    """The finding with what is known of its cause: variables that the run does not set, and the guest library's own words."""
+    """The finding with what is known of its cause: variables that the run does not set, and what loader and library have said."""
     missing = missing_variables(stage)
-    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line and not line.startswith(LOADER)]
+    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line and not line.startswith(LOADED)]
     text = finding.text
     if said:
-        text += f"; the guest library said: {' / '.join(said[-3:])}"
+        text += f"; when the guest library was loaded was said: {' / '.join(said[-3:])}"
     if missing:
         text += f"; QEMU's environment lacks {', '.join(missing)}, without which there can be no remote device"
     return Finding(finding.kind, Blame.LAB if missing else finding.blame, text, finding.case)
