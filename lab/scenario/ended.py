@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.schema import Status
-from lab.errors import GuestLost, LabError
+from lab.errors import GuestLost, LabError, WaitTimeout
 from lab.scenario.evidence import crash_blame
+from lab.scenario.model import Scenario
+from lab.scenario.platform import BootPlan
 
 
 class ListingFailed(LabError):
@@ -30,3 +34,18 @@ def finding_of(error: BaseException) -> Finding:
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
         case _:
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, f"{type(error).__name__}: {error}")
+
+
+def checks_ended(error: BaseException, plan: BootPlan) -> Finding:
+    """What ended a variant's checks. Whatever was awaited when the time of its boot was over, that is what ended them."""
+    finding = finding_of(error)
+    awaited = error.__cause__ if isinstance(error, ListingFailed) else error
+    if not isinstance(awaited, WaitTimeout) or not plan.deadline.expired:
+        return finding
+    text = f"{time_over(plan.scenario)}: {finding.text}"
+    return replace(finding, kind=FindingKind.INTERRUPTED, blame=Blame.LAB, text=text)
+
+
+def time_over(scenario: Scenario) -> str:
+    """What is said when the time of a boot was over, which is neither a hang of the product nor the end of a check's own time."""
+    return f"the scenario's timeout_s ({scenario.timeout_s:g} s for one boot and all that is checked in it) was over"

@@ -25,7 +25,7 @@ from lab.scenario import calls
 from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.calls import CallCollector, Work
 from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama, ops, speed, state, upstream, way
-from lab.scenario.ended import ListingFailed, finding_of, status_of
+from lab.scenario.ended import ListingFailed, checks_ended, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import counts_of, ends_of, findings_of, run_again, unheard_of
@@ -92,17 +92,17 @@ class VariantRun:
             self.interrupted = True
             raise
         except LabError as error:
-            self.add(finding_of(error))
+            self.add(checks_ended(error, self.here.plan))
         except BaseException as error:
-            self.add(finding_of(error))
+            self.add(checks_ended(error, self.here.plan))
             raise
 
     def _check(self, collector: CallCollector) -> None:
         """The registry first, since everything else builds on it, then the checks in the file's order."""
         here = self.here
         scenario, deadline = here.variant.scenario, here.plan.deadline
-        folders = (here.broken_calls, here.guest_calls) if self._breaks else (here.guest_calls,)
-        making = f"mkdir -p {shlex.join(folders)}"
+        deadline.require("the variant's turn")
+        making = shlex.join(("mkdir", "-p", *((here.broken_calls,) if self._breaks else ()), here.guest_calls))
         status, output = here.guest.ssh.execute(making, deadline)
         if status != 0:
             raise CommandFailed(making, status, output)

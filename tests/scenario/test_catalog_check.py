@@ -13,7 +13,7 @@ import pytest
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import FindingKind
-from lab.deadline import Deadline
+from lab.deadline import Deadline, poll
 from lab.errors import LabError
 from lab.ops.agent_rows import AgentRow
 from lab.ops.catalog import all_cases, drawn_share
@@ -262,6 +262,16 @@ def test_nothing_is_said_of_a_worker_that_nobody_saw(running: Running) -> None:
     bundle = running(Script(agent=agent(killers=("MUL()",), death=(lost,)), agent_status=3, workers=()))
     assert outcomes(bundle)["MUL()"] == "fail"
     assert "no worker was seen when the program had begun; nothing any more" in texts(bundle)
+
+
+def test_time_of_the_boot_that_is_over_is_no_hang_of_a_case(running: Running) -> None:
+    def late() -> None:
+        poll("what does not come", lambda: None, Deadline.after(0.5))
+
+    bundle = running(Script(agent=agent(killers=("SUB()",), death=(late,))), SCENARIO.replace("timeout_s = 60", "timeout_s = 0.5"))
+    assert bundle.run.exit == 2
+    assert set(outcomes(bundle).values()) <= {"pass", "lab error"}
+    assert "lab error: the scenario's timeout_s (0.5 s for one boot and all that is checked in it) was over" in texts(bundle)
 
 
 def test_silence_is_a_hang_of_the_case_that_was_running(running: Running) -> None:

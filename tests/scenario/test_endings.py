@@ -18,6 +18,7 @@ from tests.scenario.fakes import (
     REFERENCE,
     SCENARIO,
     TEXTS,
+    FakeShell,
     Script,
     die,
     row,
@@ -133,6 +134,33 @@ def test_check_past_its_deadline_is_a_hang(running: Running) -> None:
     bundle = running(script, variants=("venus",))
     assert bundle.cases[-1].outcome == "hang"
     assert bundle.run.exit == 1
+
+
+TIME_OVER = "interrupted [lab] {}the scenario's timeout_s (0.5 s for one boot and all that is checked in it) was over"
+
+
+def wait_in_vain(*_: object) -> None:
+    poll("what does not come", lambda: None, Deadline.after(0.5))
+
+
+def test_boot_past_its_time_blames_nobody_and_names_the_key(running: Running) -> None:
+    script = Script(ops=(HEADER_LINE, row(TEXTS[0]), wait_in_vain))
+    bundle = running(script, SCENARIO.replace("timeout_s = 60", "timeout_s = 0.5"))
+    assert (script.boots, len(script.commands)) == (1, 1), "what is left of the boot's variants is not begun"
+    assert [one.status for one in bundle.run.variants] == [Status.ERROR, Status.ERROR]
+    assert [case.outcome for case in bundle.cases] == ["pass"]
+    first, second = texts(bundle).splitlines()
+    assert first.startswith(f"{TIME_OVER.format('lab error: ')}; the first case without a result is {TEXTS[1]}")
+    assert second.startswith(f"{TIME_OVER.format('')}: waited ")
+
+
+def test_boot_past_its_time_while_devices_are_listed_is_no_failure_of_the_product(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeShell, "_list", wait_in_vain)
+    bundle = running(Script(), SCENARIO.replace("timeout_s = 60", "timeout_s = 0.5"), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert texts(bundle).startswith(f"{TIME_OVER.format('')}: listing ggml's devices in the guest failed: waited ")
 
 
 def test_interruption_tears_down_and_keeps_what_there_is(running: Running) -> None:

@@ -26,6 +26,7 @@ from lab.scenario.checks.catalog_cost import cost_findings
 from lab.scenario.checks.ops import SIGNALLED, Eyes, prove_libraries
 from lab.scenario.checks.state import Fact, tell
 from lab.scenario.checks.watch import Watch, watched
+from lab.scenario.ended import time_over
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.stage import Stage
@@ -76,7 +77,10 @@ def run_catalog(stage: Stage, run: CatalogRun, host: Host, eyes: Eyes, deadline:
         except GuestLost as lost:
             run.lost_with_guest(Cut(crash_outcome(lost.reason), lost.reason), crash_blame(lost.reason))
         except WaitTimeout:
-            run.lost_with_guest(Cut(Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over"))
+            if deadline.expired:
+                run.ending = Cut(Outcome.ERROR, time_over(stage.variant.scenario))
+            else:
+                run.lost_with_guest(Cut(Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over"))
         except AgentFailed as error:
             run.ending = Cut(starts.cut.outcome if starts.cut else Outcome.ERROR, error.message)
         except LabError as error:

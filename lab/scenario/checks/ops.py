@@ -35,6 +35,7 @@ from lab.ops.upstream import (
 from lab.ops.upstream_cases import Listed, Mode
 from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tell
 from lab.scenario.checks.watch import Watch, watched
+from lab.scenario.ended import time_over
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.guest_programs import Observation
@@ -284,7 +285,7 @@ def run_program(stage: Stage, run: OpsRun, writer: CheckWriter, eyes: Eyes, dead
                 run.sign()
                 eyes.on_row()
 
-        run.ending = _ending(stage, run, on_line, deadline.narrowed(run.check.deadline_s))
+        run.ending = _ending(stage, run, on_line, deadline)
 
 
 def prove_libraries(stage: Stage, observed: Observation, writer: CheckWriter) -> bool:
@@ -311,9 +312,13 @@ def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], de
     command = guest_command(program_argv(run.stream.device, run.check.selection, run.check.jobs), stage.guest_variables)
     with watched(run.check.case_deadline_s, on_silence) as watch:
         try:
-            status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), deadline)
+            limit = deadline.narrowed(run.check.deadline_s)
+            status = stage.guest.ssh.stream(command, lambda line: on_line(line, watch), limit)
         except WaitTimeout:
+            over = deadline.expired
             on_silence()
+            if over:
+                return Ending(None, Outcome.ERROR, time_over(stage.variant.scenario))
             return Ending(None, Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over")
         except GuestLost as lost:
             return Ending(None, crash_outcome(lost.reason), lost.reason, crash_blame(lost.reason))
