@@ -192,7 +192,9 @@ def test_case_of_a_guest_commands_no_terminal(tmp_path: Path) -> None:
 def test_list_that_two_entries_name_is_edited_once_for_both(tmp_path: Path) -> None:
     path = tmp_path / "expectations" / "small.toml"
     path.parent.mkdir()
-    path.write_text("".join(f'[[supported]]\ncases = "both.txt"\nwhen = {{ capset = "{capset}" }}\n' for capset in ("venus", "apir")))
+    path.write_text(
+        "".join(f'[[supported]]\ncases = "both.txt"\nwhen = {{ capset = "{capset}" }}\n' for capset in ("venus", "apir"))
+    )
     (path.parent / "both.txt").write_text("# kept\nops/A\nops/LOST\n")
     venus = seen("venus", A=Outcome.PASS, B=Outcome.PASS, ONE=Outcome.PASS, LOST=Outcome.UNSUPPORTED)
     apir = seen("apir", A=Outcome.PASS, B=Outcome.PASS, ONE=Outcome.UNSUPPORTED, LOST=Outcome.PASS)
