@@ -240,11 +240,17 @@ class CheckWriter:
         self._bundle.result(row)
 
 
+def _no_link(path: str, flags: int) -> int:
+    """Open a file itself: a bundle that others made may have a link in its place, to any file of whoever reads it."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part."""
+    """Write a file so that a reader sees the old or the new content, never a part. What a link leads to is not written to."""
     temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
+        with open(temporary, "w", encoding="utf-8", opener=_no_link) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -259,3 +259,13 @@ def test_error_of_a_full_disk_names_the_bundle(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as caught, new_bundle(tmp_path, "full"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert Path(caught.value.filename).parent == tmp_path
+
+
+def test_link_in_the_place_of_a_file_leads_nowhere(whole: Path, tmp_path: Path) -> None:
+    folder, outside = copied(whole, tmp_path), tmp_path / "outside"
+    outside.write_text("precious")
+    for name in (".index.html.new", "index.html", "summary.md"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(outside)
+    assert not rendered_report(folder).is_symlink()
+    assert outside.read_text() == "precious"
