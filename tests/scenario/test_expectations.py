@@ -14,7 +14,7 @@ from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.bundle.schema import Status
 from lab.bundle.writer import CheckWriter, new_bundle
 from lab.errors import ConfigError
-from lab.scenario.expectations import Situation, When, expectations_path, load_expectations, version_of
+from lab.scenario.expectations import expectations_path, load_expectations
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
@@ -335,41 +335,6 @@ def test_wrong_expectations_stop_a_run_before_anything_is_started(running: Runni
     with pytest.raises(ConfigError, match="is empty"):
         running(script, FAIL.replace("known", ""))
     assert script.boots == 0
-
-
-HERE = Situation(
-    "venus", "cpu", "venus", "auto", "tcg", "guest-6.1", "ggml-virtgpu", "[virtgpu] CPU",
-    {"kernel": "6.1.0-40-amd64", "qemu": "1:11.0.2+ds-1", "ggml": "0.27.0-1~bpo13+1"},
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("words", "holds"),
-    [
-        ({}, True),
-        ({"variant": "ven*"}, True),
-        ({"variant": "apir"}, False),
-        ({"ggml_library": "vulkan"}, False),
-        ({"device": "[virtgpu] *", "registry": "ggml-virtgpu"}, True),
-        ({"device": "v*"}, False),
-        ({"capset": "apir"}, False),
-        ({"capset": "venus", "data_path": "auto", "accel": "tcg", "image": "guest-6.?"}, True),
-        ({"kernel": "<6.12"}, True),
-        ({"kernel": ">=6.1, <6.2"}, True),
-        ({"kernel": "==6.1"}, True),
-        ({"kernel": ">6.1"}, False),
-        ({"qemu": ">=11"}, True),
-        ({"qemu": "<11.0.2"}, False),
-        ({"ggml": "<=0.27"}, True),
-        ({"mesa": ">=1"}, False),
-    ],
-)
-def test_conditions_hold_of_what_a_variant_ran_with(words: dict[str, str], holds: bool) -> None:
-    assert When.model_validate(words).holds(HERE) is holds
-
-
-def test_versions_are_read_from_package_versions() -> None:
-    assert [version_of(text) for text in ("1:11.0.2+ds-1", "6.1.0-40-amd64", "none")] == [(11, 0, 2), (6, 1, 0), ()]
 
 
 @pytest.mark.parametrize(
