@@ -58,6 +58,8 @@ RECORD_1 = np.dtype([(name, RECORD[name].str) for name in (RECORD.names or ())[:
 """A record of version 1: without what the host says of itself in its reply."""
 RECORDS = {1: RECORD_1, 2: RECORD}
 SIDES = ("guest", "host")
+FAR_NUMBER = 1024
+"""From here on no peer has a call; the highest of ours is below 100."""
 Records = NDArray[np.void]
 
 
@@ -172,12 +174,20 @@ def read_call_log(path: Path) -> CallLog:
 
 
 def command_name(record: np.void) -> str:
-    """``buffer_set_tensor``, ``handshake``, or ``call 77`` for a number without a name."""
+    """``buffer_set_tensor``, ``handshake``, ``call 177`` for a number without a name.
+
+    Those far beyond all names share one: a guest may write down any number, and what has a name has a row in every report.
+    """
     if record["type"] == CommandType.FORWARD:
         number = int(record["call"])
-        return Call(number).name.lower() if number in Call._value2member_map_ else f"call {number}"
+        return Call(number).name.lower() if number in Call._value2member_map_ else f"call {told_number(number)}"
     kind = int(record["type"])
-    return CommandType(kind).name.lower() if kind in CommandType._value2member_map_ else f"command {kind}"
+    return CommandType(kind).name.lower() if kind in CommandType._value2member_map_ else f"command {told_number(kind)}"
+
+
+def told_number(number: int) -> str:
+    """A number without a name; of those that no protocol has, what they have in common."""
+    return str(number) if number < FAR_NUMBER else f"{FAR_NUMBER} or more"
 
 
 def join(logs: Iterable[CallLog]) -> Joined:

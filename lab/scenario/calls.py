@@ -37,6 +37,8 @@ TRACES = "traces"
 SUFFIX = "*.calls"
 UNANSWERED = -1
 """Status in the guest's record of a call to which no reply came."""
+MOST_UNANSWERED = 100
+"""Such calls that have a finding each."""
 COMPUTING = frozenset(
     call.name.lower()
     for call in (
@@ -242,8 +244,12 @@ def findings_of(joined: Joined, work: Work, listing: Collection[int] = ()) -> It
 
 
 def losses(joined: Joined) -> Iterator[Finding]:
-    """One finding for every context whose worker was lost, and one for every call that nobody answered."""
+    """One finding for every context whose worker was lost, and one for every call that nobody answered.
+
+    Of many of these, which are a guest's word, the last finding tells how many more there are.
+    """
     told: set[int] = set()
+    unanswered = 0
     for call in joined.calls:
         place = f"{call.command} (call {call.seq} of guest pid {call.guest_pid})"
         if call.status == ReturnCode.WORKER_LOST and call.session not in told:
@@ -251,8 +257,14 @@ def losses(joined: Joined) -> Iterator[Finding]:
             text = f"{Outcome.HOST_CRASH}: the worker of context {call.context} was lost during {place}"
             yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
         elif call.status == UNANSWERED:
+            unanswered += 1
+            if unanswered > MOST_UNANSWERED:
+                continue
             text = f"{Outcome.HANG}: the worker of context {call.context} never answered {place}"
             yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
+    if unanswered > MOST_UNANSWERED:
+        text = f"{Outcome.HANG}: {unanswered - MOST_UNANSWERED} more calls were never answered"
+        yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
 
 
 def calls_record(joined: Joined) -> CallsRecord:

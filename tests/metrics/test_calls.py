@@ -47,6 +47,17 @@ def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
     assert joined.calls[0].context == 3
 
 
+def test_numbers_far_beyond_all_names_share_one(tmp_path: Path) -> None:
+    records = records_of([3] * 2004)
+    records["call"][:4] = 17, 177, 1023, 1024
+    records["call"][4:1004] = np.arange(1000) + (1 << 20)
+    records["type"][1004:] = np.arange(1000) + 2000
+    joined = both(tmp_path, records, records_of([3] * 2004))
+    assert [(one.command, one.count) for one in summarise(joined.calls)] == [
+        ("call 1024 or more", 1001), ("command 1024 or more", 1000), ("buffer_set_tensor", 1), ("call 177", 1), ("call 1023", 1),
+    ]  # fmt: skip
+
+
 def test_what_the_reply_told_stands_in_for_the_hosts_record(tmp_path: Path) -> None:
     records = records_of([3, 4])
     records["host_queue_ns"], records["host_compute_ns"] = (11, 0), (900, 0)

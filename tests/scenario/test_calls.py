@@ -124,3 +124,12 @@ def test_summary_tells_the_largest_call_of_a_command_and_the_replies_that_tell_t
     record = calls_record(Joined(calls, (), 3, 3))
     assert record.timed == 2
     assert [(one.command, one.most_bytes) for one in record.commands] == [("x", 9000), ("y", 20)]
+
+
+@pytest.mark.parametrize(("unanswered", "told"), [(2, 2), (100, 100), (5000, 101)])
+def test_of_many_unanswered_calls_the_last_finding_has_the_rest(unanswered: int, told: int) -> None:
+    lost = JoinedCall(1, 9, 3, 4, 7, "x", 1, 1000, 0, None, None, calls.UNANSWERED, 0, 0)
+    found = list(calls.losses(Joined((lost,) * unanswered, (), unanswered, 0)))
+    assert len(found) == told
+    assert found[0].text == "hang: the worker of context 3 never answered x (call 7 of guest pid 9)"
+    assert ("4900 more calls were never answered" in found[-1].text) == (unanswered == 5000)
