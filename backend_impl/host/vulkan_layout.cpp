@@ -286,6 +286,13 @@ bool fits_scratch(const ggml_tensor &node, ggml_backend_dev_t device) {
     return bytes <= guaranteed || (bytes <= UINT32_MAX && takes_tensor_of(bytes, device));
 }
 
+// A matrix larger than any binding is multiplied as many rows at a time as fit one: a power of two, which is sought without end where two rows
+// do not fit, and divided by the rows' stride. ggml 0.27 gives such a matrix to devices that address by 64 bits.
+bool divides_into_bindings(const ggml_tensor &node) {
+    if (node.op != GGML_OP_MUL_MAT || ggml_nbytes(node.src[0]) <= UINT32_MAX) return true;
+    return node.src[0]->nb[1] > 0 && node.src[0]->nb[1] <= INT32_MAX;
+}
+
 } // namespace
 
 bool has_vulkan_kernels(ggml_backend_dev_t device) {
@@ -297,7 +304,7 @@ bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
     const bool copies = node.op == GGML_OP_CPY || node.op == GGML_OP_CONT || node.op == GGML_OP_DUP;
     if (copies && ggml_type_size(node.type) == 8 && !ggml_is_quantized(node.type)) return false;
     if (needs_dense_rows(node.op) && !has_dense_rows(node)) return false;
-    if (!fits_work_groups(node, device) || !fits_scratch(node, device)) return false;
+    if (!fits_work_groups(node, device) || !fits_scratch(node, device) || !divides_into_bindings(node)) return false;
     // Mesa's driver for a GPU of software dies while it compiles that shader (Mesa 25).
     return !dequantizes_k_quants(node) || !is_described_as(device, "llvmpipe");
 }

@@ -315,6 +315,24 @@ void copies_of_a_product_fit_a_binding() {
     expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 1, planes + 1, 1}), "and so have single columns");
 }
 
+// By upstream's source: no device at hand has such matrices.
+void matrix_larger_than_a_binding_divides_into_rows() {
+    constexpr size_t gib = size_t{1} << 30;
+    auto takes = [](const Shape &matrix, size_t row, size_t plane) {
+        Bench bench;
+        ggml_tensor *a = ggml_new_tensor(bench.context(), GGML_TYPE_F16, GGML_MAX_DIMS, matrix.data());
+        ggml_tensor *b = ggml_new_tensor_3d(bench.context(), GGML_TYPE_F32, matrix[0], 1, matrix[2]);
+        const ggml_tensor *node = ggml_mul_mat(bench.context(), a, b);
+        a->nb[1] = row, a->nb[2] = plane;
+        return has_vulkan_shader(*node, ggml_backend_buft_get_device(ggml_backend_cpu_buffer_type()));
+    };
+    expect(takes({4096, 1 << 20, 1, 1}, 8192, 8 * gib), "a matrix of 8 GiB, of short rows");
+    expect(takes({gib - 1, 3, 1, 1}, 2 * gib - 2, 6 * gib), "long ones, of which two fit a binding");
+    expect(!takes({4096, 3, 1, 1}, 2 * gib, 6 * gib), "a stride of which they do not");
+    expect(takes({4096, 2, 1, 1}, 2 * gib, 4 * gib), "in a matrix that is smaller");
+    expect(!takes({4096, 2, 2, 1}, 0, 4 * gib), "rows without a stride");
+}
+
 } // namespace
 
 int main() {
@@ -327,5 +345,6 @@ int main() {
     convolutions_have_dense_rows();
     sizes_fit_work_groups();
     copies_of_a_product_fit_a_binding();
+    matrix_larger_than_a_binding_divides_into_rows();
     return apir::test::failures == 0 ? 0 : 1;
 }
