@@ -318,9 +318,9 @@ def _judge_ending(stream: RowStream, ending: Ending, expected: Sequence[str]) ->
 
 def _judge_membership(results: Sequence[CaseResult], ending: Ending, expected: Sequence[str]) -> Iterable[Finding]:
     """Cases that should be there and are not, and the other way round."""
-    seen = [result.case for result in results]
-    missing = [case for case in expected if case not in set(seen)]
-    surplus = [case for case in seen if case not in set(expected)]
+    seen, wanted = dict.fromkeys(result.case for result in results), dict.fromkeys(expected)
+    missing = [case for case in wanted if case not in seen]
+    surplus = [case for case in seen if case not in wanted]
     if missing and ending.cut_off is None:
         text = f"{len(missing)} of {len(expected)} expected cases have no result, the first is {missing[0]}"
         yield Finding(FindingKind.MISSING_CASE, Blame.PRODUCT, text, missing[0])

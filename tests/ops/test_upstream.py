@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from lab.process import finish
 
 DEVICE = "[virtgpu] CPU"
 OK = '"[virtgpu] CPU","ADD","type=f32,ne=[1,1]","test","1","",""'
+ALL_CASES, QUICK_S = 24_931, 5.0
 SELECTION = Selection(("ADD", "MUL"), ("type=f32,", "type=f16,"))
 CPU = Device(0, "CPU", "CPU", "", "CPU")
 OURS = Device(1, "ggml-virtgpu", DEVICE, "", "GPU")
@@ -151,6 +153,19 @@ def verdict(stream: RowStream, ending: Ending, expected: tuple[str, ...], min_ca
 
 def test_all_expected_cases_passed_is_no_finding() -> None:
     assert verdict(stream_of(OK), Ending(0), ("ADD(type=f32,ne=[1,1])",)) == {}
+
+
+def test_all_cases_of_the_program_are_judged_at_once() -> None:
+    cases = tuple(f"ADD(ne=[{number},1])" for number in range(ALL_CASES))
+    stream = stream_of()
+    stream.results = [CaseResult(case, "ADD", "", Outcome.PASS) for case in (*cases[1:], "ADD(surplus)")]
+    began = time.monotonic()
+    found = verdict(stream, Ending(0), cases)
+    assert time.monotonic() - began < QUICK_S
+    assert found == {
+        FindingKind.MISSING_CASE: f"1 of {ALL_CASES} expected cases have no result, the first is {cases[0]}",
+        FindingKind.SURPLUS_CASE: "1 cases were not expected, the first is ADD(surplus)",
+    }
 
 
 def test_status_0_with_a_failed_row_is_a_finding() -> None:

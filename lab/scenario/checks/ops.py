@@ -159,15 +159,16 @@ def without_skipped(check: OpsCheck, cases: ExpectedCases, writer: CheckWriter) 
     """
     unwanted = set(left_out(writer, cases.ids))
     kept = {params_of(case) for case in cases.ids if case not in unwanted}
-    gone = [case for case in cases.ids if case in unwanted and params_of(case) not in kept]
+    gone = dict.fromkeys(case for case in cases.ids if case in unwanted and params_of(case) not in kept)
     if not gone:
         return check, cases
     for case in gone:
         skip(writer, case)
     never = f"(?!(?:{'|'.join(re.escape(params) for params in sorted({params_of(case) for case in gone}))})$)"
     patterns = (f"{never}(?:{'|'.join(check.patterns) or '.*'})",)
-    left = tuple(case for case in cases.ids if case not in set(gone))
-    ops = tuple(op for op in check.ops if op in {op_of(case) for case in left})
+    left = tuple(case for case in cases.ids if case not in gone)
+    still = set(map(op_of, left))
+    ops = tuple(op for op in check.ops if op in still)
     narrowed = {"patterns": patterns, "ops": ops, "min_cases": max(1, check.min_cases - len(gone))}
     return check.model_copy(update=narrowed), ExpectedCases(left, cases.unsupported)
 
