@@ -16,7 +16,7 @@ from lab.ggml.registry import Device, read_devices
 from lab.ops.catalog import case_named
 from lab.ops.engine import BATCH_CASES, ordered
 from lab.ops.result import COMPUTED, UNSUPPORTED
-from lab.ops.said import Kinds, event_in, fits, pid_in
+from lab.ops.said import Kinds, event_in, fits, note, pid_in, remark
 
 LOST = "lost"
 """The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""
@@ -89,11 +89,11 @@ class AgentStream:
         elif "end" in event:
             self.ended = True
         elif fits(event, {"lost": str}):
-            self.lost = event["lost"]
+            self.lost = remark(event["lost"])
         elif self.started is None and (pid := pid_in(line)) is not None:
             self.started = pid
         elif line.strip():
-            self.remarks.append(line.rstrip())
+            note(self.remarks, line)
 
 
 def row_from(event: Mapping[str, Any]) -> AgentRow | None:

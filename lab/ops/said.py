@@ -12,6 +12,7 @@ PID = re.compile(r"pid (\d{1,9})\s*")
 LONGEST_LINE = 1 << 16
 """Longer lines, in characters, are no rows of test-backend-ops, whatever they look like."""
 LONGEST_REMARK = 1000
+KEPT_REMARKS = 100
 Kinds = Mapping[str, type | UnionType]
 """Keys that an event has, and of which type their values are."""
 
@@ -42,3 +43,9 @@ def pid_in(line: str) -> int | None:
 def remark(line: str) -> str:
     """What is kept of a line that is quoted in findings: without its end, and not more than anyone reads."""
     return line[:LONGEST_REMARK].strip()
+
+
+def note(remarks: list[str], line: str) -> None:
+    """Keep a line as the last of the remarks: what a program says before it ends comes behind all else, however much that is."""
+    remarks.append(remark(line))
+    del remarks[:-KEPT_REMARKS]

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.errors import LabError, indented_tail
 from lab.ggml.registry import Device
-from lab.ops.said import LONGEST_LINE, pid_in, remark
+from lab.ops.said import LONGEST_LINE, note, pid_in
 from lab.ops.upstream_rows import csv_fields
 
 PROGRAM = "/usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops"
@@ -192,7 +192,7 @@ class RowStream:
             return
         said = row.before
         if (tag := OP_TAG.match(said)) and tag["op"] != row.op:
-            self.remarks.append(said)
+            note(self.remarks, said)
             said = ""
         message = " ".join(part for part in (said, row.error) if part)
         result = CaseResult(self._counter.case_id(row.text), row.op, row.params, row.outcome, message, round(since * 1000, 3))
@@ -203,7 +203,7 @@ class RowStream:
         if self.pid is None and (pid := pid_in(line)) is not None:
             self.pid = pid
         elif line.strip() and not line.startswith('"backend_name"'):
-            self.remarks.append(remark(line))
+            note(self.remarks, line)
 
 
 def names_only(backend: str, device: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.writer import Measure
-from lab.ops.said import LONGEST_LINE, pid_in, remark
+from lab.ops.said import LONGEST_LINE, note, pid_in, remark
 from lab.ops.upstream import OP_TAG, OccurrenceCounter, names_only
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import ModeRow, RowReader, row_reader
@@ -17,7 +17,6 @@ HEADERS = ('"backend_name"', "CREATE TABLE", "Testing ")
 """How the first line begins that comes when all backends are loaded, in each format."""
 DEVICE_LOST = "device lost: "
 """What our guest library says once its worker is gone; every later case would fail, or be told as unsupported."""
-KEPT_REMARKS = 100
 
 OnResult = Callable[[CaseResult, Measure | None], None]
 
@@ -101,5 +100,5 @@ class BatchStream:
             self.started, self._last = True, self.clock()
         elif DEVICE_LOST in line and not self.lost:
             self.lost = remark(line.partition(DEVICE_LOST)[2])
-        if line.strip() and len(self.remarks) < KEPT_REMARKS:
-            self.remarks.append(remark(line))
+        if line.strip():
+            note(self.remarks, line)

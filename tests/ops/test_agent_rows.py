@@ -15,6 +15,7 @@ from lab.guest.agent.ops import BadOption, Options, options_of
 from lab.ops.agent_rows import LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
 from lab.ops.catalog import all_cases
 from lab.ops.parcel import agent_parcel, imported, needed_modules
+from lab.ops.said import remark
 
 DEVICE = Device(0, "CPU", "CPU", "", "CPU")
 CASES = tuple(case.id for case in all_cases()[:300])
@@ -149,4 +150,4 @@ def test_parcel_is_the_same_each_time_and_imports_the_standard_library_only() ->
 def test_lines_that_only_look_like_ours_are_remarks(line: str) -> None:
     stream = AgentStream()
     stream.feed(f"{line}\n")
-    assert stream == AgentStream(remarks=[line])
+    assert stream == AgentStream(remarks=[remark(line)])

@@ -7,6 +7,8 @@ import pytest
 
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.writer import Measure
+from lab.ops.agent_rows import AgentStream
+from lab.ops.said import KEPT_REMARKS, LONGEST_REMARK
 from lab.ops.upstream import RowStream
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import csv_row, row_reader, sql_row
@@ -188,6 +190,16 @@ def test_a_line_that_is_too_long_is_a_remark_and_the_next_row_is_read() -> None:
     batch, rows = stream(), RowStream(DEVICE, lambda _result: None)
     assert rows_and_remarks(batch.feed, lambda: len(batch.results), batch.remarks) == (1, 1, 1000)
     assert rows_and_remarks(rows.feed, lambda: len(rows.results), rows.remarks) == (1, 1, 1000)
+
+
+@pytest.mark.parametrize("one", [stream(), RowStream(DEVICE, lambda _result: None), AgentStream()], ids=["batch", "rows", "agent"])
+def test_of_all_that_is_said_the_last_words_are_kept(one: BatchStream | RowStream | AgentStream) -> None:
+    for number in range(10_000):
+        one.feed(f"warning {number}\n")
+    one.feed(f"GGML_ASSERT(false) failed {'!' * 200_000}\n")
+    assert one.remarks[-2:-1] == ["warning 9999"]
+    assert one.remarks[-1].startswith("GGML_ASSERT(false) failed")
+    assert (len(one.remarks), len(one.remarks[-1])) == (KEPT_REMARKS, LONGEST_REMARK)
 
 
 @pytest.mark.parametrize(
