@@ -22,6 +22,7 @@ LOST = "lost"
 """The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""
 MAX_LOST = 32
 ROW: Kinds = {"case": str, "outcome": str, "digest": str, "ns": int, "batch": int, "text": str}
+MOST_NS = 1 << 63
 OPENING: Kinds = {"device": dict, "pid": int, "others": list}
 
 
@@ -97,10 +98,10 @@ class AgentStream:
 
 
 def row_from(event: Mapping[str, Any]) -> AgentRow | None:
-    """A case's row from its line; None where it is no such line."""
-    if not fits({"text": "", **event}, ROW):
+    """A case's row from its line; None where it is no such line, which one is not that tells of a time of more than 64 bits."""
+    if not fits({"text": "", **event}, ROW) or not 0 <= event["ns"] < MOST_NS:
         return None
-    return AgentRow(event["case"], event["outcome"], event["digest"], event["ns"], event["batch"], event.get("text", ""))
+    return AgentRow(event["case"], event["outcome"], event["digest"], event["ns"], event["batch"], remark(event.get("text", "")))
 
 
 def ignored(_stream: AgentStream, _cases: Sequence[str]) -> None:

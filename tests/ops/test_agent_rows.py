@@ -129,6 +129,8 @@ def test_parcel_is_the_same_each_time_and_imports_the_standard_library_only() ->
     [
         '{"case": "ADD()"}',
         '{"case": "ADD()", "outcome": "computed", "digest": "d", "ns": "1000", "batch": 1}',
+        '{"case": "ADD()", "outcome": "computed", "digest": "d", "ns": 1' + "0" * 400 + ', "batch": 1}',
+        '{"case": "ADD()", "outcome": "computed", "digest": "d", "ns": -1, "batch": 1}',
         '{"device": "[virtgpu] CPU"}',
         '{"device": {"index": 1}, "pid": 7, "others": []}',
         '{"lost": {}}',
@@ -139,6 +141,8 @@ def test_parcel_is_the_same_each_time_and_imports_the_standard_library_only() ->
     ids=[
         "a row without keys",
         "a row of other types",
+        "a row of a time without end",
+        "a row of a time before its begin",
         "a device in words",
         "a device without keys",
         "a loss",
