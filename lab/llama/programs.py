@@ -11,6 +11,7 @@ from typing import Any
 
 PERPLEXITY, BENCH = "llama-perplexity", "llama-bench"
 ALL_LAYERS = "99"
+MOST_NS = 1 << 63
 NO_DEVICE = "none"
 DIVERGENCE = {
     "largest": re.compile(r"Maximum KLD:\s*(\S+)"),
@@ -141,5 +142,5 @@ def speed_in(line: str) -> Speed | None:
     prompt, generated, device, samples = (row.get(key) for key in ("n_prompt", "n_gen", "devices", "samples_ns"))
     if not (isinstance(prompt, int) and isinstance(generated, int) and isinstance(device, str) and isinstance(samples, Sequence)):
         return None
-    ns = tuple(one for one in samples if isinstance(one, int) and one > 0)
+    ns = tuple(one for one in samples if isinstance(one, int) and 0 < one < MOST_NS)
     return Speed(prompt, generated, device, ns) if ns and len(ns) == len(samples) and prompt + generated > 0 else None

@@ -56,6 +56,7 @@ def test_speeds_are_read_among_other_lines() -> None:
     "change",
     [
         {"samples_ns": []}, {"samples_ns": [0, 1]}, {"samples_ns": "12"}, {"samples_ns": [1, None]}, {"n_prompt": "64"},
+        {"samples_ns": [10**400]},
         {"n_prompt": 0}, {"devices": None}, {"n_gen": None},
     ],
 )  # fmt: skip
