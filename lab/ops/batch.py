@@ -22,7 +22,8 @@ from lab.ops.result import Output
 STAGED_BYTES = 1 << 19
 SMALL, IN_A_ROW = 1024, 20
 """Writes of so few bytes go along with other commands, of which one holds 16 KiB; a row of so many of them does not fit into it."""
-UNWRITTEN = 0xA5
+UNWRITTEN = 0x7F
+"""In every type of floats a number that no result is near (in f32 and bf16 3e38), or none: of 0xA5 they would be next to 0."""
 UNWRITTEN_BYTE = bytes((UNWRITTEN,))
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
 import pytest
 
 from lab.errors import LabError
+from lab.ggml.arrays import decoded
 from lab.ggml.library import Ggml
 from lab.ggml.tensor import Shape, packed_bytes
 from lab.ggml.types import Bytes, Type
 from lab.ops.batch import UNWRITTEN, Upload, read_in_pieces
+from lab.ops.compare import difference, tolerance_of
 
 
 @dataclass
@@ -60,6 +63,14 @@ def test_every_byte_is_written_once_and_gaps_hold_what_no_case_has(transfer: int
     counts = {1: [1] * 20 + [3980], 511: [511] * 7 + [423], 1500: [1500, 1500, 1000], 4000: [4000]}
     assert [count for _, count in home.writes] == counts.get(transfer, [count for _, count in home.writes])
     assert read_in_pieces(home, transfer) == expected
+
+
+@pytest.mark.parametrize("kind", [Type.F32, Type.F16, Type.BF16])
+def test_a_part_that_was_never_written_is_not_taken_for_zeros(kind: Type) -> None:
+    unwritten = decoded(kind, bytes((UNWRITTEN,)) * 8)[0]
+    expected = np.array([1.0, 0.0, -1.0, 0.0])
+    got = np.array([1.0, unwritten, -1.0, 0.0])
+    assert not difference(got, expected, kind, tolerance_of("PAD", kind)).acceptable
 
 
 def test_small_data_go_together_and_large_ones_as_they_are() -> None:
