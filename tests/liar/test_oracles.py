@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from lab.bundle.outcome import FindingKind, Outcome
@@ -154,6 +156,22 @@ def test_result_that_was_never_computed_is_not_taken_for_the_one_before(trial: T
     verdict = trial.verdict(lies, (TWICE,), known)
     only(verdict, TWICE)
     assert heard(verdict.message(TWICE)) == {"transparency", "golden", "NMSE"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "ops"),
+    [
+        ("cache", ("SET_ROWS", "GET_ROWS")),
+        ("mlp", ("RMS_NORM", "MUL", "MUL_MAT", "SWIGLU", "ADD")),
+        ("attention", ("MUL_MAT", "SOFT_MAX", "CONT")),
+        ("views", ("SCALE", "MUL", "CONT", "CONCAT")),
+    ],
+)
+def test_operation_in_the_middle_of_a_graph_that_is_not_computed_is_caught(trial: Trial, kind: str, ops: Sequence[str]) -> None:
+    cases = [case.id for case in cases_of("GRAPH") if f"kind={kind}," in case.id]
+    known = trial.known(cases)
+    for op in ops:
+        assert trial.verdict(f"stale:op={op}", cases, known).failed == set(cases)
 
 
 def test_lie_that_is_told_once_is_not_forgotten_when_the_result_is_fetched(trial: Trial, known: Known) -> None:

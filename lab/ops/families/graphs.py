@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
-from lab.ops.data import MASK, integers
+from lab.ops.data import COUNT, MASK, distinct_rows
 from lab.ops.families import grid
 
 F32 = typed("f32")
+CACHED = 16
 
 
 def chain(b: Builder, p: Parameters) -> Value:
@@ -53,12 +54,12 @@ def attention(b: Builder, p: Parameters) -> Value:
 
 
 def cache(b: Builder, p: Parameters) -> Value:
-    """Rows written into a cache, which is then read by index."""
+    """Rows written into a cache, of which every row is then read by its index."""
     kind, width = typed(p["type"]), p["width"]
-    store = b.leaf(kind, (width, 16), written=True)
-    places = b.source(typed("i64"), (p["n"],), fill=integers(1, 0) if p["n"] == 1 else integers(16))
-    kept = b.call("set_rows", store, b.source(F32, (width, p["n"])), places) if p["n"] == 1 else store
-    return b.call("get_rows", kept, b.source(typed("i32"), (p["n"],), fill=integers(16)))
+    store = b.leaf(kind, (width, CACHED), written=True)
+    places = b.source(typed("i64"), (p["n"],), fill=distinct_rows(CACHED))
+    kept = b.call("set_rows", store, b.source(F32, (width, p["n"])), places)
+    return b.call("get_rows", kept, b.source(typed("i32"), (CACHED,), fill=COUNT))
 
 
 def views(b: Builder, p: Parameters) -> Value:
