@@ -28,6 +28,8 @@ OWN, OTHER = (f"{BACKENDS}/libggml-cpu-{name}.so" for name in ("haswell", "x64")
 CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 1 << 20)
 EXCUSED = {excuse.case for excuse in EXCUSES}
 QUANTISED_COPY = re.compile(r"(CPY\(type=(i?q\w+),to=\2,|(DUP|CONT)\(type=i?q)")
+ALIKE = re.compile(r"FILL\(|REPEAT\(ne=1x1x1x1|ARGMAX\(ne=1x")
+FEW = 4
 RUN_S = 300.0
 
 
@@ -92,6 +94,20 @@ def test_every_case_has_something_to_compare_with_but_itself(other: Computed, ju
     assert all(map(QUANTISED_COPY.match, refused))
     assert copies
     assert all(judged[case].golden_ok for case in copies)
+
+
+def test_no_result_of_many_elements_has_one_number_all_over_without_need(own: Computed) -> None:
+    values = np.fromfile(own.files.values, np.uint8)
+    found = []
+    for row in map(json.loads, own.files.rows.read_text(encoding="utf-8").splitlines()):
+        place = row.get("at", 0)
+        for label, _, size in row.get("outputs", ()):
+            stored = values[place : place + size].view(STORED.get(typed(label), np.uint8))
+            place += size
+            if stored.size > FEW and (stored == stored[0]).all():
+                found.append(row["case"])
+    assert [case for case in found if not ALIKE.match(case)] == []
+    assert found
 
 
 def test_goldens_cover_100_operations(judged: dict[str, Judged]) -> None:

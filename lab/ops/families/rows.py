@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
-from lab.ops.data import DISTINCT, UNIFORM, Fill, distinct_rows, integers
+from lab.ops.data import DISTINCT, UNIFORM, Fill, between, distinct_rows, integers
 from lab.ops.families import FLOATS, QUANTISED, WRITABLE, grid
 
 WHOLE = (10, 5, 4, 3)
@@ -21,7 +21,9 @@ def fill_of(kind: str) -> Fill:
 
 def build_cpy(b: Builder, _op: str, p: Parameters) -> Value:
     """A copy into a tensor that is there already, of another type or layout."""
-    source = b.source(typed(p["type"]), p["ne"], p["layout"], fill_of(p["type"]))
+    # what is cut off at the point must not be 0
+    fill = between(-100, 100) if p["to"] in INTEGERS and p["type"] not in INTEGERS else fill_of(p["type"])
+    source = b.source(typed(p["type"]), p["ne"], p["layout"], fill)
     return b.call("cpy", source, b.source(typed(p["to"]), p["nto"] or p["ne"], p["lto"], fill_of(p["to"]), written=True))
 
 
