@@ -36,7 +36,9 @@ STEP_BITS = {
     Type.Q8_0: 8,
 }
 SINGLE = 8.0
-NEIGHBOURS = 0.05
+NEIGHBOURS = {Type.Q8_0: 0.1}
+OTHER_NEIGHBOURS = 0.02
+"""So many values may be on the next step. Of q8_0 made of bf16 one in nineteen was (of 100 seeds), of other types one in 200."""
 MEAN_SQUARE = 3.0
 """The inverse of the mean square of numbers spread evenly between -1 and 1."""
 
@@ -75,13 +77,13 @@ class Difference:
 def tolerance_of(op: str, kind: Type) -> float:
     """The NMSE allowed for results of an operation in a type.
 
-    A quantised result may have one value in twenty on the next step: ties fall differently in different vector code, and data
-    that came from bf16 are full of them. (Upstream allows one value of the whole.)
+    A quantised result may have one value in fifty on the next step, one in ten of q8_0: ties fall differently in different vector
+    code, and data that came from bf16 are full of them. (Upstream allows one value of the whole.)
     """
     allowed = TOLERANCES.get(op, DEFAULT)
     if kind in STEP_BITS:
         step = 2.0 / float(2 ** STEP_BITS[kind])
-        return max(allowed, NEIGHBOURS * MEAN_SQUARE * step * step)
+        return max(allowed, NEIGHBOURS.get(kind, OTHER_NEIGHBOURS) * MEAN_SQUARE * step * step)
     return max(allowed, ROUNDED.get(kind, 0.0)) if allowed else 0.0
 
 

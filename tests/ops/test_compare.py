@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lab.ggml.types import Type
-from lab.ops.compare import difference, tolerance_of
+from lab.ops.compare import STEP_BITS, difference, tolerance_of
 
 EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
 
@@ -58,6 +58,20 @@ def test_errors_are_told_in_units_in_the_last_place() -> None:
 def test_other_shapes_are_no_comparison() -> None:
     with pytest.raises(ValueError, match="compared"):
         difference(np.zeros(3), np.zeros(4), Type.F32, 0.0)
+
+
+@pytest.mark.parametrize("kind", STEP_BITS, ids=lambda kind: kind.label)
+def test_a_row_of_seven_that_was_left_out_is_refused_in_every_quantised_type(kind: Type) -> None:
+    expected = np.resize(np.linspace(-1, 1, 2 ** STEP_BITS[kind] + 1), (1, 1, 7, 256))
+    got = expected.copy()
+    got[0, 0, 6] = 0.0
+    assert not difference(got, expected, kind, tolerance_of("SET_ROWS", kind)).acceptable
+
+
+def test_one_value_in_eighteen_of_q8_0_may_be_on_the_next_step() -> None:
+    expected = np.random.default_rng(1).uniform(-1, 1, (1, 1, 4, 256))
+    got = expected + np.where(np.arange(1024).reshape(expected.shape) % 18, 0.0, 1 / 127)
+    assert difference(got, expected, Type.Q8_0, tolerance_of("CPY", Type.Q8_0)).acceptable
 
 
 def test_tolerances_follow_operation_and_type() -> None:
