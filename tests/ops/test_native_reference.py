@@ -163,6 +163,19 @@ def test_two_runs_of_a_seed_have_the_same_digests_and_another_seed_has_not(own: 
     assert all(changed.rows[case].digest != row.digest for case, row in again.rows.items() if row.digest)
 
 
+@pytest.mark.parametrize(
+    ("case", "seeds"),
+    [
+        ("CONV_TRANSPOSE_1D(type=f16,w=1,k=1)", (159, 174, 477)),
+    ],
+)
+def test_no_seed_draws_what_right_results_are_refused_for(case: str, seeds: Sequence[int], tmp_path: Path) -> None:
+    for seed in seeds:
+        run = native_run(tmp_path, seed)
+        own = run.compute(OWN, [case], f"own-{seed}", Deadline.after(RUN_S), threads=1)
+        assert run.judge(own.files, Deadline.after(RUN_S))[case].golden_ok
+
+
 def test_how_cases_travel_does_not_change_them(own: Computed, run: NativeRun) -> None:
     some = [case.id for op in ("SUB", "CPY", "SET_ROWS", "FLASH_ATTN_EXT") for case in cases_of(op)][::41]
     for case in some[:4]:

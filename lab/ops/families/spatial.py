@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
-from lab.ops.data import between
+from lab.ops.data import POSITIVE, UNIFORM, between
 from lab.ops.families import grid
 
 F32 = typed("f32")
@@ -74,10 +74,11 @@ def build_conv_3d(b: Builder, _op: str, p: Parameters) -> Value:
 
 
 def build_transposed(b: Builder, op: str, p: Parameters) -> Value:
-    """CONV_TRANSPOSE_1D and _2D."""
+    """CONV_TRANSPOSE_1D and _2D. Of a signal of one element there is a sum or two, which must not cancel: it is rounded to f16."""
     if op == "CONV_TRANSPOSE_1D":
-        kernel = b.source(typed(p["type"]), (p["k"], p["out"], p["channels"]))
-        return b.call("conv_transpose_1d", kernel, b.source(F32, (p["w"], p["channels"])), p["s"], 0, 1)
+        fill = POSITIVE if p["w"] == 1 else UNIFORM
+        kernel = b.source(typed(p["type"]), (p["k"], p["out"], p["channels"]), fill=fill)
+        return b.call("conv_transpose_1d", kernel, b.source(F32, (p["w"], p["channels"]), fill=fill), p["s"], 0, 1)
     kernel = b.source(typed(p["type"]), (p["k"], p["k"], p["out"], p["channels"]))
     return b.call("conv_transpose_2d_p0", kernel, b.source(F32, (p["w"], 5, p["channels"])), p["s"])
 
