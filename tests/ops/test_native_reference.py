@@ -167,6 +167,7 @@ def test_two_runs_of_a_seed_have_the_same_digests_and_another_seed_has_not(own: 
     ("case", "seeds"),
     [
         ("CONV_TRANSPOSE_1D(type=f16,w=1,k=1)", (159, 174, 477)),
+        ("GRAPH(kind=attention,type=q8_0,width=128,n=7,rounds=2)", (49, 81, 283)),
     ],
 )
 def test_no_seed_draws_what_right_results_are_refused_for(case: str, seeds: Sequence[int], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from lab.ops.families import grid
 
 F32 = typed("f32")
 CACHED = 16
+SCORES = 16.0
 
 
 def chain(b: Builder, p: Parameters) -> Value:
@@ -39,7 +40,11 @@ def mlp(b: Builder, p: Parameters) -> Value:
 
 
 def attention(b: Builder, p: Parameters) -> Value:
-    """Attention by matrix products, softmax and permuted views."""
+    """Attention by matrix products, softmax and permuted views.
+
+    Scores grow with the width, as weights of quantised types cannot be made smaller; scaled to about 2 they choose no single token,
+    which of two equal ones a rounding would decide.
+    """
     width, tokens, kind = p["width"], p["n"], typed(p["type"])
     x = b.source(F32, (width, tokens))
     heads = []
@@ -48,7 +53,7 @@ def attention(b: Builder, p: Parameters) -> Value:
         heads.append(b.call("permute", b.call("reshape_3d", projected, width // 4, 4, tokens), 0, 2, 1, 3))
     query, key, value = heads
     scores = b.call("mul_mat", key, query)
-    weights = b.call("soft_max_ext", scores, b.source(F32, (tokens, tokens), fill=MASK), (width // 4) ** -0.5, 0.0)
+    weights = b.call("soft_max_ext", scores, b.source(F32, (tokens, tokens), fill=MASK), SCORES / width * (width // 4) ** -0.5, 0.0)
     mixed = b.call("mul_mat", b.call("cont", b.call("transpose", value)), weights)
     return b.call("cont_2d", b.call("permute", mixed, 0, 2, 1, 3), width, tokens)
 
