@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.ggml.library import Ggml, TensorStruct
@@ -21,7 +22,10 @@ CASE_BYTES = 2 << 20
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A case whose tensors exist: its leaves in the order in which they are filled, and its results."""
+    """A case whose tensors exist: its leaves in the order in which they are filled, and its results.
+
+    ``outputs`` are the results, and behind them what they are a part of where an operation writes into that.
+    """
 
     case: Case
     leaves: tuple[Value, ...]
@@ -66,12 +70,19 @@ def built_case(contexts: Contexts, case: Case, device: Asked | None, before: int
     """
     builder = Builder(contexts.leaves, contexts.targets, contexts.nodes)
     made = case.family.build(builder, case.op, case.parameters)
-    outputs = made if isinstance(made, tuple) else (made,)
+    results = made if isinstance(made, tuple) else (made,)
+    outputs = (*results, *wholes(builder.made, results))
     nodes = tuple(contexts.nodes.tensors(before))
     supported = device is None or all(
         device.supports(tensor) for tensor in nodes if _operation_name(device.ggml, tensor) not in VIEWS
     )
     return Built(case, tuple(builder.made), outputs, nodes, supported)
+
+
+def wholes(leaves: Iterable[Value], results: Sequence[Value]) -> Iterator[Value]:
+    """Leaves that are written to of which no result shows all: what lies beside a result must stay what it was."""
+    shown = max(math.prod(result.ne) for result in results)
+    return (leaf for leaf in leaves if leaf.written and math.prod(leaf.ne) > shown)
 
 
 _OPERATION_NAMES: dict[int, str] = {}

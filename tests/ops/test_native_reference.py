@@ -18,8 +18,9 @@ from lab.ggml.arrays import STORED, bf16_bits, bf16_values
 from lab.ggml.types import typed
 from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.ops.catalog import all_cases, cases_of
-from lab.ops.native import Computed, Files, Judged, NativeRun
+from lab.ops.native import PYTHON, PYTHON_WORDS, Computed, Files, Judged, NativeRun
 from lab.ops.verdict import EXCUSES
+from lab.process import finish
 
 pytestmark = pytest.mark.protocol
 
@@ -29,6 +30,7 @@ CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 
 EXCUSED = {excuse.case for excuse in EXCUSES}
 QUANTISED_COPY = re.compile(r"(CPY\(type=(i?q\w+),to=\2,|(DUP|CONT)\(type=i?q)")
 ALIKE = re.compile(r"FILL\(|REPEAT\(ne=1x1x1x1|ARGMAX\(ne=1x")
+WRITES_A_PART = re.compile(r"(CPY|SET_ROWS)\(.*lto=slice|CLAMP\(.*layout=(slice|step)")
 FEW = 4
 RUN_S = 300.0
 
@@ -175,6 +177,21 @@ def test_no_seed_draws_what_right_results_are_refused_for(case: str, seeds: Sequ
         run = native_run(tmp_path, seed)
         own = run.compute(OWN, [case], f"own-{seed}", Deadline.after(RUN_S), threads=1)
         assert run.judge(own.files, Deadline.after(RUN_S))[case].golden_ok
+
+
+def test_what_lies_beside_a_result_that_is_a_part_of_something_belongs_to_it(tmp_path: Path) -> None:
+    run = native_run(tmp_path)
+    cases = [case.id for case in all_cases() if WRITES_A_PART.match(case.id)]
+
+    def digests(word: str) -> dict[str, str]:
+        argv = run.enter((PYTHON, "tests/ops/spilling.py", OWN, word, *cases), tmp_path, PYTHON_WORDS)
+        told: dict[str, str] = json.loads(finish(argv, deadline=Deadline.after(RUN_S)).output.splitlines()[-1])
+        return told
+
+    honest, spilt = digests("honest"), digests("spills")
+    assert set(honest) == set(spilt) == set(cases)
+    assert [case for case in cases if honest[case] == spilt[case]] == []
+    assert len(operations(cases)) == len(("CPY", "SET_ROWS", "CLAMP"))
 
 
 def test_how_cases_travel_does_not_change_them(own: Computed, run: NativeRun) -> None:
