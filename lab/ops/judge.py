@@ -62,7 +62,9 @@ class Judgement:
 
 
 def judged(ggml: Ggml, case: Case, seed: int, outputs: Sequence[Output], reference: Sequence[Output] = ()) -> Judgement:
-    """Compare a case's results with a reference's, if there is one, and with the goldens."""
+    """Compare a case's results with a reference's, if there is one, and with the goldens. Results of no elements are like any."""
+    if not any(len(output.data) for output in outputs):
+        return Judgement(case.id, None, None, "its results have no elements")
     against = None
     if reference:
         against = worst(

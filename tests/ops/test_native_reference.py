@@ -112,6 +112,14 @@ def test_no_result_of_many_elements_has_one_number_all_over_without_need(own: Co
     assert found
 
 
+def test_results_without_elements_are_nothing_to_compare(run: NativeRun) -> None:
+    cases = ["GET_ROWS(r=0)", "TOP_K(k=0)", "CPY(type=q4_0,to=q4_0,ne=256x0)"]
+    own = run.compute(OWN, cases, "empty", Deadline.after(RUN_S), threads=1)
+    assert {row.outcome for row in own.rows.values()} == {"computed"}
+    said = run.judge(own.files, Deadline.after(RUN_S), own.files)
+    assert said == dict.fromkeys(cases, Judged(None, "", None, "its results have no elements"))
+
+
 def test_goldens_cover_100_operations(judged: dict[str, Judged]) -> None:
     assert len(operations(case for case, said in judged.items() if said.golden_ok is not None)) >= 100
 
