@@ -147,10 +147,10 @@ def _verdict(row: AgentRow, evidence: Evidence) -> tuple[Outcome, str]:
     native = evidence.native.get(row.case)
     if row.outcome == LOST:
         return row.lost_as, row.text
-    if row.supported is None:
-        return Outcome.FAIL, f"the remote device failed: {row.text}"
     if native is None or native.supported is None:
         return Outcome.ERROR, f"the host library itself did not get through it natively: {native.text if native else 'no row'}"
+    if row.supported is None:
+        return Outcome.FAIL, f"the remote device failed: {row.text}"
     if native.supported is not row.supported:
         excuse = _excused_refusal(row.case, evidence.library, native=native.supported)
         if excuse is not None:

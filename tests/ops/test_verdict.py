@@ -102,6 +102,7 @@ def test_a_case_that_ended_the_process_has_the_outcome_that_was_found_out() -> N
 def test_an_error_of_the_device_fails_and_one_of_the_reference_is_the_labs() -> None:
     assert verdict(evidence(row(), row("error")))[0] is Outcome.FAIL
     assert verdict(evidence(row("error"), row()))[0] is Outcome.ERROR
+    assert verdict(evidence(row("error"), row("error")))[0] is Outcome.ERROR
 
 
 def test_missing_case_is_a_finding() -> None:
