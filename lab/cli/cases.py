@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import paths
-from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.outcome import Blame, CaseResult, Outcome
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
@@ -39,12 +39,13 @@ STYLES = {Outcome.PASS: "green", Outcome.UNSUPPORTED: "dim"}
 
 
 def answer_cases(cases: Sequence[str], seed: int, library: str, *, as_json: bool) -> NoReturn:
-    """Compute the cases, tell what came of them, and exit: 0 when all are as they must be, 1 when one is not."""
+    """Compute the cases, tell what came of them, and exit: 0 when all are as they must be, else by whose fault that is (1 or 2)."""
     status = 0
     with answering(as_json=as_json, empty={"results": []}):
         with progress_display() as progress:
             told = computed_again(cases, seed, library, progress)
-        status = int(any(one.result.outcome not in STYLES for one in told))
+        blamed = {one.result.outcome.blame for one in told}
+        status = 1 if Blame.PRODUCT in blamed else 2 if Blame.LAB in blamed else 0
         if as_json:
             print_json({"results": [one.as_json() for one in told], "exit": status})
         else:

@@ -17,18 +17,27 @@ from lab.ops.result import COMPUTED, ERROR
 from lab.ops.verdict import Evidence
 from tests.lacking import LACKED, lacking_library
 
-NOTHING = Evidence("CPU", {}, {}, {}, {})
+FAILED = Evidence("CPU", {"SUB()": AgentRow("SUB()", COMPUTED, "ab")}, {"SUB()": AgentRow("SUB()", ERROR)}, {}, {})
 
 
-def test_case_that_the_program_did_not_tell_of_is_no_success(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        ({"ADD()": Outcome.ERROR}, 2),
+        ({"SUB()": Outcome.FAIL}, 1),
+        ({"ADD()": Outcome.ERROR, "SUB()": Outcome.FAIL}, 1),
+    ],
+    ids=["told nothing of", "failed", "both"],
+)
+def test_case_that_is_not_as_it_must_be_is_no_success_and_has_the_status_of_whose_fault_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcomes: dict[str, Outcome], status: int
 ) -> None:
-    monkeypatch.setattr(cases, "computed_again", lambda asked, *_: tuple(case_again(case, NOTHING) for case in asked))
+    monkeypatch.setattr(cases, "computed_again", lambda asked, *_: tuple(case_again(case, FAILED) for case in asked))
     with pytest.raises(typer.Exit) as ended:
-        answer_cases(["ADD()"], 1, "cpu", as_json=True)
+        answer_cases(list(outcomes), 1, "cpu", as_json=True)
     told = json.loads(capsys.readouterr().out)
-    assert (ended.value.exit_code, told["exit"]) == (1, 1)
-    assert [(one["case"], one["outcome"]) for one in told["results"]] == [("ADD()", Outcome.ERROR)]
+    assert (ended.value.exit_code, told["exit"]) == (status, status)
+    assert {one["case"]: one["outcome"] for one in told["results"]} == outcomes
 
 
 @pytest.mark.parametrize(
