@@ -14,6 +14,7 @@ from lab.ggml.library import Ggml, GgmlError, InitParams, TensorStruct
 from lab.ggml.types import Block, Bytes, Type
 
 DIMENSIONS = 4
+MOST_ELEMENTS = 1 << 60
 NO_OPERATION = 0
 VIEWS = frozenset({"RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"})
 """Operations that compute nothing: another look at the same bytes."""
@@ -46,7 +47,8 @@ class Context:
 
     def new_tensor(self, kind: Type, ne: Sequence[int]) -> int:
         """A tensor without data. ``ne`` has one to four sizes, the first one's elements lie side by side."""
-        if not 1 <= len(ne) <= DIMENSIONS or min(ne) < 0 or ne[0] % block_of(self.ggml, kind).elements:
+        fits = 1 <= len(ne) <= DIMENSIONS and min(ne) >= 0 and math.prod(ne) < MOST_ELEMENTS
+        if not fits or ne[0] % block_of(self.ggml, kind).elements:
             raise GgmlError("ggml_new_tensor", f"no tensor of type {kind.label} has the sizes {tuple(ne)}")
         return self.ggml.made("ggml_new_tensor", self.address, int(kind), len(ne), (ctypes.c_int64 * len(ne))(*ne))
 

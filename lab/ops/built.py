@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from dataclasses import dataclass
 from lab.ggml.library import Ggml, TensorStruct
 from lab.ggml.tensor import VIEWS, Context, block_of, new_context
 from lab.ggml.types import Bytes, Type
-from lab.ops.build import Builder, Value
+from lab.ops.build import Builder, UnbuildableCase, Value
 from lab.ops.case import Case
 from lab.ops.computing import Asked
 from lab.ops.data import Source, filled
 
+NO_PARAMETERS = (LookupError, ValueError, TypeError, ArithmeticError, ctypes.ArgumentError)
+"""What parameters lead to whose words or counts nobody expected: an id may have any."""
 CONTEXT_BYTES = 8 << 20
 CASE_BYTES = 2 << 20
 """Room that one case's tensors may take in a context: a batch ends when less is left."""
@@ -67,9 +70,15 @@ def built_case(contexts: Contexts, case: Case, device: Asked | None, before: int
         case: which.
         device: asked whether it computes every operation; None asks nobody.
         before: the tensor of ``contexts.nodes`` that was made last, 0 for none.
+
+    Raises:
+        LabError: the parameters make no case, such as a type that there is not.
     """
     builder = Builder(contexts.leaves, contexts.targets, contexts.nodes)
-    made = case.family.build(builder, case.op, case.parameters)
+    try:
+        made = case.family.build(builder, case.op, case.parameters)
+    except NO_PARAMETERS as error:
+        raise UnbuildableCase(f"its parameters make no case: {type(error).__name__}: {error}") from error
     results = made if isinstance(made, tuple) else (made,)
     outputs = (*results, *wholes(builder.made, results))
     nodes = tuple(contexts.nodes.tensors(before))

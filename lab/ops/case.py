@@ -105,6 +105,8 @@ def parsed(text: str, families: Mapping[str, Family]) -> Case:
             raise BadCaseId(text, f"parameter {name!r} is unknown or stands twice")
         row[name] = _read(text, value, defaults[name])
     case = case_of(family, op, row)
+    if min(case.travels[0] - 1, case.travels[1]) < 0:
+        raise BadCaseId(text, f"{ROUNDS} is 1 or more, {TRANSFER} 0 or more")
     if case.id != text:
         raise BadCaseId(text, f"it is written {case.id}")
     return case

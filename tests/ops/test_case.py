@@ -43,9 +43,12 @@ def test_ids_are_readable_and_without_defaults() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["NOTHING()", "ADD", "ADD(type=f32)", "ADD(colour=red)", "ADD(type=f16,type=f16)", "ADD(a=10xtwo)", "ADD(b=10x1x4,type=f16)"],
-    ids=["operation", "brackets", "default", "parameter", "twice", "value", "order"],
-)
+    [
+        "NOTHING()", "ADD", "ADD(type=f32)", "ADD(colour=red)", "ADD(type=f16,type=f16)", "ADD(a=10xtwo)", "ADD(b=10x1x4,type=f16)",
+        "ADD(rounds=0)", "ADD(transfer=-1)",
+    ],
+    ids=["operation", "brackets", "default", "parameter", "twice", "value", "order", "rounds", "transfer"],
+)  # fmt: skip
 def test_a_text_that_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(BadCaseId):
         case_named(text)

@@ -112,6 +112,13 @@ def test_no_result_of_many_elements_has_one_number_all_over_without_need(own: Co
     assert found
 
 
+def test_parameters_that_make_no_case_are_told_and_cost_no_other_case(run: NativeRun) -> None:
+    bad = ["CPY(to=zzz)", "GRAPH(kind=foo)", "ROLL(by=1)", "PAD(by=1)", "MUL_MAT(nr=2)", "SCALE(ne=18446744073709551617)"]
+    rows = run.compute(OWN, [*bad, "ADD()"], "bad", Deadline.after(RUN_S), threads=1).rows
+    assert {case: row.outcome for case, row in rows.items()} == {**dict.fromkeys(bad, "error"), "ADD()": "computed"}
+    assert "its parameters make no case: KeyError: 'zzz'" in rows["CPY(to=zzz)"].text
+
+
 def test_results_without_elements_are_nothing_to_compare(run: NativeRun) -> None:
     cases = ["GET_ROWS(r=0)", "TOP_K(k=0)", "CPY(type=q4_0,to=q4_0,ne=256x0)"]
     own = run.compute(OWN, cases, "empty", Deadline.after(RUN_S), threads=1)
