@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
-from lab.ops.data import COUNT, MASK, Fill, between, distinct_rows, integers
+from lab.ops.data import COUNT, MASK, POSITIVE, UNIFORM, Fill, between, distinct_rows, integers
 from lab.ops.families import QUANTISED, READ_ONLY, SIMPLE, grid
 
 F32 = typed("f32")
@@ -17,10 +17,14 @@ NORMAL, NEOX, MROPE, VISION, IMROPE = 0, 2, 8, 24, 40
 
 
 def build_mul_mat(b: Builder, _op: str, p: Parameters) -> Value:
-    """``a`` [k, m] times ``b`` [k, n], with batches of which ``b`` may have more."""
+    """``a`` [k, m] times ``b`` [k, n], with batches of which ``b`` may have more.
+
+    A product of one element must not cancel: ``b`` may be rounded to f16 or less.
+    """
     batch, repeats = p["bs"], p["nr"]
-    first = b.source(typed(p["type"]), (p["k"], p["m"], *batch), p["layout"])
-    second = b.source(typed(p["tb"]), (p["k"], p["n"], batch[0] * repeats[0], batch[1] * repeats[1]), p["lb"])
+    fill = POSITIVE if p["m"] == p["n"] == 1 else UNIFORM
+    first = b.source(typed(p["type"]), (p["k"], p["m"], *batch), p["layout"], fill)
+    second = b.source(typed(p["tb"]), (p["k"], p["n"], batch[0] * repeats[0], batch[1] * repeats[1]), p["lb"], fill)
     product = b.call("mul_mat", first, second)
     if (precision := PRECISIONS[p["prec"]]) is not None:
         b.setting("ggml_prec_set_acc", product, precision)
