@@ -33,12 +33,14 @@ DEFINITIONS = {**golden_elementwise.DEFINITIONS, **golden_rows.DEFINITIONS, **go
 
 LOOSER = {
     **dict.fromkeys(("GELU", "GELU_QUICK", "GEGLU", "GEGLU_QUICK"), 1e-4),
+    **dict.fromkeys(("GELU_ERF", "GEGLU_ERF"), 1e-6),
     **dict.fromkeys(("FLASH_ATTN_EXT", "MUL_MAT", "MUL_MAT_ID"), 5e-4),
     **dict.fromkeys(("CONV_TRANSPOSE_1D", "CONV_TRANSPOSE_2D"), 1e-5),
 }
-"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, signals rounded to f16.
+"""NMSE allowed against goldens where ggml's own arithmetic is coarser than f32: GELU's tables in f16, what 1 + erf(x) loses below
+-3, signals rounded to f16.
 
-Ten seeds were tried: a result of a single element has no others to hide behind.
+Hundreds of seeds were tried: a result of a single element has no others to hide behind.
 """
 
 
