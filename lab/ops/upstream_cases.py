@@ -183,25 +183,28 @@ def _cut(listed: Sequence[ListedCase], ops: tuple[str, ...], texts: Sequence[str
         yield batch
 
 
-def beginnings(inside: Sequence[str], outside: Sequence[str], length: int = 0) -> Iterator[str]:
-    """The shortest literal beginnings of which every text inside has one and none outside does.
+def beginnings(inside: Sequence[str], outside: Sequence[str]) -> Iterator[str]:
+    """The shortest literal beginnings of which every text inside has one and none outside does. Texts may be of any length."""
+    left = [(inside, outside, 0)]
+    while left:
+        within, without, length = left.pop()
+        if length > len(within[0]):
+            yield within[0] + END
+        elif not without:
+            yield within[0][:length]
+        else:
+            left += reversed(_split(within, without, length))
 
-    The first ``length`` characters are common to all of them.
-    """
-    if not outside:
-        yield inside[0][:length]
-        return
-    groups: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+
+def _split(inside: Sequence[str], outside: Sequence[str], length: int) -> list[tuple[list[str], list[str], int]]:
+    """Texts whose first ``length`` characters are the same, by the next one: each group inside, with what of outside is in it."""
+    groups: dict[str, tuple[list[str], list[str], int]] = {}
     for text in inside:
-        groups[text[length : length + 1]][0].append(text)
+        groups.setdefault(text[length : length + 1], ([], [], length + 1))[0].append(text)
     for text in outside:
         if text[length : length + 1] in groups:
             groups[text[length : length + 1]][1].append(text)
-    for character, (within, without) in groups.items():
-        if character:
-            yield from beginnings(within, without, length + 1)
-        else:
-            yield within[0] + END
+    return list(groups.values())
 
 
 def _escaped(beginning: str) -> str:

@@ -56,6 +56,12 @@ def test_every_text_inside_has_one_beginning_and_none_outside_does(inside: set[s
         assert (re.search(batch.pattern, text) is not None) == (text in inside)
 
 
+def test_texts_of_any_length_are_told_apart() -> None:
+    long = "x" * 20_000
+    assert list(beginnings([f"{long}1"], [f"{long}2", long])) == [f"{long}1"]
+    assert list(beginnings([long], [f"{long}2"])) == [f"{long}$"]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_every_wanted_case_is_in_one_batch_that_selects_just_its_own(size: int) -> None:
     made = batches(LISTED, {one.case for one in LISTED}, size)
