@@ -126,6 +126,8 @@ def all_rows(
 ) -> tuple[AgentRow, ...]:
     """A row for every case, in the agent's order; those that ended the process have the outcome ``lost``.
 
+    A case that the agent has come to its end without is run again; where no row comes then, there is none.
+
     Args:
         cases: ids.
         attempt: runs the agent once.
@@ -144,13 +146,17 @@ def all_rows(
         stream = attempt(part, 1 if suspects else BATCH_CASES)
         if stream.device is None:
             raise AgentFailed(f"the agent did not start: {' · '.join(stream.remarks[-3:]) or 'no output'}")
-        rows += stream.rows
-        del pending[: len(stream.rows)]
+        told = {row.case for row in stream.rows}.intersection(part)
+        rows += [row for row in stream.rows if row.case in told]
+        # by name: a line of which a library's words have made two is no row, and its case is run again
+        pending = [case for case in pending if case not in told]
         if stream.ended:
             if cut is not None:
                 on_unexplained(*cut)
+            if not told:
+                break
             suspects, cut = 0, None
-        elif len(stream.rows) >= len(part):
+        elif len(told) == len(part):
             if cut is not None:
                 on_unexplained(*cut)
             on_unexplained(stream, ())
@@ -158,7 +164,7 @@ def all_rows(
         elif suspects:
             lost, cut = lost + 1, None
             rows.append(lost_row(pending.pop(0), stream))
-            suspects -= len(stream.rows) + 1
+            suspects -= len(told) + 1
         else:
             suspects = min(BATCH_CASES, len(pending))
             cut = (stream, tuple(pending[:suspects]))

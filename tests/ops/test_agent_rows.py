@@ -51,6 +51,20 @@ def test_cases_that_end_the_process_are_found_and_no_other_is_lost() -> None:
     assert next(row for row in rows if row.outcome == LOST).text == "Segmentation fault"
 
 
+def test_case_whose_row_was_torn_is_run_again_and_no_other() -> None:
+    starts: list[Sequence[str]] = []
+
+    def attempt(cases: Sequence[str], _batch: int) -> AgentStream:
+        starts.append(cases)
+        told = [case for case in cases if case != CASES[5] or len(starts) > 1]
+        return AgentStream([AgentRow(case, "computed", "d") for case in told], DEVICE, ended=True)
+
+    rows = all_rows(CASES, attempt)
+    assert sorted(row.case for row in rows) == sorted(CASES)
+    assert starts[1:] == [[CASES[5]]]
+    assert all_rows(CASES, lambda _cases, _batch: AgentStream(device=DEVICE, ended=True)) == ()
+
+
 def test_too_many_losses_end_it() -> None:
     with pytest.raises(AgentFailed, match="3 cases ended the process"):
         all_rows(CASES, agent(set(CASES), []), max_lost=2)
