@@ -109,3 +109,27 @@ def test_a_terminal_without_columns_hides_nothing(tmp_path: Path, columns: str) 
     argv = (sys.executable, "-c", "from lab.cli import main; main()", "run", str(tmp_path / "none.toml"))
     done = finish(argv, deadline=Deadline.after(60), env={**os.environ, "COLUMNS": columns, "LINES": columns})
     assert "there is no such scenario file" in done.output
+
+
+@pytest.mark.parametrize(
+    ("lost", "file", "exit_status"),
+    [("2>&-", "small.toml", 0), ("2>/dev/full", "small.toml", 0), ("", "small.toml", 0), ("", "none.toml", 2)],
+    ids=["closed", "full", "nobody reads", "nobody reads of a mistake"],
+)
+def test_what_is_said_beside_an_answer_need_not_be_heard(tmp_path: Path, lost: str, file: str, exit_status: int) -> None:
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    program = (sys.executable, "-c", PROGRAM, str(tmp_path), "", "run", file, "--out", "runs", "--json")
+    env = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with pipe_that_nobody_reads() as writer:
+        done = subprocess.run(
+            ("sh", "-c", f'exec "$@" {lost}', "sh", *program),
+            stdout=subprocess.PIPE, stderr=writer, env=env, cwd=tmp_path, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1])["exit"] == done.returncode == exit_status
+
+
+def test_a_closed_output_gives_its_number_to_no_file_of_a_run() -> None:
+    script = "import os; from lab.cli.output import kept_output\nwith kept_output():\n    print(os.open('/', os.O_RDONLY))\n"
+    argv = ("sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-c", script)
+    done = subprocess.run(argv, stdout=subprocess.PIPE, cwd=PROJECT, timeout=LIMIT_S, check=True)
+    assert int(done.stdout) > 2
