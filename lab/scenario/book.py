@@ -183,8 +183,8 @@ def command_line() -> tuple[str, ...]:
 def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
     """The scenario with a copy in the bundle that needs none of its files; a path within the project is kept relative to it."""
     copied = f"{SCENARIOS}/{entry.scenario.name}.toml"
-    bases = [layer.path for layer in entry.source.layers[:-1]]
-    names = " and ".join(toml_value(shown(path)) for path in (entry.path, *bases))
+    bases = [FileRecord(path=shown(layer.path), sha256=layer.sha256) for layer in entry.source.layers[:-1]]
+    names = " and ".join(toml_value(path) for path in (shown(entry.path), *(base.path for base in bases)))
     write_whole(folder / copied, f"# made from {names}\n{toml_text(whole_tables(entry.source))}")
     known = entry.variants[0].expectations
     there = known.path.exists()
@@ -198,7 +198,7 @@ def scenario_record(entry: PlannedScenario, folder: Path) -> ScenarioRecord:
         copy_path=copied,
         expectations=file_record(known.path) if there else None,
         lists=tuple(file_record(Path(path)) for path in known.lists),
-        bases=tuple(map(file_record, bases)),
+        bases=tuple(bases),
     )
 
 

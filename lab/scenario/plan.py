@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from lab.elf import sha256
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.expand import Variant, boots, chosen, expand
 from lab.scenario.expectations import expectations_path, load_expectations
@@ -27,9 +26,13 @@ class PlannedScenario:
     """One scenario file and the variants of it that were chosen."""
 
     source: Source
-    sha256: str
     scenario: Scenario
     variants: tuple[Variant, ...]
+
+    @property
+    def sha256(self) -> str:
+        """Of the file."""
+        return self.source.layers[-1].sha256
 
     @property
     def path(self) -> Path:
@@ -85,7 +88,7 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
             lacking = [text for text in lacking if all(text in lost(one.scenario, choice.cases) for one in variants)]
             variants = with_cases(variants, choice.cases)
         if variants:
-            plan.append(PlannedScenario(source, sha256(path), scenario, variants))
+            plan.append(PlannedScenario(source, scenario, variants))
     if not plan:
         hint = f"-k {choice.keyword!r} matches none of scenario/variant"
         if choice.cases:

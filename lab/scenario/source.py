@@ -7,6 +7,8 @@ or which option.
 from __future__ import annotations
 
 import difflib
+import hashlib
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,16 +37,19 @@ PATHS = frozenset(
 """Settings that are paths, relative to the file in which they are written; those of a check have its kind in them."""
 PATH_WORDS = frozenset({*LIBRARY_WORDS, OWN})
 """What may stand where otherwise a path does."""
+LARGEST_BYTES = 1 << 24
+"""Nobody writes as much; what has more is an image of a disk, or has no end."""
 OPENING = re.compile(r"(?:\s|#[^\n]*\n)*name\s*=")
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One file of a chain, as it is on disk."""
+    """One file of a chain, as it was read: once, for a pipe has nothing for a second reader, and a file may be another by then."""
 
     path: Path
     tables: Tables
     lines: KeyLines
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +108,15 @@ def within(key: str, table: str) -> bool:
 
 def whole_tables(source: Source) -> Tables:
     """The merged tables without the command line's settings, fit to be a file of their own anywhere: the name first."""
-    plain = read_source(source.path)
-    tables = {key: value for key, value in _rooted(plain.tables, plain.path).items() if key != EXTENDS}
+    plain, _ = _merged(source.path, source.layers)
+    tables = {key: value for key, value in _rooted(plain, source.path).items() if key != EXTENDS}
     return {"name": tables.get("name"), **tables}
 
 
 def read_source(path: Path, options: Sequence[str] = ()) -> Source:
     """The file with all that it extends; ``options`` are the ``key=value`` words of ``--set``. Raises ``ConfigError``."""
     layers = _chain(path)
-    tables: Tables = {}
-    places: dict[str, Place] = {}
-    for number, layer in enumerate(layers):
-        here = layer.tables if layer.path.resolve().parent == path.resolve().parent else _rooted(layer.tables, layer.path)
-        own = here if number == len(layers) - 1 else {key: here[key] for key in here if key not in NOT_INHERITED}
-        _merge(tables, {key: own[key] for key in own if key != ADD_CHECKS}, "", number, places)
-        if ADD_CHECKS in here:
-            _add_checks(tables, here[ADD_CHECKS], number, places)
+    tables, places = _merged(path, layers)
     settings, problems = settings_of(options)
     for setting in settings:
         if setting.words[0] == EXTENDS:
@@ -128,6 +126,19 @@ def read_source(path: Path, options: Sequence[str] = ()) -> Source:
     if problems:
         raise ConfigError(path, problems)
     return Source(path, tables, layers, tuple(settings), places)
+
+
+def _merged(path: Path, layers: Sequence[Layer]) -> tuple[Tables, dict[str, Place]]:
+    """The tables of all layers, one on top of the other, and where each part of them is written."""
+    tables: Tables = {}
+    places: dict[str, Place] = {}
+    for number, layer in enumerate(layers):
+        here = layer.tables if layer.path.resolve().parent == path.resolve().parent else _rooted(layer.tables, layer.path)
+        own = here if number == len(layers) - 1 else {key: here[key] for key in here if key not in NOT_INHERITED}
+        _merge(tables, {key: own[key] for key in own if key != ADD_CHECKS}, "", number, places)
+        if ADD_CHECKS in here:
+            _add_checks(tables, here[ADD_CHECKS], number, places)
+    return tables, places
 
 
 def scenario_files_near(path: Path) -> str | None:
@@ -185,15 +196,19 @@ def _layer(path: Path) -> Layer:
     if not is_utf8(str(path)):
         raise ConfigError(path, [ConfigProblem("", "the name is no text in UTF-8", "rename the file or its folder")])
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_BYTES + 1)
+        text = io.StringIO(data.decode(), newline=None).read()
     except FileNotFoundError:
         raise ConfigError(path, [ConfigProblem("", "there is no such scenario file", scenario_files_near(path))]) from None
     except UnicodeDecodeError as error:
         raise ConfigError(path, [ConfigProblem("", "is no text in UTF-8", "a scenario is a TOML file")]) from error
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", f"cannot be read: {error.strerror}")]) from error
+    if len(data) > LARGEST_BYTES:
+        raise ConfigError(path, [ConfigProblem("", f"has more than {LARGEST_BYTES} bytes", "a scenario is a TOML file")])
     try:
-        return Layer(path, toml_tables(text), KeyLines(text))
+        return Layer(path, toml_tables(text), KeyLines(text), hashlib.sha256(data).hexdigest())
     except ValueError as error:
         match = re.search(r"\(at line (\d+)", str(error))
         line = int(match[1]) if match else len(text.splitlines())

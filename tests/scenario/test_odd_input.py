@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from lab.errors import ConfigError
 from lab.scenario.expectations import When, expectations_path
 from lab.scenario.plan import Choice, planned
+from lab.scenario.source import LARGEST_BYTES, whole_tables
 from tests.scenario.fakes import Script
 from tests.scenario.small_runs import Running
 
@@ -174,3 +178,31 @@ def test_file_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_command_line_that_is_no_text_is_kept_as_far_as_it_is(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["pytest", "x\udcff.toml"])
     assert running(Script()).run.argv == ("pytest", "x?.toml")
+
+
+def test_scenario_in_a_pipe_is_read_once() -> None:
+    """What a bundle keeps of a scenario is what was run, though the file has nothing more to say, or another text by now."""
+    text = STATE.format("timeout_s = 7").encode()
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, text)
+        os.close(writer)
+        (entry,) = planned([Path(f"/dev/fd/{reader}")], Choice())
+        assert whole_tables(entry.source) == {"name": "x", "timeout_s": 7, "checks": [{"kind": "state"}]}
+        assert entry.sha256 == hashlib.sha256(text).hexdigest()
+    finally:
+        os.close(reader)
+
+
+def test_file_without_end_is_no_scenario() -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(LARGEST_BYTES + 1)
+        with pytest.raises(ConfigError, match=f"has more than {LARGEST_BYTES} bytes"):
+            planned([Path(file.name)], Choice())
+
+
+def test_ends_of_lines_may_be_those_of_any_system(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(STATE.format("foo = 1").encode().replace(b"\n", b"\r\n"))
+    with pytest.raises(ConfigError, match="line 2: foo: unknown key"):
+        planned([path], Choice())
