@@ -28,6 +28,8 @@ from lab.temporary import temporary_folder
 
 CONNECT_S = 60.0
 LOOK_S = 0.5
+AGAIN_S = 0.02
+"""How soon a guest that takes no more is asked again."""
 CHUNK_BYTES = 32768
 UNREAD = 128 + signal.SIGPIPE
 """Exit status where whoever read the output is gone: what a program in a pipe ends with."""
@@ -80,7 +82,7 @@ def _attached(guest: Guest, command: str) -> int:
                 previous = signal.signal(signal.SIGWINCH, lambda *_: _resized(channel))
             channel.exec_command(command)
             try:
-                is_read = _relay(channel, guest)
+                is_read = relay(channel, guest)
             finally:
                 if on_terminal:
                     signal.signal(signal.SIGWINCH, previous)
@@ -100,15 +102,19 @@ def _resized(channel: paramiko.Channel) -> None:
     channel.resize_pty(size.columns, size.lines)
 
 
-def _relay(channel: paramiko.Channel, guest: Guest) -> bool:
-    """Carry bytes both ways until the command has ended; False where nobody reads any more what it says."""
+def relay(channel: paramiko.Channel, guest: Guest) -> bool:
+    """Carry bytes both ways until the command has ended; False where nobody reads any more what it says.
+
+    A program need not take what is typed before somebody takes what it says: no way waits for the other.
+    """
     channel.set_combine_stderr(True)
     typed_at = sys.stdin.fileno() if sys.stdin else None  # none where the lab was started without one
-    sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None else [typed_at])]
     if typed_at is None:
         channel.shutdown_write()
+    typed = b""
     while True:
-        ready, _, _ = select.select(sources, [], [], LOOK_S)
+        sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None or typed else [typed_at])]
+        ready, _, _ = select.select(sources, [], [], AGAIN_S if typed else LOOK_S)
         if not guest.alive():
             raise GuestError("the guest ended while its shell was open")
         if channel in ready:
@@ -119,11 +125,20 @@ def _relay(channel: paramiko.Channel, guest: Guest) -> bool:
                 return False
         if typed_at is not None and typed_at in ready:
             typed = os.read(typed_at, CHUNK_BYTES)
-            if typed:
-                channel.sendall(typed)
-            else:
+            if not typed:
                 channel.shutdown_write()
-                sources.remove(typed_at)
+                typed_at = None
+        typed = unsent(channel, typed)
+
+
+def unsent(channel: paramiko.Channel, typed: bytes) -> bytes:
+    """Send as much as the guest takes now, and give back the rest: nothing where the program has ended, and takes none."""
+    try:
+        while typed and channel.send_ready():
+            typed = typed[channel.send(typed) :]
+    except OSError:
+        return b""
+    return typed
 
 
 def written(data: bytes) -> bool:

@@ -7,14 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from lab.cli.shell import guest_shell, shell_line, told_status, written
+from lab.cli.shell import guest_shell, relay, shell_line, told_status, written
 from lab.deadline import Deadline
 from lab.errors import GuestError
 from lab.paths import SCENARIOS
+from lab.qemu.machine import Guest
 from lab.scenario.environment import BACKEND_LIBRARY, COMPONENT_LOG, GGML_LIBRARY, HOST_CALL_LOG, HOST_LIBRARY_LOG, LIES
 from lab.scenario.plan import Choice, planned
 from lab.scenario.platform import BootPlan
@@ -96,3 +97,61 @@ def test_output_that_has_no_room_is_not_lost_unsaid(tmp_path: Path, monkeypatch:
                 written(b"more than there is room for")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+class Program:
+    """A channel to a program: so many times it says something before it takes what was typed, and it may end before that."""
+
+    def __init__(self, before: int, *, ends: bool) -> None:
+        self.left, self.ends, self.taken = before, ends, b""
+        self.said, self._says = os.pipe()
+        os.write(self._says, b"!")
+
+    def fileno(self) -> int:
+        """There is always something to hear."""
+        return self.said
+
+    def recv(self, most: int) -> bytes:
+        """What it says; nothing when it has ended."""
+        self.left -= 1
+        return b"said"[:most] if self.left >= 0 or not (self.ends or self.taken) else b""
+
+    def send_ready(self) -> bool:
+        """Whether it takes something."""
+        return self.ends or self.left <= 0
+
+    def send(self, data: bytes) -> int:
+        """It takes a byte at a time."""
+        if self.ends:
+            raise OSError("Socket is closed")
+        self.taken += data[:1]
+        return 1
+
+    def sendall(self, data: bytes) -> None:
+        """As paramiko does it: without an end while nothing is taken."""
+        assert self.send_ready(), "this would wait for ever"
+        self.send(data)
+
+    def set_combine_stderr(self, combine: bool) -> None:
+        """Both are one."""
+        assert combine
+
+    def shutdown_write(self) -> None:
+        """Nothing more will be typed."""
+
+    def close(self) -> None:
+        """It is over."""
+        os.close(self.said)
+        os.close(self._says)
+
+
+@pytest.mark.parametrize(("ends", "taken"), [(False, b"typed"), (True, b"")], ids=["it says much first", "it ends"])
+def test_a_program_need_not_take_what_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool, taken: bytes) -> None:
+    (tmp_path / "typed").write_bytes(b"typed")
+    with open(tmp_path / "typed", "rb", buffering=0) as typed, open(tmp_path / "output", "wb", buffering=0) as output:
+        monkeypatch.setattr("sys.stdin", typed)
+        monkeypatch.setattr("sys.stdout", output)
+        with contextlib.closing(Program(before=5, ends=ends)) as program:
+            assert relay(cast(Any, program), cast(Guest, SimpleNamespace(alive=lambda: True)))
+    assert program.taken == taken
+    assert (tmp_path / "output").read_bytes() == b"said" * 5
