@@ -250,14 +250,14 @@ class VariantRun:
     def _conclude(self, collector: CallCollector) -> None:
         """Calls of both sides, the case that was running when it all ended, and what is wrong with each check."""
         self.interrupted = self.interrupted or (self.here.guests is not None and self.here.guests.stopping)
-        alive = self.here.guest.alive()
-        if alive:
+        guest = self.here.guest if self.here.guest.alive() else None
+        if guest is not None:
             with contextlib.suppress(GuestError):
                 self.here.guest.collect_dmesg(self.here.logs / "dmesg.log", Deadline.after(DMESG_S))
-        guest = self.here.guest if alive else None
         joined = everything = collector.joined(guest, self.here.guest_calls)
         if self._breaks:
             everything = calls.together(joined, collector.joined(guest, self.here.broken_calls, apart=True))
+        alive = guest is not None and self.here.guest.alive()  # of one that is lost meanwhile some records came over, or none
         self.calls = calls.calls_record(everything)
         self._judge_ops(collector.last_call(), tuple(calls.losses(joined)))
         for sweep in self.upstream_runs:

@@ -237,3 +237,11 @@ def test_qemu_that_ends_behind_the_last_check_is_blamed_by_the_reason(
     assert (variant(bundle).status, bundle.run.exit) == (verdict, exit_status)
     blame = "product" if exit_status == 1 else "lab"
     assert f"wrong state [{blame}] the guest was lost: QEMU ended with exit status {status}" in texts(bundle)
+
+
+def test_qemu_that_ends_while_records_are_fetched_is_no_lack_of_calls(running: Running) -> None:
+    script = Script()
+    script.at_the_end = lambda: setattr(script, "alive", False)
+    bundle = running(script, variants=("venus",))
+    assert (variant(bundle).status, bundle.run.exit) == (Status.ERROR, 2)
+    assert texts(bundle) == "wrong state [lab] the guest was lost: QEMU ended with exit status -9"
