@@ -46,12 +46,22 @@ def new_bundle(parent: Path, name: str) -> Iterator[BundleWriter]:
     run, folder = _new_folder(parent, name)
     (folder / LOGS).mkdir()
     (folder / SCENARIOS).mkdir()
-    with open(folder / RESULTS, "a", encoding="utf-8") as results, open(folder / CALLS, "a", encoding="utf-8") as calls:
-        try:
-            yield BundleWriter(run, folder, results, calls)
-        except OSError as error:
-            error.filename = error.filename or os.fspath(folder)
-            raise
+    with (
+        _named(folder),  # around the files: what they still hold is written when they are closed
+        open(folder / RESULTS, "a", encoding="utf-8") as results,
+        open(folder / CALLS, "a", encoding="utf-8") as calls,
+    ):
+        yield BundleWriter(run, folder, results, calls)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """An error of a full disk, which does not know what was written, gets this name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or os.fspath(path)
+        raise
 
 
 def _new_folder(parent: Path, name: str) -> tuple[str, Path]:
@@ -250,7 +260,7 @@ def write_whole(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.new")
     temporary.unlink(missing_ok=True)
     try:
-        with open(temporary, "w", encoding="utf-8", opener=_no_link) as file:
+        with _named(path), open(temporary, "w", encoding="utf-8", opener=_no_link) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import resource
 import shutil
 import subprocess
 import threading
@@ -16,7 +17,7 @@ from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
 from lab.bundle.rows import CallRow, CaseRow, FactRow, SupportRow
 from lab.bundle.schema import RunRecord, Status
-from lab.bundle.writer import CheckWriter, new_bundle, write_whole
+from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
 from reports import rendered_report
 from tests.reports.realistic import OPS, write_bundle
@@ -249,8 +250,9 @@ def test_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: Pat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as caught:
         write_whole(tmp_path / "file", "new")
+    assert Path(caught.value.filename) == tmp_path / "file"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "old"
 
@@ -259,6 +261,21 @@ def test_error_of_a_full_disk_names_the_bundle(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as caught, new_bundle(tmp_path, "full"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert Path(caught.value.filename).parent == tmp_path
+
+
+def test_error_of_a_disk_that_is_full_when_the_rows_are_closed_names_the_bundle(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(bundle: BundleWriter) -> None:
+        bundle.call(CallRow("full", "v", "host", 1, 1, "handshake", 0, 1, None, 0, 1, 0, 0, 0), flush=False)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+
+    try:
+        with pytest.raises(OSError, match="too large") as caught, new_bundle(tmp_path, "full") as bundle:
+            fill(bundle)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert Path(caught.value.filename) == bundle.folder
 
 
 def test_link_in_the_place_of_a_file_leads_nowhere(whole: Path, tmp_path: Path) -> None:
