@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import shlex
 import signal
@@ -26,6 +27,12 @@ TERMINATE_S = 5.0
 GROUP_S = 1.0
 GROUP_AGAIN_S = 0.02
 NICEST = 19
+NOT_STARTED = {
+    errno.ENOENT: "is it installed, and in PATH?",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.EAGAIN: "raise the limit of processes (ulimit -u)",
+}
+"""What to do about a program that does not start, by the system's error."""
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 TAIL_BYTES = 20_000
@@ -108,7 +115,7 @@ def spawn(
                     preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - see there
                 )
             except OSError as error:
-                raise LabError(f"cannot start {words[0]}: {error}", hint="is it installed, and in PATH?") from error
+                raise LabError(f"cannot start {words[0]}: {error}", hint=NOT_STARTED.get(error.errno or 0)) from error
             keep_nice(popen.pid)
             child = Child(words, log, popen)
             stack.callback(end_group, child, terminate_s)

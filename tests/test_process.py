@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -98,6 +99,19 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot start no-such-program"), spawn(("no-such-program",), log=tmp_path / "log"):
         pass
+
+
+def test_a_program_that_has_no_descriptor_left_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("subprocess.Popen", refused)
+    with (
+        pytest.raises(LabError, match=r"cannot start true: .*Too many open files") as caught,
+        spawn(("true",), log=tmp_path / "log"),
+    ):
+        pass
+    assert caught.value.hint == "raise the limit of open files (ulimit -n)"
 
 
 def test_only_named_descriptors_are_inherited(tmp_path: Path) -> None:
