@@ -39,7 +39,7 @@ class HostPackage:
         """Whether its witness (a program in PATH or an absolute path) is there."""
         if self.witness.startswith("/"):
             return Path(self.witness).exists()
-        return shutil.which(self.witness, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is not None
+        return shutil.which(self.witness, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") is not None
 
 
 NEEDED = (

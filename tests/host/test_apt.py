@@ -126,3 +126,8 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_packages(for_users=True) == ("not-there", "for-users")
     monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
     assert missing_packages() == ("not-there", "for-users")
+
+
+def test_program_is_found_without_a_path_as_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATH")
+    assert HostPackage("there", "sh").installed()
