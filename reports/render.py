@@ -32,6 +32,8 @@ LONGEST = 500
 KIB = 1024
 MILLISECOND_US = 1000.0
 SECOND_US = 1_000_000.0
+MOST_COMMANDS = 200
+"""So many commands have rows, those that took most time. The protocol has fewer; names in a bundle are whatever somebody wrote."""
 FEW = "*: of too few calls for that, fewer than 10 for a p90 and 100 for a p99: it is the slowest of them."
 
 SYMBOLS = {
@@ -58,7 +60,8 @@ VERDICTS = {
 class VariantView:
     """A variant with everything the page shows of it.
 
-    ``label`` is how the page calls it; ``host_only``: it ended before its calls were joined with the guest's.
+    ``label`` is how the page calls it; ``host_only``: it ended before its calls were joined with the guest's. ``durations`` and
+    ``parts`` are by command.
     """
 
     record: VariantRecord
@@ -68,8 +71,8 @@ class VariantView:
     facts: tuple[FactRow, ...]
     findings: tuple[FindingRow, ...]
     ops: dict[str, OpOutcomes]
-    durations: tuple[Durations, ...]
-    parts: tuple[TimeParts, ...]
+    durations: dict[str, Durations]
+    parts: dict[str, TimeParts]
     logs: tuple[Path, ...]
     bench: BenchView | None = None
     support: SupportView | None = None
@@ -103,7 +106,17 @@ class Plot:
     @property
     def commands(self) -> tuple[str, ...]:
         """Its rows."""
-        return commands_of(self.views)
+        return commands_of(self.views)[:MOST_COMMANDS]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Commands that the page has no rows of: how many, their calls, those that failed, and the time of all."""
+
+    commands: int
+    calls: int
+    failed: int
+    total_ms: float
 
 
 def rendered_report(folder: Path) -> Path:
@@ -111,6 +124,7 @@ def rendered_report(folder: Path) -> Path:
     bundle = read_bundle(folder)
     environment = _environment()
     views, axes = variant_views(bundle)
+    commands = commands_of(views)
     plots = (Plot(alone, tuple(view for view in views if view.host_only is alone), axes[alone]) for alone in (False, True))
     values = {
         "bundle": bundle,
@@ -119,7 +133,8 @@ def rendered_report(folder: Path) -> Path:
         "plots": tuple(plot for plot in plots if plot.commands),
         "ops": tuple(dict.fromkeys(op for view in views for op in view.ops)),
         "comparisons": comparisons((view.record, view.cases) for view in views),
-        "commands": commands_of(views),
+        "commands": commands[:MOST_COMMANDS],
+        "left_out": left_out(views, commands[MOST_COMMANDS:]),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
         "few": FEW,
         "Outcome": Outcome,
@@ -150,8 +165,8 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool
             facts=tuple(row for row in bundle.facts if (row.scenario, row.variant) == here),
             findings=tuple(row for row in bundle.findings if (row.scenario, row.variant) == here),
             ops=op_outcomes(cases),
-            durations=durations(group, axes[_host_only(group)]),
-            parts=time_parts(group),
+            durations={one.command: one for one in durations(group, axes[_host_only(group)])},
+            parts={one.command: one for one in time_parts(group)},
             logs=logs_of(bundle.folder, record),
             bench=bench_view(bundle.folder, record),
             support=support_view(told) if told else None,
@@ -177,9 +192,22 @@ def commands_of(views: Sequence[VariantView]) -> tuple[str, ...]:
     """Every command that any variant sent, the one that took most time first."""
     totals: dict[str, float] = {}
     for view in views:
-        for one in view.durations:
+        for one in view.durations.values():
             totals[one.command] = totals.get(one.command, 0.0) + one.total_ms
     return tuple(sorted(totals, key=lambda command: -totals[command]))
+
+
+def left_out(views: Sequence[VariantView], commands: Sequence[str]) -> LeftOut | None:
+    """What the page says of the commands that have no rows; None where all have one."""
+    if not commands:
+        return None
+    found = [one for view in views for command in commands if (one := view.durations.get(command)) is not None]
+    return LeftOut(
+        commands=len(commands),
+        calls=sum(one.count for one in found),
+        failed=sum(one.failed for one in found),
+        total_ms=sum(one.total_ms for one in found),
+    )
 
 
 def _environment() -> jinja2.Environment:

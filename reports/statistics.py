@@ -142,6 +142,7 @@ def _durations(command: str, calls: Sequence[CallRow], axis: LogAxis) -> Duratio
     p50, p90, p99 = (float(value) for value in np.percentile(times, (50, 90, 99), method="inverted_cdf"))
     places = np.array([axis.place(float(value)) for value in times])
     heights, _ = np.histogram(places, bins=BINS, range=(0.0, 1.0))
+    highest = heights.max()
     return Durations(
         command=command,
         count=len(calls),
@@ -154,7 +155,7 @@ def _durations(command: str, calls: Sequence[CallRow], axis: LogAxis) -> Duratio
         total_ms=float(times.sum()) / 1000.0,
         bytes_out=sum(call.bytes_out for call in calls),
         bytes_in=sum(call.bytes_in for call in calls),
-        shape=tuple(float(height) / heights.max() for height in heights),
+        shape=tuple(float(height) / highest for height in heights),
     )
 
 

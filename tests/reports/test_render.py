@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.render import area_path, bytes_text, duration_text, rendered_report
+from reports.render import MOST_COMMANDS, area_path, bytes_text, duration_text, rendered_report
 from reports.store import bundles, newest_bundle
 from tests.bench.realistic import write_bench
 from tests.reports.realistic import write_bundle
@@ -325,3 +325,18 @@ def test_variants_of_one_name_are_told_apart_by_their_scenarios(tmp_path: Path) 
     text = rendered_report(folder).read_text(encoding="utf-8")
     assert '<th scope="col">smoke/venus</th><th scope="col">other/venus</th>' in text
     assert "All cases of venus" not in text
+
+
+def test_commands_beyond_a_number_are_told_together(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    calls = [call | {"command": f"call {number}", "duration_ns": 10**9 - number} for number in range(MOST_COMMANDS)]
+    calls += [call | {"command": f"quick {number}", "duration_ns": 1000, "status": 4 + number // 10} for number in range(12)]
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls))
+    text = rendered_report(folder).read_text()
+    assert "quick 0" not in text
+    assert len([label for label in Page(text).images if label and label.startswith("call 7, venus: median")]) == 1
+    assert "12 more commands took less time each and have no rows: 12 calls, 12 µs in all, 2 failed." in text
+    assert f"here are the {MOST_COMMANDS} that took most time" in text
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls[:MOST_COMMANDS]))
+    assert "have no rows" not in rendered_report(folder).read_text()
