@@ -51,7 +51,7 @@ def read_bundle(folder: Path) -> Bundle:
     """Read a bundle.
 
     Raises:
-        ConfigError: it is none, or one of a schema that this lab does not read.
+        ConfigError: it is none, or one of a schema that this lab does not read, or has something else in a file's place.
     """
     run = _run_record(folder)
     rows, cut_results = _rows(folder / RESULTS, KINDS)
@@ -72,9 +72,9 @@ def read_bundle(folder: Path) -> Bundle:
 
 def _run_record(folder: Path) -> RunRecord:
     try:
+        if not _is_there(folder / RUN):
+            raise ConfigError(folder, [ConfigProblem("", f"is no run bundle: it has no {RUN}")])
         record = RunRecord.model_validate_json((folder / RUN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(folder, [ConfigProblem("", f"is no run bundle: it has no {RUN}")]) from None
     except (OSError, ValueError) as error:
         raise ConfigError(folder / RUN, [ConfigProblem("", f"cannot be read: {error}")]) from error
     if record.schema_version > SCHEMA:
@@ -99,8 +99,15 @@ def _rows(path: Path, kinds: Mapping[str, type[Row]]) -> tuple[list[Row], int]:
     return rows, cut
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file. Raises ``ConfigError`` for what is none: a pipe or a device may have no end."""
+    if path.exists() and not path.is_file():
+        raise ConfigError(path, [ConfigProblem("", "is no file")])
+    return path.exists()
+
+
 def _lines(path: Path) -> Iterator[str]:
-    if path.exists():
+    if _is_there(path):
         with open(path, encoding="utf-8", errors="replace") as file:
             yield from (line for line in file if line.strip())
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import re
 import resource
 import shutil
 import subprocess
@@ -86,6 +88,22 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
     assert read_bundle(folder).run.name == "smoke"
     (folder / "run.json").write_text(json.dumps({**record, "schema_version": 99}))
     with pytest.raises(ConfigError, match="is of schema 99"):
+        read_bundle(folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "results.jsonl", "calls.jsonl", "support.csv"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_what_is_no_file_is_not_waited_for(whole: Path, tmp_path: Path, name: str, kind: str) -> None:
+    folder = copied(whole, tmp_path)
+    (folder / name).unlink(missing_ok=True)
+    match kind:
+        case "pipe":
+            os.mkfifo(folder / name)
+        case "folder":
+            (folder / name).mkdir()
+        case _:
+            (folder / name).symlink_to("/dev/tty")
+    with pytest.raises(ConfigError, match=rf"{re.escape(name)}: is no file"):
         read_bundle(folder)
 
 
