@@ -130,12 +130,13 @@ def _number(text: str) -> int:
 def _support(path: Path) -> tuple[tuple[SupportRow, ...], int]:
     """The truth table as far as it is one, and 1 where it is not to its end; a line that was being written is left out."""
     names = [field.name for field in fields(SupportRow)]
+    words = {"yes": True, "no": False}
     rows: list[SupportRow] = []
     try:
         for line in csv.DictReader(_lines(path)):
-            if all(line.get(name) for name in names):
+            if all(line.get(name) for name in names) and line["agree"] in words:
                 values: dict[str, Any] = {name: line[name] for name in names}
-                rows.append(SupportRow(**{**values, "agree": line["agree"] == "yes"}))
+                rows.append(SupportRow(**{**values, "agree": words[line["agree"]]}))
     except csv.Error:
         return tuple(rows), 1
     return tuple(rows), 0

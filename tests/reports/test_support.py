@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from lab.bundle import read_bundle
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.rows import Supported, SupportRow
@@ -30,10 +32,11 @@ def folder_with_support(parent: Path) -> Path:
         return bundle.folder
 
 
-def test_lines_are_read_back_without_one_that_was_cut_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["ops,venus,NEG(),NEG,ye", "ops,venus,NEG(),NEG,yes,yes,", "ops,venus,NEG(),NEG,yes,yes,ye"])
+def test_lines_are_read_back_without_one_that_was_cut_off(tmp_path: Path, line: str) -> None:
     folder = folder_with_support(tmp_path)
     with open(folder / SUPPORT, "a", encoding="utf-8") as file:
-        file.write("ops,venus,NEG(),NEG,ye")
+        file.write(line)
     rows = read_bundle(folder).support
     assert [(row.case, row.native, row.remote, row.agree) for row in rows] == [
         (case, native, remote, native is remote) for case, native, remote in PAIRS
