@@ -7,10 +7,12 @@ plotting library would have weighed five times the data.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import jinja2
 
@@ -228,6 +230,8 @@ def _environment() -> jinja2.Environment:
         "area": area_path,
         "few": few_mark,
         "plain": plain_text,
+        "link": link_to,
+        "written": written,
     }
     return environment
 
@@ -249,6 +253,16 @@ def plain_text(text: str) -> str:
     line = next(iter(text.splitlines()), "")
     line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
     return MARKS.sub(r"\\\g<0>", line)
+
+
+def link_to(path: Path) -> str:
+    """A link to a file of the bundle that leads there, whatever its name has in it."""
+    return f"./{quote(os.fsencode(path))}"
+
+
+def written(path: Path) -> str:
+    """A file's name as text; its bytes need be none."""
+    return os.fsencode(path.name).decode(errors="replace")
 
 
 def few_mark(count: int, of: int) -> str:

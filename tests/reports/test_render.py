@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -108,6 +110,23 @@ def test_path_from_outside_is_no_link_that_does_something(tmp_path: Path) -> Non
     page = rendered_report(folder).read_text()
     assert 'href="./javascript:alert(1)"' in page
     assert 'href="javascript:' not in page
+
+
+def test_log_of_any_name_is_linked_and_no_link_does_something(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    path = folder / "run.json"
+    path.write_text(path.read_text().replace('"logs/venus"', '"javascript:alert(1)"'))
+    logs = folder / "javascript:alert(1)"
+    logs.mkdir()
+    names = [b"a#b?.log", b"a%41.log", b"no text \xff\xfe.log"]
+    for name in names:
+        (logs / os.fsdecode(name)).touch()
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    links = [link for link in Page(text).links if "alert" in link]
+    assert all(link.startswith("./") for link in links)
+    assert [os.fsencode(folder / os.fsdecode(unquote_to_bytes(link))) for link in links] == [
+        os.fsencode(logs) + b"/" + name for name in names
+    ]
 
 
 def test_text_from_outside_is_plain_in_the_summary(tmp_path: Path) -> None:
