@@ -29,6 +29,8 @@ from reports.support import SupportView, excused_cases, support_view
 
 TEMPLATES = Path(__file__).parent / "templates"
 MARKS = re.compile(r"[\\`*_\[\]<>|#&~]")
+COMMANDS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+"""What a terminal obeys."""
 LONGEST = 500
 """So many characters of a text from outside are in the summary; the page has all."""
 KIB = 1024
@@ -249,10 +251,10 @@ def duration_text(microseconds: float | None) -> str:
 
 
 def plain_text(text: str) -> str:
-    """The first line of a text that others wrote, cut to a length, with nothing in it that Markdown or HTML reads."""
+    """The first line of a text that others wrote, cut to a length, with nothing in it that Markdown, HTML or a terminal reads."""
     line = next(iter(text.splitlines()), "")
     line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-    return MARKS.sub(r"\\\g<0>", line)
+    return MARKS.sub(r"\\\g<0>", COMMANDS.sub("\N{REPLACEMENT CHARACTER}", line))
 
 
 def link_to(path: Path) -> str:

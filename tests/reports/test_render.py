@@ -149,6 +149,21 @@ def test_text_from_outside_is_plain_in_the_summary(tmp_path: Path) -> None:
     assert "a second line" not in summary
 
 
+def test_summary_commands_no_terminal_and_none_of_its_texts_is_markup(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, failing=True)
+    hostile = "\x1b]0;title\x07\x9b2J<b>"
+    path = folder / "results.jsonl"
+    path.write_text(path.read_text().replace("[ADD] ERR", json.dumps(hostile)[1:-1]))
+    record = json.loads((folder / "run.json").read_text())
+    record |= dict.fromkeys(("name", "started", "lab_version", "commit"), hostile)
+    (folder / "run.json").write_text(json.dumps(record))
+    rendered_report(folder)
+    summary = (folder / "summary.md").read_text()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", summary)
+    assert summary.count("\N{REPLACEMENT CHARACTER}\\]0;title") == 5
+    assert "<b>" not in summary.replace("\\<b", "")
+
+
 def test_summary_has_the_variants_and_the_findings(failing: Path, text: str) -> None:
     assert text
     summary = (failing / "summary.md").read_text()
