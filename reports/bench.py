@@ -11,6 +11,8 @@ from lab.bundle.schema import BENCH, RATE_SPREAD, BenchRecord, VariantRecord
 from reports.store import logs_folder
 
 DASH = "\N{EN DASH}"
+LEAST_WHOLE = 999.5
+"""From here on figures have no digits behind the point."""
 WAYS = {
     "loopback": "loopback",
     "vm": "guest",
@@ -151,11 +153,12 @@ def _latencies(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[
 
 
 def _latency(figures: Mapping[str, Any] | None) -> str:
-    return f"{_us(figures['p50'])} / {_us(figures['p99'])}" if figures else DASH
+    return f"{figure_text(figures['p50'])} / {figure_text(figures['p99'])}" if figures else DASH
 
 
-def _us(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"  # noqa: PLR2004 - no exponents
+def figure_text(value: float) -> str:
+    """A figure with three digits at least, and no exponent however large it is: what is rounded to 1000 is told as that."""
+    return f"{value:.3g}" if value < LEAST_WHOLE else f"{value:,.0f}"
 
 
 def _rates(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...], str], ...]:
@@ -193,18 +196,19 @@ def _spread_rate(figures: Mapping[str, Any], key: str, point: str) -> str:
 
 
 def _rate(value: float | None, otherwise: str = DASH) -> str:
-    return otherwise if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - no exponents
+    return otherwise if value is None else figure_text(value)
 
 
 def ratio_rows(ratios: Mapping[str, Any]) -> Iterator[Ratio]:
     """The lines of a comparison, from ``ratios`` of a benchmark's answer."""
     for key, value in ratios.items():
         if "p50" in value:
-            yield Ratio(key, f"{value['p50']:.3g}", _range(value, "least", "most"))
+            yield Ratio(key, figure_text(value["p50"]), _range(value, "least", "most"))
         elif not key.endswith(RATE_SPREAD):
             spread = ratios.get(f"{key}{RATE_SPREAD}", {})
             yield from (
-                Ratio(f"{key} {size}", f"{ratio:.3g}", _range(spread.get(size), "least", "most")) for size, ratio in value.items()
+                Ratio(f"{key} {size}", figure_text(ratio), _range(spread.get(size), "least", "most"))
+                for size, ratio in value.items()
             )
 
 

@@ -21,7 +21,7 @@ from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import BENCH, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
-from reports.bench import BenchView, bench_view
+from reports.bench import BenchView, bench_view, figure_text
 from reports.comparison import compares, comparisons
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
 from reports.store import logs_folder
@@ -247,7 +247,7 @@ def duration_text(microseconds: float | None) -> str:
     if microseconds < SECOND_US:
         value = microseconds / MILLISECOND_US
         return f"{value:.3g} ms" if value < 100 else f"{value:.0f} ms"  # noqa: PLR2004 - no exponents
-    return f"{microseconds / SECOND_US:.3g} s"
+    return f"{figure_text(microseconds / SECOND_US)} s"
 
 
 def plain_text(text: str) -> str:

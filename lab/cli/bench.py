@@ -21,7 +21,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
 from lab.visible import visible
-from reports.bench import REPEATED, ratio_rows, repeated
+from reports.bench import LEAST_WHOLE, REPEATED, figure_text, ratio_rows, repeated
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
 EMPTY: dict[str, Any] = {
@@ -225,7 +225,7 @@ def _latency(figures: Mapping[str, Any] | None) -> str:
 
 
 def _us(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"  # noqa: PLR2004 - no exponents
+    return f"{value:.3g}" if value < LEAST_WHOLE else f"{value:.0f}"
 
 
 def _ratio(figures: Mapping[str, Any] | None, floor: Mapping[str, Any]) -> str:
@@ -274,7 +274,7 @@ def _transfer(figures: Mapping[str, Any], verb: str, size: str) -> str:
 
 
 def _gib_s(value: float | None) -> str:
-    return DASH if value is None else f"{value:.3g}"
+    return DASH if value is None else figure_text(value)
 
 
 def _count(value: float | None) -> str:

@@ -90,6 +90,21 @@ def test_page_tells_how_repetitions_of_a_token_are_spread_where_it_is_known(tmp_
     assert says.format("", "") in rendered_report(folder).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("value", "told"), [(0.25, "0.25"), (999.4, "999"), (999.6, "1,000"), (123_456.7, "123,457")])
+def test_figures_have_no_exponent(tmp_path: Path, value: float, told: str) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    variant = read_bundle(folder).run.variants[0]
+    figures = {"p50": value, "p99": value}
+    ratios = {"calls_per_s": {"4": value}, "graph_1_us": figures | {"least": value, "most": value}}
+    answer = {"vm": {"empty_call_us": figures, "calls_per_s": {"4": value}}, "tokens": [], "ratios": ratios}
+    write_bench(folder / variant.logs, answer)
+    view = bench_view(folder, variant)
+    assert view is not None
+    cells = [cell for _, (cell,), _ in (view.latencies[0], view.rates[0])]
+    assert cells == [f"{told} / {told}", told]
+    assert [one.ratio for one in view.ratios] == [told, told]
+
+
 DAMAGED: dict[str, bytes] = {
     "cut off": b'{"answer"',
     "no text": b'{"answer":"\xff"}',

@@ -322,6 +322,8 @@ def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
         (4567, "4.57 ms"),
         (456_700, "457 ms"),
         (2_500_000, "2.5 s"),
+        (999_600_000, "1,000 s"),
+        (7_234_500_000, "7,234 s"),
     ],
 )
 def test_durations_have_a_fitting_unit(microseconds: float | None, told: str) -> None:

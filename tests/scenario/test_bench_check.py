@@ -66,7 +66,7 @@ def test_target_that_is_missed_fails_only_where_it_is_enforced(tmp_path: Path) -
     assert findings(tmp_path, record_of()) == []
     missed = findings(tmp_path, record_of(), enforce=True, parts=["census", "calls", "rates", "pause", "idle"])
     assert {kind for kind, blame, _ in missed if blame is Blame.PRODUCT} == {FindingKind.TOO_SLOW}
-    assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 3.12e+05 B" in text for _, _, text in missed)
+    assert any("1000-node graph again, bytes sent, ring: expected ≤ 1024 B, measured 312000 B" in text for _, _, text in missed)
     assert not any("empty call, p50, ring" in text for _, _, text in missed)
 
 
