@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from reports.render import MOST_COMMANDS, area_path, bytes_text, duration_text, rendered_report
+from reports.render import MOST_COMMANDS, TEMPLATES, area_path, bytes_text, duration_text, rendered_report
 from reports.store import bundles, newest_bundle
 from tests.bench.realistic import write_bench
 from tests.reports.realistic import write_bundle
@@ -276,6 +276,16 @@ def test_page_tells_of_the_comparisons_of_each_check(tmp_path: Path) -> None:
     assert "82 of 82" not in text
     assert "All cases of venus <small>368, in 736 rows</small>" in text
     assert "All cases of apir <small>368</small>" in text
+
+
+def test_figures_of_many_variants_stand_beside_their_bars() -> None:
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8").partition("@media (max-width")[0]
+    heights = {}
+    for rule in (r"\.says div \{ height", r"\.track \{[^}]*height", r"\.stack \{[^}]*height", r"\.stack \+ \.stack \{ margin-top"):
+        (found,) = re.findall(rf"^{rule}: ([\d.]+)rem;", style, re.MULTILINE)
+        heights[rule.rpartition(" ")[0]] = float(found)
+    figure, track, bar, between = heights.values()
+    assert figure == track == pytest.approx(bar + between)
 
 
 def test_calls_that_took_no_time_are_shown(tmp_path: Path) -> None:
