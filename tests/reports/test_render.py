@@ -288,6 +288,22 @@ def test_figures_of_many_variants_stand_beside_their_bars() -> None:
     assert figure == track == pytest.approx(bar + between)
 
 
+def test_more_variants_than_colours_have_numbers(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    assert 'class="nth"' not in rendered_report(folder).read_text()
+    run = json.loads((folder / "run.json").read_text())
+    names = [f"v{number}" for number in range(7)]
+    run["variants"] = [run["variants"][0] | {"variant": name, "logs": ""} for name in names]
+    (folder / "run.json").write_text(json.dumps(run))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(call | {'variant': name})}\n" for name in names))
+    text = rendered_report(folder).read_text()
+    for number, name in enumerate(names):
+        hue = f"hue{number % 6}"
+        assert f'<li class="{hue}"><i></i><span class="nth">{number + 1}</span>{name}</li>' in text
+        assert text.count(f'<div class="{hue}"><span class="nth">{number + 1}</span><b>') == 2, "durations, and where they go"
+
+
 def test_calls_that_took_no_time_are_shown(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, variants=("venus",))
     call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
