@@ -13,6 +13,8 @@ from reports.store import logs_folder
 DASH = "\N{EN DASH}"
 LEAST_WHOLE = 999.5
 """From here on figures have no digits behind the point."""
+SAMPLES_OF_P99 = 100
+FEW_SAMPLES = "*: of fewer than 100 samples: it lies beside the slowest of them."
 WAYS = {
     "loopback": "loopback",
     "vm": "guest",
@@ -109,6 +111,11 @@ class BenchView:
         return sum(one.met is False for one in self.record.targets)
 
     @property
+    def marked(self) -> bool:
+        """Whether any p99 is of too few samples."""
+        return any(cell.endswith("*") for _, cells, _ in self.latencies for cell in cells)
+
+    @property
     def out_of_reach(self) -> int:
         """Those of them that no guest library could have met, by the bare exchange or the copying of both ends in the same run."""
         return sum(one.out_of_reach for one in self.record.targets)
@@ -153,7 +160,12 @@ def _latencies(answer: Mapping[str, Any], ways: tuple[str, ...]) -> tuple[tuple[
 
 
 def _latency(figures: Mapping[str, Any] | None) -> str:
-    return f"{figure_text(figures['p50'])} / {figure_text(figures['p99'])}" if figures else DASH
+    return f"{figure_text(figures['p50'])} / {figure_text(figures['p99'])}{few_samples(figures)}" if figures else DASH
+
+
+def few_samples(figures: Mapping[str, Any]) -> str:
+    """A mark for a p99 of fewer samples than it speaks of; none where nobody wrote down how many they are."""
+    return "*" if figures.get("samples", SAMPLES_OF_P99) < SAMPLES_OF_P99 else ""
 
 
 def figure_text(value: float) -> str:

@@ -21,7 +21,7 @@ from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import BENCH, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
-from reports.bench import BenchView, bench_view, figure_text
+from reports.bench import FEW_SAMPLES, BenchView, bench_view, figure_text
 from reports.comparison import compares, comparisons
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
 from reports.store import logs_folder
@@ -141,6 +141,7 @@ def rendered_report(folder: Path) -> Path:
         "left_out": left_out(views, commands[MOST_COMMANDS:]),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
         "few": FEW,
+        "few_samples": FEW_SAMPLES,
         "Outcome": Outcome,
     }
     write_whole(folder / SUMMARY, environment.get_template("summary.md.j2").render(values))

@@ -21,7 +21,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
 from lab.visible import visible
-from reports.bench import LEAST_WHOLE, REPEATED, figure_text, ratio_rows, repeated
+from reports.bench import FEW_SAMPLES, LEAST_WHOLE, REPEATED, few_samples, figure_text, ratio_rows, repeated
 
 SCENARIO = paths.PROJECT / "scenarios" / "bench.toml"
 EMPTY: dict[str, Any] = {
@@ -184,6 +184,9 @@ def tell_bench(record: BenchRecord) -> None:
     console = answer_console()
     ways = [way for way in TITLES if way in record.answer]
     console.print(_latencies(record.answer, ways))
+    measured = (*(record.answer[way].get(key) for way in ways for key in LATENCIES), *map(record.answer.get, FLOORS))
+    if any(few_samples(figures) for figures in measured if figures):
+        console.print(Text(FEW_SAMPLES, style="dim"))
     console.print(_rates(record.answer, ways))
     if record.tokens:
         console.print(_tokens(record))
@@ -221,7 +224,9 @@ def _latencies(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
 
 
 def _latency(figures: Mapping[str, Any] | None) -> str:
-    return f"{_us(figures['p50'])} / {_us(figures['p99'])} [{_us(figures['spread']['min'])}]" if figures else DASH
+    if not figures:
+        return DASH
+    return f"{_us(figures['p50'])} / {_us(figures['p99'])}{few_samples(figures)} [{_us(figures['spread']['min'])}]"
 
 
 def _us(value: float) -> str:

@@ -115,12 +115,13 @@ def test_figures_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     write_bench(tmp_path)
     tell_bench(BenchRecord.model_validate_json((tmp_path / BENCH).read_text()))
     said = capsys.readouterr().out
-    for words in ("empty call", "4 / 40", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
+    for words in ("empty call", "4 / 40 [3.6]", "the ioctl alone", "not met", "a token of a model-like graph", "busy"):
         assert words in said
+    assert "of fewer than 100 samples" not in said
 
 
 def wide(p50: float) -> dict[str, Any]:
-    return {"p50": p50, "p99": 98_765.4 if p50 > 1 else 0.345, "spread": {"min": 0.93 * p50}}
+    return {"p50": p50, "p99": 98_765.4 if p50 > 1 else 0.345, "spread": {"min": 0.93 * p50}, "samples": 8}
 
 
 @pytest.mark.parametrize("missing", [(), (OTHER,)], ids=["two implementations", "one"])
@@ -134,7 +135,8 @@ def test_every_way_has_a_column_of_which_nothing_is_cut_off_on_a_pipe(
     tell_bench(BenchRecord(answer=answer, targets=tuple(target_record(one) for one in judged(answer))))
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if line.startswith("set 4 B + empty call")]
-    assert line.count("988 / 98765 [918]") == len(ways) - 1
+    assert line.count("988 / 98765* [918]") == len(ways) - 1
+    assert sum("of fewer than 100 samples" in line for line in lines) == 1
     heads = [line for line in lines if line.split()[:2] == ["loopback", "guest"]]
     assert [all(TITLES[way] in head for way in ways) for head in heads] == [True, True]
 

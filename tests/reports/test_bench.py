@@ -105,6 +105,21 @@ def test_figures_have_no_exponent(tmp_path: Path, value: float, told: str) -> No
     assert [one.ratio for one in view.ratios] == [told, told]
 
 
+def test_page_marks_a_p99_of_too_few_samples(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    variant = read_bundle(folder).run.variants[0]
+    figures = {"p50": 200.0, "p99": 234.0}
+    answer = {
+        "vm": {"empty_call_us": figures | {"samples": 100}, "after_pause_us": figures | {"samples": 8}, "graph_1_us": figures}
+    }
+    for way, mark in ((answer["vm"], "*"), ({"graph_1_us": figures}, "")):
+        write_bench(folder / variant.logs, {"vm": way, "ioctl_us": figures, "tokens": []})
+        text = rendered_report(folder).read_text(encoding="utf-8")
+        assert text.count("200 / 234") == len(way) + 1
+        assert text.count("200 / 234*") == len(mark)
+        assert ("of fewer than 100 samples" in text) is bool(mark)
+
+
 DAMAGED: dict[str, bytes] = {
     "cut off": b'{"answer"',
     "no text": b'{"answer":"\xff"}',
