@@ -111,6 +111,11 @@ class BenchView:
         return sum(one.met is False for one in self.record.targets)
 
     @property
+    def unjudged(self) -> int:
+        """Targets that were not measured, or not for long enough."""
+        return sum(one.met is None for one in self.record.targets)
+
+    @property
     def marked(self) -> bool:
         """Whether any p99 is of too few samples."""
         return any(cell.endswith("*") for _, cells, _ in self.latencies for cell in cells)

@@ -105,6 +105,22 @@ def test_figures_have_no_exponent(tmp_path: Path, value: float, told: str) -> No
     assert [one.ratio for one in view.ratios] == [told, told]
 
 
+def test_page_counts_the_targets_that_nobody_knows_of(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    variant = read_bundle(folder).run.variants[0]
+    write_bench(folder / variant.logs)
+    view = bench_view(folder, variant)
+    assert view is not None
+    met, unknown = (sum(one.met is verdict for one in view.record.targets) for verdict in (True, None))
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert met + view.missed + unknown == len(view.record.targets)
+    assert unknown > 0
+    assert f"{met} met, {view.missed} not met, 3 of them out of a guest library's reach; {unknown} not judged" in text
+    known = view.record.model_copy(update={"targets": tuple(one for one in view.record.targets if one.met is not None)})
+    (folder / variant.logs / BENCH).write_text(known.model_dump_json())
+    assert "; 0 not judged" not in rendered_report(folder).read_text(encoding="utf-8")
+
+
 def test_page_marks_a_p99_of_too_few_samples(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, variants=("venus",))
     variant = read_bundle(folder).run.variants[0]
