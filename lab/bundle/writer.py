@@ -256,8 +256,11 @@ def _no_link(path: str, flags: int) -> int:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part. What a link leads to is not written to."""
-    temporary = path.with_name(f".{path.name}.new")
+    """Write a file so that a reader sees the old or the new content, never a part, whoever else writes it at the same time.
+
+    What a link leads to is not written to.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.new")
     temporary.unlink(missing_ok=True)
     try:
         with _named(path), open(temporary, "w", encoding="utf-8", opener=_no_link) as file:

@@ -196,6 +196,25 @@ def test_whole_file_is_replaced_and_leaves_nothing(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "new")]
 
 
+def test_file_that_several_write_at_once_is_always_whole(tmp_path: Path) -> None:
+    path, texts, failed = tmp_path / "file", {letter * 200_000 for letter in "abc"}, []
+    write_whole(path, "a" * 200_000)
+
+    def write(text: str) -> None:
+        try:
+            for _ in range(30):
+                write_whole(path, text)
+        except OSError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert path.read_text() in texts
+    assert (failed, [one.name for one in tmp_path.iterdir()]) == ([], ["file"])
+
+
 def test_junit_counts_are_those_of_its_tests(whole: Path) -> None:
     root = ET.fromstring((whole / "junit.xml").read_text())  # noqa: S314 - our own file
     suites = {suite.get("name"): suite for suite in root}
@@ -299,7 +318,7 @@ def test_error_of_a_disk_that_is_full_when_the_rows_are_closed_names_the_bundle(
 def test_link_in_the_place_of_a_file_leads_nowhere(whole: Path, tmp_path: Path) -> None:
     folder, outside = copied(whole, tmp_path), tmp_path / "outside"
     outside.write_text("precious")
-    for name in (".index.html.new", "index.html", "summary.md"):
+    for name in (f".index.html.{os.getpid()}-{threading.get_ident()}.new", "index.html", "summary.md"):
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(outside)
     assert not rendered_report(folder).is_symlink()
