@@ -1,0 +1,78 @@
+"""The page of many variants and commands: what stands where, and what is told together."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from reports.render import MOST_COMMANDS, TEMPLATES, rendered_report
+from tests.reports.realistic import write_bundle
+from tests.reports.test_render import Page
+
+
+def test_figures_of_many_variants_stand_beside_their_bars() -> None:
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8").partition("@media (max-width")[0]
+    heights = {}
+    for rule in (r"\.says div \{ height", r"\.track \{[^}]*height", r"\.stack \{[^}]*height", r"\.stack \+ \.stack \{ margin-top"):
+        (found,) = re.findall(rf"^{rule}: ([\d.]+)rem;", style, re.MULTILINE)
+        heights[rule.rpartition(" ")[0]] = float(found)
+    figure, track, bar, between = heights.values()
+    assert figure == track == pytest.approx(bar + between)
+
+
+def test_more_variants_than_colours_have_numbers(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    assert 'class="nth"' not in rendered_report(folder).read_text()
+    run = json.loads((folder / "run.json").read_text())
+    names = [f"v{number}" for number in range(7)]
+    run["variants"] = [run["variants"][0] | {"variant": name, "logs": ""} for name in names]
+    (folder / "run.json").write_text(json.dumps(run))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(call | {'variant': name})}\n" for name in names))
+    text = rendered_report(folder).read_text()
+    for number, name in enumerate(names):
+        hue = f"hue{number % 6}"
+        assert f'<li class="{hue}"><i></i><span class="nth">{number + 1}</span>{name}</li>' in text
+        assert text.count(f'<div class="{hue}"><span class="nth">{number + 1}</span><b>') == 2, "durations, and where they go"
+
+
+def test_variant_that_was_never_booted_shared_no_boot(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    assert "<small>shared</small>" in rendered_report(folder).read_text()
+    record = json.loads((folder / "run.json").read_text())
+    record["variants"][1] |= {"status": "error", "reason": "QEMU ended", "boot": None}
+    (folder / "run.json").write_text(json.dumps(record))
+    text = rendered_report(folder).read_text()
+    assert "<small>shared</small>" not in text
+    assert "<dt>boot to SSH</dt><dd>\N{EN DASH}</dd>" in text
+
+
+def test_variants_of_one_name_are_told_apart_by_their_scenarios(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    run = json.loads((folder / "run.json").read_text())
+    run["variants"][1] |= {"name": "other", "variant": "venus"}
+    (folder / "run.json").write_text(json.dumps(run))
+    rows = (folder / "results.jsonl").read_text().replace('"variant":"apir"', '"variant":"venus"').splitlines()
+    moved = [line.replace('"scenario":"smoke"', '"scenario":"other"') for line in rows]
+    (folder / "results.jsonl").write_text("\n".join(rows + moved))
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert '<th scope="col">smoke/venus</th><th scope="col">other/venus</th>' in text
+    assert "All cases of venus" not in text
+
+
+def test_commands_beyond_a_number_are_told_together(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    calls = [call | {"command": f"call {number}", "duration_ns": 10**9 - number} for number in range(MOST_COMMANDS)]
+    calls += [call | {"command": f"quick {number}", "duration_ns": 1000, "status": 4 + number // 10} for number in range(12)]
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls))
+    text = rendered_report(folder).read_text()
+    assert "quick 0" not in text
+    assert len([label for label in Page(text).images if label and label.startswith("call 7, venus: median")]) == 1
+    assert "12 more commands took less time each and have no rows: 12 calls, 12 µs in all, 2 failed." in text
+    assert f"here are the {MOST_COMMANDS} that took most time" in text
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls[:MOST_COMMANDS]))
+    assert "have no rows" not in rendered_report(folder).read_text()
