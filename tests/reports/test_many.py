@@ -50,6 +50,15 @@ def test_variant_that_was_never_booted_shared_no_boot(tmp_path: Path) -> None:
     assert "<dt>boot to SSH</dt><dd>\N{EN DASH}</dd>" in text
 
 
+def test_command_that_a_variant_never_sent_has_no_calls_of_it(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    rows = (folder / "calls.jsonl").read_text().splitlines(keepends=True)
+    (folder / "calls.jsonl").write_text("".join(row for row in rows if '"venus"' not in row or '"handshake"' not in row))
+    text = rendered_report(folder).read_text()
+    assert "handshake<small>0 · 2 calls</small>" in text
+    assert "load_library<small>2 · 2 calls</small>" in text
+
+
 def test_variants_of_one_name_are_told_apart_by_their_scenarios(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     run = json.loads((folder / "run.json").read_text())
