@@ -243,7 +243,7 @@ def _ends(token: Mapping[str, Any], key: str) -> tuple[float, float] | None:
 
 
 def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
-    slowest = max((one["us"] for one in record.tokens), default=1.0)
+    slowest = max((one["us"] for one in record.tokens), default=1.0) or 1.0
     return tuple(
         Token(
             name=one["extensions"],
@@ -254,7 +254,7 @@ def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
             rebuilt_calls=_counted(one["rebuilt_calls"]),
             rebuilt_us=float(one["rebuilt_us"]),
             width=one["us"] / slowest,
-            computed=min(native_us or 0.0, one["us"]) / one["us"],
+            computed=min(native_us or 0.0, one["us"]) / (one["us"] or 1.0),
             spread=_ends(one, "us"),
             rebuilt_spread=_ends(one, "rebuilt_us"),
         )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,16 @@ def test_page_marks_a_p99_of_too_few_samples(tmp_path: Path) -> None:
         assert ("of fewer than 100 samples" in text) is bool(mark)
 
 
+@pytest.mark.parametrize("others", [(), (token("ring", "copied", 9, 3100.0),)], ids=["alone", "beside another"])
+def test_token_that_took_no_time_hides_no_benchmark(tmp_path: Path, others: tuple[dict[str, Any], ...]) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    variant = read_bundle(folder).run.variants[0]
+    write_bench(folder / variant.logs, ANSWER | {"tokens": [token("all", "copied", 2, 0.0), *others]})
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert "all, copied: 2 calls, 0 µs a token" in text
+    assert "cannot be read" not in text
+
+
 DAMAGED: dict[str, bytes] = {
     "cut off": b'{"answer"',
     "no text": b'{"answer":"\xff"}',
@@ -148,7 +159,6 @@ DAMAGED: dict[str, bytes] = {
         for key in ("nodes", "calls", "bytes", "us", "us_min", "rebuilt_us", "rebuilt_us_max")
     },
     "a native token that is none": json.dumps({"answer": {"token_native_us": "x"}}).encode(),
-    "tokens of no time": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 0.0)]}).encode(),
 }
 
 
