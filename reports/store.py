@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from lab.bundle.schema import LOGS, RUN, VariantRecord
 
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-")
+
 
 def bundles(folder: Path) -> tuple[Path, ...]:
-    """All bundles in a folder, the oldest first: their names begin with their time."""
-    return tuple(sorted(path.parent for path in folder.glob(f"*/{RUN}")))
+    """All bundles in a folder, the oldest first: their names begin with their time. Those that somebody named come before them."""
+    found = (path.parent for path in folder.glob(f"*/{RUN}"))
+    return tuple(sorted(found, key=lambda bundle: (TIME.match(bundle.name) is not None, bundle.name)))
 
 
 def newest_bundle(folder: Path) -> Path | None:

@@ -346,5 +346,6 @@ def test_newest_bundle_is_the_last_by_time(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").touch()
     (tmp_path / "no-bundle").mkdir()
-    assert [path.name[-1] for path in bundles(tmp_path)] == ["b", "a"]
+    (tmp_path / "latest-c").symlink_to("2026-01-01T00-00-00Z-b")
+    assert [path.name[-1] for path in bundles(tmp_path)] == ["c", "b", "a"]
     assert newest_bundle(tmp_path) == tmp_path / "2026-01-02T00-00-00Z-a"
