@@ -18,6 +18,7 @@ import jinja2
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
+from lab.bundle.reader import by_variant, told_calls
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import BENCH, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
@@ -151,7 +152,9 @@ def rendered_report(folder: Path) -> Path:
 
 def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool, LogAxis]]:
     """All variants, and the axes that call durations share: of those as the guest saw them, and of those of the host alone."""
-    calls = [bundle.calls_of(record.name, record.variant) for record in bundle.run.variants]
+    all_calls, all_cases, all_support = by_variant(bundle.calls), by_variant(bundle.cases), by_variant(bundle.support)
+    all_facts, all_findings = by_variant(bundle.facts), by_variant(bundle.findings)
+    calls = [told_calls(all_calls.get((record.name, record.variant), ())) for record in bundle.run.variants]
     axes = {
         alone: LogAxis.over([call.duration_ns / 1000.0 for group in calls if _host_only(group) is alone for call in group])
         for alone in (False, True)
@@ -160,15 +163,14 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool
     views = []
     for number, (record, group) in enumerate(zip(bundle.run.variants, calls, strict=True)):
         here = (record.name, record.variant)
-        cases = tuple(row for row in bundle.cases if (row.scenario, row.variant) == here)
-        told = [row for row in bundle.support if (row.scenario, row.variant) == here]
+        cases, told = tuple(all_cases.get(here, ())), all_support.get(here, ())
         view = VariantView(
             record=record,
             label=record.variant if alone else f"{record.name}/{record.variant}",
             number=number,
             cases=cases,
-            facts=tuple(row for row in bundle.facts if (row.scenario, row.variant) == here),
-            findings=tuple(row for row in bundle.findings if (row.scenario, row.variant) == here),
+            facts=tuple(all_facts.get(here, ())),
+            findings=tuple(all_findings.get(here, ())),
             ops=op_outcomes(cases),
             durations={one.command: one for one in durations(group, axes[_host_only(group)])},
             parts={one.command: one for one in time_parts(group)},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -16,6 +16,7 @@ from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow, PerfRow, Supp
 from lab.bundle.schema import CALLS, RESULTS, RUN, SCHEMA, SUPPORT, RunRecord
 from lab.errors import ConfigError, ConfigProblem
 
+Placed = TypeVar("Placed", CaseRow, FactRow, FindingRow, CallRow, SupportRow)
 Row = CaseRow | PerfRow | FactRow | FindingRow | CallRow
 KINDS: Mapping[str, type[Row]] = {"case": CaseRow, "perf": PerfRow, "fact": FactRow, "finding": FindingRow}
 READERS: Mapping[type[Row], TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (*KINDS.values(), CallRow)}
@@ -42,9 +43,20 @@ class Bundle:
 
     def calls_of(self, scenario: str, variant: str) -> tuple[CallRow, ...]:
         """Calls of a variant: the joined ones, or those of the host alone where the run ended before they were joined."""
-        rows = [row for row in self.calls if (row.scenario, row.variant) == (scenario, variant)]
-        joined = tuple(row for row in rows if row.side == "both")
-        return joined or tuple(rows)
+        return told_calls([row for row in self.calls if (row.scenario, row.variant) == (scenario, variant)])
+
+
+def told_calls(rows: Sequence[CallRow]) -> tuple[CallRow, ...]:
+    """Of a variant's calls the joined ones, where there are any."""
+    return tuple(row for row in rows if row.side == "both") or tuple(rows)
+
+
+def by_variant(rows: Iterable[Placed]) -> Mapping[tuple[str, str], Sequence[Placed]]:
+    """Rows by scenario and variant: they are gone through once, however many variants there are."""
+    found: dict[tuple[str, str], list[Placed]] = {}
+    for row in rows:
+        found.setdefault((row.scenario, row.variant), []).append(row)
+    return found
 
 
 def read_bundle(folder: Path) -> Bundle:

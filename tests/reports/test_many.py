@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reports.render import MOST_COMMANDS, TEMPLATES, rendered_report
+from lab.bundle import read_bundle
+from reports.render import MOST_COMMANDS, TEMPLATES, rendered_report, variant_views
 from tests.reports.realistic import write_bundle
 from tests.reports.test_render import Page
 
@@ -85,3 +89,21 @@ def test_commands_beyond_a_number_are_told_together(tmp_path: Path) -> None:
     assert f"here are the {MOST_COMMANDS} that took most time" in text
     (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls[:MOST_COMMANDS]))
     assert "have no rows" not in rendered_report(folder).read_text()
+
+
+class Counted(list[Any]):
+    """Rows that know how often somebody went through them."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_rows_are_gone_through_once_whatever_the_number_of_variants(tmp_path: Path) -> None:
+    bundle = read_bundle(write_bundle(tmp_path, variants=tuple("abcdefgh")))
+    rows = {name: Counted(getattr(bundle, name)) for name in ("cases", "facts", "findings", "calls", "support")}
+    views, _ = variant_views(replace(bundle, **rows))
+    assert [len(view.cases) for view in views] == [368] * 8
+    assert {name: one.times for name, one in rows.items()} == dict.fromkeys(rows, 1)
