@@ -61,8 +61,10 @@ def test_other_shapes_are_no_comparison() -> None:
 
 
 @pytest.mark.parametrize("kind", STEP_BITS, ids=lambda kind: kind.label)
-def test_a_row_of_seven_that_was_left_out_is_refused_in_every_quantised_type(kind: Type) -> None:
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_a_row_of_seven_that_was_left_out_is_refused_in_every_quantised_type(kind: Type, weight: float) -> None:
     expected = np.resize(np.linspace(-1, 1, 2 ** STEP_BITS[kind] + 1), (1, 1, 7, 256))
+    expected[0, 0, 6] *= weight
     got = expected.copy()
     got[0, 0, 6] = 0.0
     assert not difference(got, expected, kind, tolerance_of("SET_ROWS", kind)).acceptable
