@@ -236,6 +236,21 @@ def test_a_worker_that_is_gone_when_it_is_looked_at_leaves_the_proof_to_the_next
     assert FindingKind.WRONG_LIBRARY not in {row.finding for row in bundle.findings}
 
 
+def test_a_worker_that_ends_before_it_is_looked_at_is_a_host_crash_where_programs_have_workers(running: Running) -> None:
+    script, starts = Script(agent_status=3), []
+    lost = json.dumps({"lost": "the device computes nothing any more"}) + "\n"
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        starts.append(cases)
+        script.workers = () if "SUB()" in cases else (5000 + len(starts),)
+        yield from agent(killers=("SUB()",), death=(lost,))(cases, command)
+
+    script.agent = steps
+    bundle = running(script)
+    assert outcomes(bundle) == {**dict.fromkeys(CASES, "pass"), "SUB()": "host crash"}
+    assert "host crash: SUB(): the worker is gone, which nobody has seen; the device computes nothing any more" in texts(bundle)
+
+
 def test_a_check_without_any_worker_proves_nothing(running: Running) -> None:
     bundle = running(Script(agent=agent(), workers=()))
     assert bundle.run.exit == 2

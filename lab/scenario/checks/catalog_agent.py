@@ -235,9 +235,14 @@ class Starts:
 
     def _loss(self, stream: AgentStream) -> Cut:
         """What became of the host's side of a device that is lost, while the program still lives."""
-        gone = sorted(self._workers - frozenset(self.stage.guest.worker_pids()))
+        running = frozenset(self.stage.guest.worker_pids())
+        gone = sorted(self._workers - running)
         if gone:
             return Cut(Outcome.HOST_CRASH, f"worker {', '.join(map(str, gone))} is gone; {stream.lost}")
+        listed = self.stage.listing.observed
+        if not self._workers and not running - self._before and listed is not None and listed.workers:
+            # programs are served by workers here, and this one is by none: it ended before the busy lab had looked for it
+            return Cut(Outcome.HOST_CRASH, f"the worker is gone, which nobody has seen; {stream.lost}")
         worker = "the worker is alive" if self._workers else "no worker was seen when the program had begun"
         return Cut(Outcome.FAIL, f"{worker}; {stream.lost}")
 
