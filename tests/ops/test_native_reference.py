@@ -186,6 +186,7 @@ def test_two_runs_of_a_seed_have_the_same_digests_and_another_seed_has_not(own: 
         ("CONV_TRANSPOSE_1D(type=f16,w=1,k=1)", (159, 174, 477)),
         ("MUL_MAT(type=f16,m=1,k=64)", (55, 233)),
         ("GELU_ERF(ne=1)", (416,)),
+        ("SSM_CONV(inner=1)", (1799,)),
         ("GRAPH(kind=attention,type=q8_0,width=128,n=7,rounds=2)", (49, 81, 283)),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters
-from lab.ops.data import POSITIVE, between, distinct_rows
+from lab.ops.data import POSITIVE, UNIFORM, between, distinct_rows
 from lab.ops.families import grid
 
 F32 = typed("f32")
@@ -15,8 +15,10 @@ DECAY = between(0.5, 0.95)
 
 
 def build_ssm_conv(b: Builder, _op: str, p: Parameters) -> Value:
-    """A short convolution along a sequence."""
-    return b.call("ssm_conv", b.source(F32, (p["k"] - 1 + p["t"], p["inner"], p["seqs"])), b.source(F32, (p["k"], p["inner"])))
+    """A short convolution along a sequence. A sum that is all of the result must not cancel."""
+    fill = POSITIVE if p["inner"] == p["t"] == p["seqs"] == 1 else UNIFORM
+    signal = b.source(F32, (p["k"] - 1 + p["t"], p["inner"], p["seqs"]), fill=fill)
+    return b.call("ssm_conv", signal, b.source(F32, (p["k"], p["inner"]), fill=fill))
 
 
 def build_ssm_scan(b: Builder, _op: str, p: Parameters) -> Value:
