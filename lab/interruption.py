@@ -41,6 +41,12 @@ def interruptible() -> Iterator[None]:
         yield
 
 
+def ignored_until_the_end() -> None:
+    """For a program whose answer is out: while its interpreter ends, which takes a while, a signal could only change its status."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextlib.contextmanager
 def _handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle these signals so; one that comes between two of them being set or given back leaves none as it should not be."""

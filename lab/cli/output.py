@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from lab.cli.answer import SURROUNDINGS, tell_error
 from lab.errors import LabError
+from lab.interruption import ignored_until_the_end
 
 
 class KeptOutput(io.FileIO):
@@ -64,6 +65,7 @@ def kept_output() -> Iterator[None]:
         yield
     except SystemExit:
         sys.stdout.flush()
+        ignored_until_the_end()
         if raw.error is None:
             raise
         hint = SURROUNDINGS.get(raw.error.errno or 0)

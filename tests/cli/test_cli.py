@@ -217,6 +217,20 @@ def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: sig
     assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_behind_the_answer_leaves_the_status_as_it_is(tmp_path: Path, number: signal.Signals) -> None:
+    script = (
+        "import atexit, sys, time\nfrom lab.cli import main\n"
+        "atexit.register(lambda: (print('ending', flush=True), time.sleep(2)))\n"
+        f"sys.argv[1:] = ['report', {str(tmp_path)!r}]\nmain()\n"
+    )
+    with spawn((sys.executable, "-c", script), log=tmp_path / "log") as child:
+        poll("the program's end", lambda: "ending" in child.log_tail(), Deadline.after(20))
+        os.kill(child.pid, number)
+        assert child.wait(Deadline.after(10)) == 2
+    assert "Traceback" not in child.log_tail()
+
+
 @pytest.mark.parametrize("words", [("run", "x.toml"), ("bench",)])
 def test_command_that_is_interrupted_while_it_tells_of_a_run_ends_with_2(tmp_path: Path, words: tuple[str, ...]) -> None:
     folder = write_bundle(tmp_path)
