@@ -41,6 +41,21 @@ def interruptible() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def deadly() -> Iterator[None]:
+    """Ctrl-C ends the program at once and without a word, as SIGTERM does, unless it is ignored.
+
+    For the time in which nothing is begun: an exception would come out of a module that is being read, or what that makes of it.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def ignored_until_the_end() -> None:
     """For a program whose answer is out: while its interpreter ends, which takes a while, a signal could only change its status."""
     for number in SIGNALS:

@@ -1,5 +1,14 @@
 """The command line. ``app`` has the commands, ``display`` shows progress, ``answer`` what a command leaves on the terminal."""
 
-from lab.cli.app import main
+from __future__ import annotations
+
+from lab.interruption import deadly
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """The program ``lab``."""
+    with deadly():
+        from lab.cli import app  # noqa: PLC0415 - reading all of it takes a second
+    app.main()

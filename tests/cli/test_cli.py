@@ -217,6 +217,16 @@ def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: sig
     assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2
 
 
+def test_interruption_before_anything_is_begun_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import time\nprint('reading', flush=True)\ntime.sleep(30)\n")
+    log, env = tmp_path / "log", {**os.environ, "PYTHONPATH": f"{tmp_path}:{paths.PROJECT}"}
+    with spawn((*LAB, "ops"), log=log, env=env) as child:
+        poll("the program", lambda: "reading" in child.log_tail(), Deadline.after(20))
+        os.kill(child.pid, signal.SIGINT)
+        assert child.wait(Deadline.after(10)) == -signal.SIGINT
+    assert child.log_tail() == "reading\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_behind_the_answer_leaves_the_status_as_it_is(tmp_path: Path, number: signal.Signals) -> None:
     script = (
