@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -20,13 +21,15 @@ class KeptOutput(io.FileIO):
     error: OSError | None = None
 
     def write(self, data: Any, /) -> int:
-        """Write what the system takes; what it refuses is lost."""
+        """Write what the system takes, when it does; what it refuses is lost."""
         try:
-            return super().write(data)
+            while (written := super().write(data)) is None:  # others may have asked that nobody waits for this pipe or terminal
+                select.select((), (self,), ())
         except OSError as error:
             if not isinstance(error, BrokenPipeError):
                 self.error = self.error or error
             return memoryview(data).nbytes
+        return written
 
 
 SIZES = ("COLUMNS", "LINES")

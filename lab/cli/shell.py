@@ -143,9 +143,11 @@ def unsent(channel: paramiko.Channel, typed: bytes) -> bytes:
 
 def written(data: bytes) -> bool:
     """Hand bytes on, all of them, to whoever reads; False where nobody does any more."""
+    to = sys.stdout.fileno()
     try:
         while data:
-            data = data[os.write(sys.stdout.fileno(), data) :]
+            select.select((), (to,), ())  # others may have asked that nobody waits for this pipe or terminal
+            data = data[os.write(to, data) :]
     except BrokenPipeError:
         return False
     return True

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.paths import PROJECT
-from lab.process import finish
+from lab.process import finish, spawn
 from tests.scenario.fakes import SCENARIO
 
 PROGRAM = """
@@ -133,3 +134,19 @@ def test_a_closed_output_gives_its_number_to_no_file_of_a_run() -> None:
     argv = ("sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-c", script)
     done = subprocess.run(argv, stdout=subprocess.PIPE, cwd=PROJECT, timeout=LIMIT_S, check=True)
     assert int(done.stdout) > 2
+
+
+def test_an_output_that_takes_no_more_for_now_is_waited_for(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    script = "from lab.cli.output import kept_output\nwith kept_output():\n    print('x' * 1000000)\n    raise SystemExit(0)\n"
+    with spawn(
+        (sys.executable, "-c", f"import os; os.dup2({writer}, 1)\n{script}"), log=tmp_path / "log", pass_fds=(writer,)
+    ) as child:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as read:
+            assert read.read(1) == b"x"
+            time.sleep(0.5)
+            assert len(read.read()) == 1000000
+        assert child.wait(Deadline.after(10)) == 0
+    assert child.log_tail() == ""

@@ -3,8 +3,10 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import select
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -97,6 +99,21 @@ def test_output_that_has_no_room_is_not_lost_unsaid(tmp_path: Path, monkeypatch:
                 written(b"more than there is room for")
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_output_that_takes_no_more_for_now_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    data, read = bytes(1 << 20), 0
+    with os.fdopen(writer, "wb", buffering=0) as full, os.fdopen(reader, "rb", buffering=0) as end, ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr("sys.stdout", full)
+        done = pool.submit(written, data)
+        with contextlib.suppress(TimeoutError):
+            assert done.exception(0.3) is None  # by then nothing more fits in
+        while read < len(data) and select.select((end,), (), (), 5)[0]:
+            read += len(end.read(1 << 16))
+        assert done.result(5)
+    assert read == len(data)
 
 
 class Program:
