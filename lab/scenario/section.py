@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Literal
@@ -95,12 +96,16 @@ def known_capability(value: str) -> str:
 
 
 def found_library(value: str, name: str, info: ValidationInfo, hint: str) -> str:
-    """The library that a path stands for: the file itself, or the one in a folder that has its well-known name."""
+    """The library that a path stands for: the file itself, or the one in a folder that has its well-known name.
+
+    Folders that cannot be read, or are gone meanwhile, as in a tree that is being built, have none.
+    """
     path = absolute_path(value, info, hint)
     if not path.is_dir():
         return existing_file(value, info, hint)
     versioned = re.compile(rf"{re.escape(name)}(\.\d+)*")
-    found = sorted({one.resolve() for one in path.rglob(f"{name}*") if versioned.fullmatch(one.name) and one.is_file()})
+    files = (Path(folder, one) for folder, _, names in os.walk(path) for one in names if versioned.fullmatch(one))
+    found = sorted({file.resolve() for file in files if file.is_file()})
     if len(found) == 1:
         return str(found[0])
     if not found:

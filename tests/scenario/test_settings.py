@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +88,20 @@ def test_folder_with_none_or_several_libraries_is_refused(tmp_path: Path) -> Non
     told = refusal(path)
     assert "implementation.host: there are several libggml-virtgpu-backend.so" in told
     assert f"{tmp_path}/build/b/libggml-virtgpu-backend.so" in told
+
+
+def test_folder_that_goes_while_a_library_is_looked_for_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = written(tmp_path, "x", "build/bin/libggml-virtgpu-backend.so")
+    (tmp_path / "build" / "CMakeTmp").mkdir()
+    path, scandir = written(tmp_path, STATE + '[implementation]\nhost = "build"\n'), os.scandir
+
+    def going(folder: str | Path) -> Any:
+        if Path(folder).name == "CMakeTmp":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr("os.scandir", going)
+    assert load(path).implementation.host.path == str(library)
 
 
 @pytest.mark.parametrize(
