@@ -12,6 +12,7 @@ from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow
 
 BINS = 96
+MOST_LABELS = 7
 MIDDLE = (10.0, 90.0)
 """The mean of a part of the calls' time is taken over the calls between these percentiles of the whole duration."""
 WORST_FIRST = (
@@ -109,6 +110,11 @@ class LogAxis:
     def decades(self) -> tuple[float, ...]:
         """Values of the grid lines."""
         return tuple(10.0**exponent for exponent in range(self.low, self.high + 1))
+
+    @property
+    def labels(self) -> tuple[float, ...]:
+        """Those of them that are told: as many as have room beside each other on a phone."""
+        return self.decades[:: -(-len(self.decades) // MOST_LABELS)]
 
 
 def kind_of(check: str) -> str:

@@ -27,6 +27,14 @@ def test_figures_of_many_variants_stand_beside_their_bars() -> None:
     assert figure == track == pytest.approx(bar + between)
 
 
+def test_figures_have_room_in_their_column() -> None:
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8").partition("@media (max-width")[0]
+    columns = re.findall(r"\.row \{[^}]*grid-template-columns: 14.5rem 1fr ([\d.]+)rem;", style)
+    character_rem = 0.82 * 0.62  # of a wide face
+    words = ("99.9 ms compute 99.9 ms", "99 99.9 ms compute 99.9 ms")
+    assert [float(width) > len(text) * character_rem for width, text in zip(columns, words, strict=True)] == [True, True]
+
+
 def test_more_variants_than_colours_have_numbers(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     assert 'class="nth"' not in rendered_report(folder).read_text()

@@ -23,6 +23,13 @@ def test_axis_spans_whole_decades_around_all_values() -> None:
     assert [axis.place(value) for value in (1.0, 10.0, 100.0, 1e9)] == pytest.approx([0.0, 0.0, 1 / 3, 1.0])
 
 
+@pytest.mark.parametrize(("most_us", "labels"), [(1e6, 7), (1e7, 4), (60e6, 5), (1e16, 6)])
+def test_labels_of_an_axis_have_room(most_us: float, labels: int) -> None:
+    axis = LogAxis.over((1.0, most_us))
+    assert len(axis.labels) == labels
+    assert set(axis.labels) <= set(axis.decades)
+
+
 def test_axis_of_nothing_and_of_one_value_has_a_decade() -> None:
     assert len(LogAxis.over(()).decades) == 2
     assert len(LogAxis.over((100.0,)).decades) == 2
