@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 
+from lab.bundle.expected import ExpectedEnd
 from lab.bundle.outcome import Outcome
 from lab.bundle.rows import CallRow, CaseRow
 
@@ -30,10 +32,14 @@ WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class OpOutcomes:
-    """Cases of one operation in one variant, counted by outcome."""
+    """Cases of one operation in one variant, counted by outcome.
+
+    ``expected``: those of them that failed, or were skipped, as an expectation says.
+    """
 
     op: str
     counts: tuple[tuple[Outcome, int], ...]
+    expected: int = 0
 
     @property
     def total(self) -> int:
@@ -48,6 +54,11 @@ class OpOutcomes:
     def worst(self) -> Outcome:
         """The outcome that decides how the operation looks."""
         return next((outcome for outcome in WORST_FIRST if self.of(outcome)), Outcome.PASS)
+
+    @property
+    def alarming(self) -> bool:
+        """Whether there are more of those that somebody has to look at than were expected."""
+        return sum(count for outcome, count in self.counts if outcome.blame or outcome is Outcome.SKIPPED) > self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +135,31 @@ def kind_of(check: str) -> str:
 
 def op_outcomes(cases: Iterable[CaseRow]) -> dict[str, OpOutcomes]:
     """Outcomes by operation, in the order in which operations appeared. A case counts once, however often it ran, by its worst."""
-    ends: dict[tuple[str, str, str], Outcome] = {}
+    ends: dict[tuple[str, str, str], set[Outcome]] = defaultdict(set)
+    words: dict[tuple[str, str, str], str] = {}
     for case in cases:
-        place, outcome = (case.op, kind_of(case.check), case.case), Outcome(case.outcome)
-        ends[place] = min(ends.get(place, outcome), outcome, key=WORST_FIRST.index)
+        place = (case.op, kind_of(case.check), case.case)
+        ends[place].add(Outcome(case.outcome))
+        words[place] = case.expected or words.get(place, "")
     counters: dict[str, Counter[Outcome]] = defaultdict(Counter)
-    for (op, _, _), outcome in ends.items():
-        counters[op][outcome] += 1
-    return {op: OpOutcomes(op, tuple(counter.items())) for op, counter in counters.items()}
+    expected: Counter[str] = Counter()
+    for place, outcomes in ends.items():
+        counters[place[0]][min(outcomes, key=WORST_FIRST.index)] += 1
+        expected[place[0]] += as_expected(outcomes, words[place])
+    return {op: OpOutcomes(op, tuple(counter.items()), expected[op]) for op, counter in counters.items()}
+
+
+def as_expected(outcomes: AbstractSet[Outcome], expected: str) -> bool:
+    """Whether a case by all of its ends came out worse than a pass, and as its expectation says."""
+    match expected:
+        case ExpectedEnd.FAIL:
+            return outcomes == {Outcome.FAIL}
+        case ExpectedEnd.FLAKY:
+            return outcomes == {Outcome.FAIL, Outcome.PASS}
+        case ExpectedEnd.SKIP:
+            return outcomes == {Outcome.SKIPPED}
+        case _:
+            return False
 
 
 def durations(calls: Sequence[CallRow], axis: LogAxis) -> tuple[Durations, ...]:

@@ -89,6 +89,18 @@ def test_findings_stand_before_everything_else(text: str) -> None:
     assert "40 of 41" in text
 
 
+def test_failure_that_was_expected_is_no_alarm_among_the_outcomes(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, failing=True)
+    alarm = '<span class="bad"><span aria-hidden="true">✗</span> 40 of 41</span>'
+    assert alarm in rendered_report(folder).read_text()
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    rows = [row | {"expected": "fail", "reason": "known"} if row.get("outcome") == "fail" else row for row in rows]
+    (folder / "results.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    text = rendered_report(folder).read_text()
+    assert alarm.replace("bad", "quiet") in text
+    assert "<small>1 fail: 1 as expected</small>" in text
+
+
 def test_state_tells_what_was_seen_where_it_is_no_repetition(text: str) -> None:
     rows = re.findall(r"<td>(guest kernel|empty call, p50)</td><td[^>]*>([^<]*)</td><td[^>]*>([^<]*)</td>", text)
     assert set(rows) == {("guest kernel", "6.12.57+deb13-amd64", "the same"), ("empty call, p50", "≤ 5 µs", "4.25 µs")}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lab.bundle.outcome import Outcome
@@ -73,6 +75,32 @@ def test_case_that_ran_several_times_is_one_by_its_worst_end(ends: tuple[Outcome
         [case("ADD", ends[0]), case("ADD", ends[1], check="ops 2"), case("ADD", Outcome.PASS, check="upstream-test 2")]
     )
     assert ops["ADD"].counts == ((Outcome.FAIL, 1), (Outcome.PASS, 1))
+
+
+FAIL, PASS, SKIPPED, CRASH = Outcome.FAIL, Outcome.PASS, Outcome.SKIPPED, Outcome.HOST_CRASH
+
+
+@pytest.mark.parametrize(
+    ("word", "ends", "expected"),
+    [
+        ("fail", (FAIL,), True),
+        ("fail", (FAIL, PASS), False),
+        ("fail", (PASS,), False),
+        ("fail", (CRASH,), False),
+        ("flaky", (FAIL, PASS), True),
+        ("flaky", (FAIL, FAIL), False),
+        ("flaky", (FAIL, PASS, CRASH), False),
+        ("skip", (SKIPPED,), True),
+        ("", (FAIL,), False),
+        ("", (SKIPPED,), False),
+    ],
+)
+def test_cases_that_end_as_expected_are_no_alarm(word: str, ends: tuple[Outcome, ...], *, expected: bool) -> None:
+    told = replace(case("ADD", PASS), expected=word)
+    ops = op_outcomes([case("ADD", PASS, "another"), *(replace(told, outcome=end, attempt=n + 1) for n, end in enumerate(ends))])
+    assert ops["ADD"].total == 2
+    assert ops["ADD"].expected == expected
+    assert ops["ADD"].alarming is (not expected and set(ends) != {PASS})
 
 
 @pytest.mark.parametrize(
