@@ -1,8 +1,8 @@
 """Bundle → ``index.html`` and ``summary.md``.
 
 The page is one file that works offline and without scripts: style sheet inlined, plots drawn as HTML and inline SVG. They
-follow the reader's light or dark setting and stay legible on a phone, and the page stays below a megabyte; an interactive
-plotting library would have weighed five times the data.
+follow the reader's light or dark setting and stay legible on a phone, and the page of a smoke run stays below a megabyte (one of
+many cases has them all); an interactive plotting library would have weighed five times the data.
 """
 
 from __future__ import annotations
