@@ -100,6 +100,13 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.parametrize("line", ['{"error": "half \\ud800"}', '{"a":' * 20_000, '{"measure": "one", "ns": [' + "9" * 5000 + "]}"])
+def test_line_that_nobody_can_write_down_is_no_answer(tmp_path: Path, line: str) -> None:
+    program = PROGRAM.replace("for line in sys.stdin:", f"for line in sys.stdin:\n    print({line!r}, flush=True)")
+    rows = told(tmp_path, Phase("p", (subject("a", program),), (Measure("one", "one"),)))
+    assert [(row.get("ns"), row.get("error")) for row in rows if "event" not in row] == [([1], None)]
+
+
 def test_plain_lines_are_no_answers_and_are_told(tmp_path: Path) -> None:
     rows = told(tmp_path, Phase("p", (subject("a", CHATTY), subject("b")), (Measure("one", "one"),), repetitions=2))
     assert asked(rows) == [("a", "one", 0), ("b", "one", 0), ("b", "one", 1), ("a", "one", 1)]
