@@ -8,7 +8,7 @@ holds one outstanding command at a time.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,7 +193,7 @@ def told_number(number: int) -> str:
 def join(logs: Iterable[CallLog]) -> Joined:
     """Join the records of both sides and say what is wrong: records that are missing, counts that differ, sides that lack."""
     guests, hosts = sided(logs)
-    findings = [finding for log in (*guests, *hosts) for finding in own_findings(log)]
+    findings = [*(finding for log in (*guests, *hosts) for finding in own_findings(log)), *told_twice(guests)]
     calls: list[JoinedCall] = []
     for guest, host in paired(guests, hosts):
         calls += joined_calls(guest, host)
@@ -233,6 +233,13 @@ def own_findings(log: CallLog) -> Iterator[str]:
     sequence = log.records["seq"]
     if len(sequence) and int(sequence[-1]) + 1 != len(sequence):
         yield f"{log.side} pid {log.pid}: {int(sequence[-1]) + 1 - len(sequence)} records are missing among {int(sequence[-1]) + 1}"
+
+
+def told_twice(guests: Iterable[CallLog]) -> Iterator[str]:
+    """Sessions that several files of the guest are of: each file's commands count, and the host served them once."""
+    for session, files in Counter(log.session for log in guests if log.session).items():
+        if files > 1:
+            yield f"{files} guest records tell of one session ({session}), which a context chooses at random"
 
 
 def pair_findings(guest: CallLog, host: CallLog | None) -> Iterator[str]:

@@ -47,6 +47,16 @@ def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
     assert joined.calls[0].context == 3
 
 
+def test_session_that_the_guest_tells_of_twice_is_found(tmp_path: Path) -> None:
+    guests = [write_log(tmp_path / f"guest-{number}.calls", 0, records_of([3, 4]), session=5) for number in (1, 2)]
+    nameless = [write_log(tmp_path / f"guest-{number}.calls", 0, records_of([3]), session=0) for number in (3, 4)]
+    hosts = [write_log(tmp_path / "host-1.calls", 1, records_of([3, 4]), session=5)]
+    hosts += [write_log(tmp_path / f"host-{number}.calls", 1, records_of([3]), session=0) for number in (3, 4)]
+    joined = join(map(read_call_log, (*guests, *nameless, *hosts)))
+    assert joined.findings == ("2 guest records tell of one session (5), which a context chooses at random",)
+    assert join(map(read_call_log, (guests[0], *nameless, *hosts))).findings == ()
+
+
 def test_numbers_far_beyond_all_names_share_one(tmp_path: Path) -> None:
     records = records_of([3] * 2004)
     records["call"][:4] = 17, 177, 1023, 1024
