@@ -20,7 +20,7 @@ from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import Outcome
 from lab.bundle.reader import by_variant, told_calls
 from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
-from lab.bundle.schema import BENCH, PAGE, SUMMARY, Status, VariantRecord
+from lab.bundle.schema import BENCH, JUNIT, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import FEW_SAMPLES, BenchView, bench_view, figure_text
 from reports.comparison import compares, comparisons
@@ -141,6 +141,7 @@ def rendered_report(folder: Path) -> Path:
         "commands": commands[:MOST_COMMANDS],
         "left_out": left_out(views, commands[MOST_COMMANDS:]),
         "style": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        "junit": (folder / JUNIT).is_file(),
         "few": FEW,
         "few_samples": FEW_SAMPLES,
         "Outcome": Outcome,
