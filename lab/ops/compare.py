@@ -2,7 +2,8 @@
 
 Normalised mean square error as ``test-backend-ops`` computes it, with its tolerances (llama.cpp, ``tests/test-backend-ops.cpp``,
 ``max_nmse_err`` of each test case). Because one wrong element among thousands is lost in a mean, every element has a bound of its
-own, too: eight times the error that all of them may have on average, relative to itself or to the root mean square of all.
+own, too: eight times the error that all of them may have on average, relative to itself or to the root mean square of all; of a
+quantised type a step and a half at least.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ STEP_BITS = {
     Type.Q6_K: 6,
     Type.Q8_0: 8,
 }
+WIDEST = {**dict.fromkeys((Type.MXFP4, Type.NVFP4), 1 / 3), **dict.fromkeys((Type.IQ4_NL, Type.IQ4_XS), 0.19)}
+"""The widest step of types whose steps differ, for values up to 1: from 4 to 6 of 6, from -127 to -104 of 127 (ggml-common.h)."""
 SINGLE = 8.0
+SINGLE_STEPS = 1.5
 NEIGHBOURS = {Type.Q8_0: 0.1}
 OTHER_NEIGHBOURS = 0.005
 """So many values may be on the next step. Of q8_0 made of bf16 one in nineteen was (of 100 seeds), of the other types none."""
@@ -82,9 +86,13 @@ def tolerance_of(op: str, kind: Type) -> float:
     """
     allowed = TOLERANCES.get(op, DEFAULT)
     if kind in STEP_BITS:
-        step = 2.0 / float(2 ** STEP_BITS[kind])
-        return max(allowed, NEIGHBOURS.get(kind, OTHER_NEIGHBOURS) * MEAN_SQUARE * step * step)
+        return max(allowed, NEIGHBOURS.get(kind, OTHER_NEIGHBOURS) * MEAN_SQUARE * step_of(kind) ** 2)
     return max(allowed, ROUNDED.get(kind, 0.0)) if allowed else 0.0
+
+
+def step_of(kind: Type) -> float:
+    """From one value of a quantised type to the next, for values up to 1; 0 of other types."""
+    return WIDEST.get(kind, 2.0 / float(2 ** STEP_BITS[kind])) if kind in STEP_BITS else 0.0
 
 
 def difference(got: Array, expected: Array, kind: Type, tolerance: float) -> Difference:
@@ -103,7 +111,7 @@ def difference(got: Array, expected: Array, kind: Type, tolerance: float) -> Dif
     total = float(np.sum(error * error))
     nmse = total / power if power else (0.0 if total == 0 else float("inf"))
     rms = (power / max(int(finite.sum()), 1)) ** 0.5
-    bound = SINGLE * tolerance**0.5 * np.maximum(size, rms)
+    bound = np.maximum(SINGLE * tolerance**0.5 * np.maximum(size, rms), SINGLE_STEPS * step_of(kind) * size.max(initial=0.0))
     bad = (error > bound) | ~alike
     first = tuple(int(index) for index in np.argwhere(bad)[0][::-1]) if bad.any() else None
     return Difference(nmse, float(error.max(initial=0.0)), _ulps(error, size, kind), int(bad.sum()), first, tolerance)

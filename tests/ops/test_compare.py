@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lab.ggml.types import Type
-from lab.ops.compare import STEP_BITS, difference, tolerance_of
+from lab.ops.compare import STEP_BITS, difference, step_of, tolerance_of
 
 EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
 
@@ -68,6 +68,15 @@ def test_a_row_of_seven_that_was_left_out_is_refused_in_every_quantised_type(kin
     got = expected.copy()
     got[0, 0, 6] = 0.0
     assert not difference(got, expected, kind, tolerance_of("SET_ROWS", kind)).acceptable
+
+
+@pytest.mark.parametrize("kind", STEP_BITS, ids=lambda kind: kind.label)
+def test_one_value_in_250_may_be_on_the_next_step_and_none_five_steps_off(kind: Type) -> None:
+    expected = np.random.default_rng(1).uniform(-1, 1, (1, 1, 4, 256))
+    moved = np.where(np.arange(1024).reshape(expected.shape) % 250 == 249, np.sign(expected) * step_of(kind), 0.0)
+    tolerance = tolerance_of("CPY", kind)
+    assert difference(expected - moved, expected, kind, tolerance).acceptable
+    assert not difference(expected - 5 * moved, expected, kind, tolerance).acceptable
 
 
 def test_one_value_in_eighteen_of_q8_0_may_be_on_the_next_step() -> None:
