@@ -37,6 +37,8 @@ ASKED_FOR = ("native", "scenario", "gpu")
 REQUIRABLE = ("protocol", *ASKED_FOR)
 FOLDER = "scenarios"
 NIGHTLY = "nightly"
+MARKERS = ("scenario: boots a guest", f"{NIGHTLY}: boots a guest for long; only by name or by -m {NIGHTLY}")
+"""Markers of scenario files, which may lie in anybody's project."""
 SERIAL_TAIL_BYTES = 2500
 MAX_FINDINGS = 20
 PLATFORM = pytest.StashKey[Platform]()
@@ -57,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Look into ``scenarios/`` too, where nothing was named on the command line."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
     config.stash.setdefault(PLATFORM, real_platform())
     config.stash[OUTCOMES] = {}
     unknown = required(config) - set(REQUIRABLE)

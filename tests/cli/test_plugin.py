@@ -28,9 +28,8 @@ INI = """
 [pytest]
 testpaths = tests
 pythonpath = {project}
+addopts = --strict-markers
 markers =
-    scenario: boots
-    nightly: takes long
     gpu: needs a real GPU
 """
 
