@@ -33,6 +33,7 @@ from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
 from lab.cli.trace import trace
+from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.ops.coverage import coverage
 from lab.scenario.dry_run import dry_run
@@ -59,7 +60,7 @@ app.add_typer(trace)
 app.add_typer(expectations)
 app.command()(schema)
 
-Files = Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.", show_default=False)]
+Files = Annotated[list[Path], typer.Argument(parser=given_path, help="Scenario files, or folders of them.", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]
 Keyword = Annotated[str, typer.Option("-k", metavar="EXPR", help="Only matching scenario/variant: words, and, or, not.")]
 Variants = Annotated[list[str] | None, typer.Option("--variant", metavar="ID", help="Only this variant; may be repeated.")]
@@ -131,8 +132,12 @@ def bench(
     check: Annotated[
         bool, typer.Option("--check", help="Exit with status 1 when a target is not met, 2 when it was not measured.")
     ] = False,
-    guest_library: Annotated[Path | None, typer.Option("--guest-library", metavar="PATH", help="A second guest library.")] = None,
-    host_library: Annotated[Path | None, typer.Option("--host-library", metavar="PATH", help="A second host library.")] = None,
+    guest_library: Annotated[
+        Path | None, typer.Option("--guest-library", metavar="PATH", parser=given_path, help="A second guest library.")
+    ] = None,
+    host_library: Annotated[
+        Path | None, typer.Option("--host-library", metavar="PATH", parser=given_path, help="A second host library.")
+    ] = None,
     only: Annotated[str | None, typer.Option("--only", metavar="PLACE", help="Measure in one place: loopback or vm.")] = None,
     parts: Annotated[
         list[str] | None,
@@ -140,7 +145,9 @@ def bench(
     ] = None,
     idle: Annotated[float | None, typer.Option("--idle", metavar="SECONDS", help="How long an idle context is watched.")] = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", parser=given_path, help="Where bundles go.", show_default=False)
+    ] = paths.RUNS,
     json: Json = False,
 ) -> None:
     """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
@@ -170,9 +177,14 @@ def run_command(
     settings: Settings = None,
     variants: Variants = None,
     cases: Cases = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", parser=given_path, help="Where bundles go.", show_default=False)
+    ] = paths.RUNS,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="BUNDLE", help="Go on with a run that was cut off.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--resume", metavar="BUNDLE", parser=given_path, help="Go on with a run that was cut off.", show_default=False
+        ),
     ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
     jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, max=64, help="Boots at the same time.")] = 1,
@@ -196,7 +208,7 @@ def run_command(
 
 @app.command()
 def shell(
-    file: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(parser=given_path, help="A scenario file.", show_default=False)],
     *,
     settings: Settings = None,
     variant: Annotated[str, typer.Option("--variant", metavar="ID", help="Which variant; the first if not given.")] = "",
@@ -215,7 +227,9 @@ def shell(
 
 @app.command()
 def report(
-    bundles: Annotated[list[Path] | None, typer.Argument(help="Run bundles; the newest if none.", show_default=False)] = None,
+    bundles: Annotated[
+        list[Path] | None, typer.Argument(parser=given_path, help="Run bundles; the newest if none.", show_default=False)
+    ] = None,
     *,
     json: Json = False,
 ) -> None:

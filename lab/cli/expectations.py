@@ -10,6 +10,7 @@ import typer
 from lab.bundle import read_bundle
 from lab.bundle.writer import write_whole
 from lab.cli.answer import answering, print_json
+from lab.cli.words import given_path
 from lab.scenario.proposals import edits
 from lab.visible import visible
 
@@ -25,7 +26,7 @@ def room() -> None:
 
 @expectations.command()
 def update(
-    bundle: Annotated[Path, typer.Argument(help="A run bundle.", show_default=False)],
+    bundle: Annotated[Path, typer.Argument(parser=given_path, help="A run bundle.", show_default=False)],
     *,
     write: Annotated[bool, typer.Option("--write", help="Change the files, besides showing how.")] = False,
     supported: Annotated[bool, typer.Option("--supported", help="Begin lists of supported cases where there are none.")] = False,

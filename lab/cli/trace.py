@@ -18,6 +18,7 @@ from lab.apir.replay import is_played
 from lab.apir.trace import Command, Ioctl, Row, read_trace, shown
 from lab.cli.answer import answering, print_json, run_answer, tell_run
 from lab.cli.display import progress_display
+from lab.cli.words import given_path
 from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
 from lab.host.native import native_payloads
@@ -44,7 +45,7 @@ GGML_OPTION = "--ggml-library"
 ANSWER = {"index": int, "name": str, "differences": list, "remarks": list, "duration_ns": int}
 """The player's row for a command, by key and type."""
 
-File = Annotated[Path, typer.Argument(help="A recorded conversation (JSON lines).", show_default=False)]
+File = Annotated[Path, typer.Argument(parser=given_path, help="A recorded conversation (JSON lines).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
 
 trace = typer.Typer(name="trace", help="Conversations of guest and host: record, show, replay.", no_args_is_help=True)
@@ -65,13 +66,15 @@ class Replayed:
 
 @trace.command()
 def record(
-    file: Annotated[Path, typer.Argument(help="A scenario file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(parser=given_path, help="A scenario file.", show_default=False)],
     *,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key.")] = None,
     variants: Annotated[
         list[str] | None, typer.Option("--variant", metavar="ID", help="Only this variant; may be repeated.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where bundles go.", show_default=False)] = paths.RUNS,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", parser=given_path, help="Where bundles go.", show_default=False)
+    ] = paths.RUNS,
     json_: Json = False,
 ) -> None:
     """Run a scenario, every command and reply of it recorded in the bundle. Exit status: the run's; 2 if nothing was recorded."""

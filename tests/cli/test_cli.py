@@ -139,6 +139,26 @@ def test_usage_error_ends_with_a_line_of_json_too(words: tuple[str, ...], named:
     assert set(answer) == {"exit", "error"} | set({"run": RUN, "bench": MEASURED}.get(words[0], {}))
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "{}", "--dry-run"), "files"),
+        (("run", "x.toml", "--resume", "{}"), "--resume"),
+        (("run", "x.toml", "--out", "{}"), "--out"),
+        (("bench", "--host-library", "{}"), "--host-library"),
+        (("shell", "{}"), "file"),
+        (("report", "{}"), "bundles"),
+        (("expectations", "update", "{}"), "bundle"),
+        (("trace", "show", "{}"), "file"),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_empty_path_is_not_the_folder_that_one_is_in(words: tuple[str, ...], named: str) -> None:
+    status, output = lab(*(word.format("") for word in words))
+    assert status == 2
+    assert f"'{named}': an empty path; is a variable unset?" in output
+
+
 def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "small.toml").write_text('name = "small"\n[[checks]]\nkind = "state"\n')
