@@ -175,8 +175,11 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The cause and the evidence, without our frames."""
-        if isinstance(excinfo.value, VariantFailed | LabError):
-            return visible(str(excinfo.value))
+        error = excinfo.value
+        if isinstance(error, VariantFailed | LabError):
+            return visible(str(error))
+        if isinstance(error, OSError) and error.filename is not None:
+            return visible(f"{error.filename}: {error.strerror}")
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

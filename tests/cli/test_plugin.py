@@ -71,6 +71,15 @@ def test_named_file_runs_without_a_marker(project: pytest.Pytester) -> None:
     run(project, "scenarios/small.toml").assert_outcomes(passed=2)
 
 
+def test_folder_for_bundles_that_cannot_be_is_told(project: pytest.Pytester) -> None:
+    (project.path / "runs").touch()
+    done = run(project, "scenarios/small.toml")
+    done.assert_outcomes(failed=2)
+    assert f"{project.path / 'runs'}: File exists" in done.outlines
+    assert "Traceback" not in done.stdout.str()
+    assert "lab/bundle" not in done.stdout.str()
+
+
 def test_keyword_selects_a_variant(project: pytest.Pytester) -> None:
     run(project, "-m", "scenario", "-k", "apir").assert_outcomes(passed=1, deselected=3)
     (summary,) = (project.path / "runs").glob("*/summary.md")
