@@ -29,6 +29,7 @@ from lab.cli.cases import LIBRARY_OPTION, answer_cases
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
 from lab.cli.output import forget_no_size, kept_output
+from lab.cli.page import written_page
 from lab.cli.schema import schema
 from lab.cli.setup import set_up
 from lab.cli.shell import guest_shell
@@ -153,17 +154,17 @@ def bench(
     """The transport benchmark, loopback and VM; a second implementation is measured in turns with ours and printed as ratios."""
     asked = BenchOptions(quick, check, idle, only, tuple(parts or ()), guest_library, host_library)
     choice = Choice(tuple(settings or ()), command="bench", options=asked.words)
-    with answering(as_json=json, empty=NOTHING_MEASURED):
+    with answering(as_json=json, empty=(answer := dict(NOTHING_MEASURED))):
         plan = bench_plan(choice, asked)
         with progress_display() as progress:
             outcome = run(plan, choice, out, progress, real_platform())
-            with progress.step("writing the report"):
-                page = rendered_report(outcome.folder)
-        record = bench_record(outcome.folder, outcome.record)
+            record = bench_record(outcome.folder, outcome.record)
+            line = bench_answer(outcome.folder, outcome.record, record)
+            page = written_page(outcome.folder, progress, answer, line)
         if record is not None and not json:
             tell_bench(record)
         if json:
-            print_json(bench_answer(outcome.folder, outcome.record, record))
+            print_json(line)
         else:
             tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
     raise typer.Exit(outcome.record.exit or 0)
@@ -192,7 +193,7 @@ def run_command(
 ) -> None:
     """Run scenarios. Exit status: 0 all as expected, 1 the product failed, 2 the lab failed, 3 nothing could run here."""
     choice = Choice(tuple(settings or ()), keyword, tuple(variants or ()), tuple(cases or ()))
-    with answering(as_json=json, empty=EMPTY):
+    with answering(as_json=json, empty=(answer := dict(EMPTY))):
         plan = planned(files, choice)
         if dry:
             tell_dry_run(dry_run(plan, out), as_json=json)
@@ -200,8 +201,7 @@ def run_command(
         earlier = earlier_run(resume, plan) if resume else None
         with progress_display(in_lines=jobs > 1) as progress:
             outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier, jobs=jobs)
-            with progress.step("writing the report"):
-                page = rendered_report(outcome.folder)
+            page = written_page(outcome.folder, progress, answer, run_answer(outcome.folder, outcome.record))
         _answer_run(outcome, page, as_json=json)
     raise typer.Exit(outcome.record.exit or 0)
 

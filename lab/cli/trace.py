@@ -18,6 +18,7 @@ from lab.apir.replay import is_played
 from lab.apir.trace import Command, Ioctl, Row, read_trace, shown
 from lab.cli.answer import answering, print_json, run_answer, tell_run
 from lab.cli.display import progress_display
+from lab.cli.page import written_page
 from lab.cli.words import given_path
 from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
@@ -34,7 +35,6 @@ from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, ggml_library, require_loadable
 from lab.visible import visible
-from reports import rendered_report
 
 SETUP_S = 3600.0
 REPLAY_S = 600.0
@@ -79,14 +79,16 @@ def record(
 ) -> None:
     """Run a scenario, every command and reply of it recorded in the bundle. Exit status: the run's; 2 if nothing was recorded."""
     choice = Choice((*(settings or ()), TRACING), "", tuple(variants or ()))
-    with answering(as_json=json_, empty={"traces": []}):
+    answer: dict[str, Any] = {"traces": []}
+    with answering(as_json=json_, empty=answer):
         plan = planned([file], choice)
         with progress_display() as progress:
             outcome = run(plan, choice, out, progress, real_platform())
-            page = rendered_report(outcome.folder)
-        traces = sorted(outcome.folder.glob(f"logs/**/{TRACES}/*.jsonl"))
+            traces = sorted(outcome.folder.glob(f"logs/**/{TRACES}/*.jsonl"))
+            line = {**run_answer(outcome.folder, outcome.record), "traces": [str(path) for path in traces]}
+            page = written_page(outcome.folder, progress, answer, line)
         if json_:
-            print_json({**run_answer(outcome.folder, outcome.record), "traces": [str(path) for path in traces]})
+            print_json(line)
         else:
             tell_run(outcome.folder, outcome.record, page, [])
             for path in traces:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lab.bundle.schema import RunRecord, Status
+from lab.cli.app import app
+from lab.scenario.runner import RunOutcome
+from tests.scenario.fakes import SCENARIO
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/index.html"), "No space left"),
+        (KeyboardInterrupt(), "interrupted"),
+    ],
+    ids=["full disk", "interrupted"],
+)
+@pytest.mark.parametrize("command", ["run", "bench", "trace record"])
+def test_run_whose_page_is_not_written_is_not_lost(
+    command: str, error: BaseException, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    record = RunRecord.model_construct(run="the-run", status=Status.PASSED, exit=0, variants=())
+
+    def nothing_written(_folder: Path) -> Path:
+        raise error
+
+    for module in ("app", "trace"):
+        monkeypatch.setattr(f"lab.cli.{module}.run", lambda *_, **__: RunOutcome(tmp_path / "the-run", record))
+    monkeypatch.setattr("lab.cli.page.rendered_report", nothing_written)
+    files = [] if command == "bench" else [str(tmp_path / "small.toml")]
+    ended = CliRunner().invoke(app, [*command.split(), *files, "--json"])
+    answer = json.loads(ended.stdout)
+    assert ended.exit_code == answer["exit"] == 2
+    assert told in answer["error"]
+    assert (answer["run"], answer["dir"]) == ("the-run", str(tmp_path / "the-run"))
+    assert f"the run is in {tmp_path / 'the-run'}, without its page: lab report" in ended.stderr
