@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
 from lab.bundle.outcome import Blame, Outcome
-from lab.bundle.reader import Bundle
+from lab.bundle.reader import Bundle, by_variant
 from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import Status, VariantRecord
 
@@ -18,8 +18,11 @@ NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def junit_xml(bundle: Bundle) -> str:
     """The bundle as JUnit XML."""
     root = ET.Element("testsuites", name=bundle.run.run)
+    cases, facts, findings = by_variant(bundle.cases), by_variant(bundle.facts), by_variant(bundle.findings)
     for variant in bundle.run.variants:
-        _suite(root, bundle, variant)
+        here = (variant.name, variant.variant)
+        suite = ET.SubElement(root, "testsuite", name=".".join(here), time=f"{variant.wall_s:.3f}", timestamp=bundle.run.started)
+        _fill(suite, variant, cases.get(here, ()), facts.get(here, ()), findings.get(here, ()))
     totals = {key: str(sum(int(suite.get(key, "0")) for suite in root)) for key in ("tests", "failures", "errors", "skipped")}
     root.attrib.update(totals)
     for element in root.iter():
@@ -28,17 +31,14 @@ def junit_xml(bundle: Bundle) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(root: ET.Element, bundle: Bundle, variant: VariantRecord) -> None:
-    name = f"{variant.name}.{variant.variant}"
-    suite = ET.SubElement(root, "testsuite", name=name, time=f"{variant.wall_s:.3f}", timestamp=bundle.run.started)
-    here = (variant.name, variant.variant)
-    for case in bundle.cases:
-        if (case.scenario, case.variant) == here:
-            _case(suite, name, case)
-    for fact in bundle.facts:
-        if (fact.scenario, fact.variant) == here:
-            _fact(suite, name, fact)
-    findings = [finding for finding in bundle.findings if (finding.scenario, finding.variant) == here]
+def _fill(
+    suite: ET.Element, variant: VariantRecord, cases: Sequence[CaseRow], facts: Sequence[FactRow], findings: Sequence[FindingRow]
+) -> None:
+    name = suite.get("name", "")
+    for case in cases:
+        _case(suite, name, case)
+    for fact in facts:
+        _fact(suite, name, fact)
     _verdict(suite, name, variant, findings)
     for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(tag if tag == "testcase" else f"testcase/{tag}"))))

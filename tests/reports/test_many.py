@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lab.bundle import read_bundle
+from lab.bundle.junit import junit_xml
 from reports.render import MOST_COMMANDS, TEMPLATES, rendered_report, variant_views
 from tests.reports.realistic import write_bundle
 from tests.reports.test_render import Page
@@ -99,6 +100,9 @@ def test_commands_beyond_a_number_are_told_together(tmp_path: Path) -> None:
     assert "have no rows" not in rendered_report(folder).read_text()
 
 
+JUNIT_ROWS = ("cases", "facts", "findings")
+
+
 class Counted(list[Any]):
     """Rows that know how often somebody went through them."""
 
@@ -115,3 +119,7 @@ def test_rows_are_gone_through_once_whatever_the_number_of_variants(tmp_path: Pa
     views, _ = variant_views(replace(bundle, **rows))
     assert [len(view.cases) for view in views] == [368] * 8
     assert {name: one.times for name, one in rows.items()} == dict.fromkeys(rows, 1)
+    told = junit_xml(replace(bundle, **rows))
+    assert told == junit_xml(bundle)
+    assert told.count("<testsuite ") == 8
+    assert {name: one.times for name, one in rows.items()} == {**dict.fromkeys(rows, 1), **dict.fromkeys(JUNIT_ROWS, 2)}
