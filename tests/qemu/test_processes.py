@@ -32,7 +32,8 @@ def test_descendants_come_parents_first_and_go() -> None:
         assert all(process.alive() for process in family)
         os.killpg(shell.pid, 9)
     shell.wait()
-    assert not any(process.alive() for process in family)
+    # its child dies by the same signal, a moment later on a busy machine
+    poll("the end of the family", lambda: not any(process.alive() for process in family), Deadline.after(10))
 
 
 def test_who_outlives_its_parent_is_alive() -> None:
