@@ -1,4 +1,7 @@
-"""The command line. ``app`` has the commands, ``display`` shows progress, ``answer`` what a command leaves on the terminal."""
+"""The command line. ``app`` has the commands, ``display`` shows progress, ``answer`` what a command leaves on the terminal.
+
+``output`` is what that is written to, ``words`` are types of words that are given, ``page`` writes the page of a run.
+"""
 
 from __future__ import annotations
 
