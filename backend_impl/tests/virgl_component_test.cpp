@@ -270,6 +270,18 @@ void blobs() {
     }
 }
 
+// A window that is no number of bytes is not taken for the number that it begins with, nor one that no file can have for a smaller one.
+void windows_that_are_none() {
+    environment();
+    for (const char *text : {"4096M", "16384 ", "0", "1", "-1", "9223372036854775808", "18446744073709551616", "bytes"}) {
+        setenv("APIR_GPU_SHMEM_WINDOW_BYTES", text, 1);
+        Qemu qemu;
+        const bool made = virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test") == 0;
+        expect(made && create_blob(3, 30, 1 << 20) == 0, std::string("a blob of 1 MiB with a window of ") + text);
+        virgl_renderer_context_destroy(3);
+    }
+}
+
 void passed_on() {
     environment();
     Qemu qemu;
@@ -587,6 +599,7 @@ int main(int count, char **values) {
                       {"fences", fences},
                       {"old_qemu", old_qemu},
                       {"blobs", blobs},
+                      {"windows_that_are_none", windows_that_are_none},
                       {"passed_on", passed_on},
                       {"too_many_contexts", too_many_contexts},
                       {"too_many_mapped_blobs", too_many_mapped_blobs},

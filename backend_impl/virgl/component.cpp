@@ -23,13 +23,19 @@ namespace {
 
 constexpr uint64_t page = 4096;
 
+// Three times as many are addresses that a process has.
+constexpr uint64_t most_blob_bytes = default_blob_bytes * 64;
+
 ContextLimits limits() {
-    ContextLimits wanted{default_blob_bytes, default_blobs};
+    const ContextLimits usual{default_blob_bytes, default_blobs};
     const char *window = std::getenv("APIR_GPU_SHMEM_WINDOW_BYTES");
-    if (window == nullptr || *window == '\0') return wanted;
-    uint64_t bytes = std::strtoull(window, nullptr, 0);
-    if (bytes >= page) wanted.blob_bytes = bytes / page * page;
-    return wanted;
+    if (window == nullptr || *window == '\0') return usual;
+    char *end = nullptr;
+    const uint64_t bytes = std::strtoull(window, &end, 0);
+    if (*end == '\0' && bytes >= page && bytes <= most_blob_bytes) return {bytes / page * page, usual.blobs};
+    log(Level::warn, "APIR_GPU_SHMEM_WINDOW_BYTES is '%s', which is not a number of bytes from %" PRIu64 " to %" PRIu64 ": contexts have %" PRIu64, window,
+        page, most_blob_bytes, usual.blob_bytes);
+    return usual;
 }
 
 } // namespace
@@ -139,7 +145,7 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     std::shared_ptr<Context> found = find(context);
     if (found == nullptr || size == 0 || resource == 0) return -EINVAL;
     if (blobs_.count(resource) != 0) return -EINVAL;
-    if (size > default_blob_bytes * 64) return -ENOMEM;
+    if (size > most_blob_bytes) return -ENOMEM;
     ensure_worker(*found);
     size = (size + page - 1) / page * page;
     std::optional<Range> range = found->add_blob(resource, size);
