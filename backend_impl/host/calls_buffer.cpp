@@ -39,10 +39,15 @@ PipePieces pieces_of(const ggml_tensor &tensor, const PipeArea &area) {
     return {piece, piece};
 }
 
+// Two buffers may lie in one resource.
+bool share_addresses(const ggml_tensor &a, const ggml_tensor &b) {
+    return a.buffer == b.buffer || (ggml_backend_buffer_is_host(a.buffer) && ggml_backend_buffer_is_host(b.buffer));
+}
+
 bool overlap(const ggml_tensor &a, const ggml_tensor &b) {
     auto a_at = reinterpret_cast<uintptr_t>(a.data);
     auto b_at = reinterpret_cast<uintptr_t>(b.data);
-    return a.buffer == b.buffer && a_at < b_at + ggml_nbytes(&b) && b_at < a_at + ggml_nbytes(&a);
+    return share_addresses(a, b) && a_at < b_at + ggml_nbytes(&b) && b_at < a_at + ggml_nbytes(&a);
 }
 
 // A buffer may lie in the very resource that its data is to come from, or to go to.
@@ -134,7 +139,7 @@ template <typename Request> bool Session::copy_tensor(const Request &request) {
     if (from == nullptr) return false;
     ggml_tensor source = placed(request.source, *from);
     if (!same_layout(source, destination)) return false;
-    if (source.data == destination.data && source.buffer == destination.buffer) return true;
+    if (source.data == destination.data && share_addresses(source, destination)) return true;
     if (overlap(source, destination)) return false;
     if (ggml_nbytes(&source) != 0) ggml_backend_tensor_copy(&source, &destination);
     return true;

@@ -455,6 +455,21 @@ void copy_between_tensors() {
     expect_equal(code(f32_tensor(1, from, 0, 16), f32_tensor(2, to, 200, 16)), failed, "a destination beyond its buffer");
 }
 
+// Two buffers may lie in one resource.
+void copy_between_buffers_of_one_resource() {
+    auto host = cpu_loopback();
+    host->add(9, 8192);
+    auto shared = [&] { return host->call<DeviceBufferFromPtrReply>(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{9, 8192, 8192}).buffer; };
+    const uint64_t from = shared(), to = shared();
+    auto copied = [&](uint64_t at, uint64_t to_at) {
+        const TensorRecord source = f32_tensor(1, from, at, 256), destination = f32_tensor(2, to, to_at, 256);
+        return host->call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to, source, destination}).copied;
+    };
+    expect(!copied(0, 4) && !copied(1020, 0), "overlapping");
+    expect(copied(64, 64), "onto itself");
+    expect(copied(0, 1024), "side by side");
+}
+
 void shared_buffers() {
     auto host = cpu_loopback();
     Resource &blob = host->add(9, 8192);
@@ -586,6 +601,7 @@ int main(int count, char **values) {
                       {"new_buffers_are_zeros", new_buffers_are_zeros},
                       {"new_large_buffers_are_zeros", new_large_buffers_are_zeros},
                       {"copy_between_tensors", copy_between_tensors},
+                      {"one_resource", copy_between_buffers_of_one_resource},
                       {"shared_buffers", shared_buffers},
                       {"mapped_bound", mapped_bound}, {"mapped_bound_again", mapped_bound_again},
                       {"ops_in_line", ops_in_line}},
