@@ -109,8 +109,8 @@ std::string reach_of_terminals() {
     const auto is_forbidden = [&](unsigned long request) { return ioctl(file, request, &key) != 0 && errno == EPERM; };
     const bool types = !is_forbidden(TIOCSTI) || !is_forbidden(TIOCLINUX);
     bool sets = false;
-    for (unsigned long request : std::initializer_list<unsigned long>{TIOCSPGRP, TCSETS, TCSETSW, TCSETSF, TCSETA, TCSETAW, TCSETAF, set_by_2, set_by_2 + 1,
-                                                                     set_by_2 + 2})
+    for (unsigned long request : std::initializer_list<unsigned long>{TIOCSPGRP, TIOCSETD, TIOCSWINSZ, TIOCEXCL, TCSETS, TCSETSW, TCSETSF, TCSETA, TCSETAW,
+                                                                     TCSETAF, set_by_2, set_by_2 + 1, set_by_2 + 2})
         sets = sets || !is_forbidden(request);
     const bool looks = !isatty(file) && errno == ENOTTY && ioctl(file, set_by_2 + 3, &key) != 0 && errno == ENOTTY;
     winsize size{};

@@ -130,18 +130,21 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 21), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 24), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 19, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 16, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 13, 0),
-        jump_if(BPF_JEQ, SYS_clone, 10, 0),
-        jump_if(BPF_JEQ, SYS_clone3, 17, 0),
-        jump_if(BPF_JEQ, SYS_ioctl, 0, 15), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 22, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 19, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 16, 0),
+        jump_if(BPF_JEQ, SYS_clone, 13, 0),
+        jump_if(BPF_JEQ, SYS_clone3, 20, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 18), // else it is allowed
         load(second_argument),
-        jump_if(BPF_JEQ, TIOCSTI, 12, 0),
-        jump_if(BPF_JEQ, TIOCLINUX, 11, 0), // pastes
-        jump_if(BPF_JEQ, TIOCSPGRP, 10, 0),
+        jump_if(BPF_JEQ, TIOCSTI, 15, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 14, 0), // pastes
+        jump_if(BPF_JEQ, TIOCSPGRP, 13, 0),
+        jump_if(BPF_JEQ, TIOCSETD, 12, 0), // how lines are made of it: by one of them nobody can write there
+        jump_if(BPF_JEQ, TIOCSWINSZ, 11, 0),
+        jump_if(BPF_JEQ, TIOCEXCL, 10, 0), // nobody else can open it
         jump_if(BPF_JGE, TCSETS2, 0, 1),
         jump_if(BPF_JGT, TCSETSF2, 9, 8),
         jump_if(BPF_JGE, TCSETS, 0, 8),
