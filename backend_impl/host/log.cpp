@@ -13,6 +13,7 @@
 
 #include <call_log.hpp>
 #include <ggml.h>
+#include <unawaited_write.hpp>
 
 namespace apir::host {
 namespace {
@@ -75,7 +76,8 @@ void emit_piece(Sink &out, Level level, bool continues, const std::string &text)
     line += text;
     out.line_open = line.back() != '\n';
     if (out.fd >= 0) put(out.fd, line.data(), line.size());
-    if (out.echo) put(STDERR_FILENO, line.data(), line.size());
+    // A call is not to wait for whoever reads there.
+    if (out.echo) write_unawaited(STDERR_FILENO, line.data(), line.size());
 }
 
 void emit(Sink &out, Level level, bool continues, const std::string &text) {

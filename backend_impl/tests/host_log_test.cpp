@@ -1,5 +1,6 @@
 // What a host library logs where it shares a budget of lines with those in other processes.
 #include <algorithm>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 
@@ -38,6 +39,28 @@ void shared_log() {
     unlink(path.c_str());
 }
 
+// Whoever reads the standard error of this process does not, for now: what is also said there is not waited for.
+void nobody_reads_the_echo() {
+    std::string path = "host-log-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    int ends[2];
+    expect_equal(pipe2(ends, O_NONBLOCK), 0, "pipe");
+    while (write(ends[1], path.data(), 1) == 1) {}
+    fcntl(ends[1], F_SETFL, 0);
+    const int before = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    alarm(10);
+    {
+        Loopback host(1, {{"ggml.library.path", "/no/such/library.so"}});
+        host.initialize();
+    }
+    dup2(before, STDERR_FILENO);
+    std::string line;
+    std::getline(std::ifstream(path), line);
+    expect(line.find("/no/such/library.so") != std::string::npos, "the file has it: " + line);
+    unlink(path.c_str());
+}
+
 } // namespace
 
-int main(int count, char **values) { return run_cases({{"shared_log", shared_log}}, count > 1 ? values[1] : nullptr); }
+int main(int count, char **values) { return run_cases({{"shared_log", shared_log}, {"nobody_reads_the_echo", nobody_reads_the_echo}}, count > 1 ? values[1] : nullptr); }

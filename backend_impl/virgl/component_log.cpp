@@ -9,13 +9,10 @@
 #include <ctime>
 #include <fcntl.h>
 #include <mutex>
-#include <poll.h>
-#include <string>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <call_log.hpp>
+#include <unawaited_write.hpp>
 
 namespace apir::virgl {
 namespace {
@@ -40,23 +37,6 @@ int opened() {
     return fd;
 }
 
-// As write(), but it waits for nobody: EAGAIN. Who has the descriptor as well, as workers have, can make it one that waits; so a terminal or pipe
-// is opened anew, each time, for QEMU may exchange what its standard error leads to. Where it may not be opened, poll() before has to do.
-ssize_t write_at_once(int fd, const char *bytes, size_t size) {
-    struct stat what {};
-    if (fstat(fd, &what) != 0) return -1;
-    if (S_ISSOCK(what.st_mode)) return send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    int own = -1;
-    if (S_ISCHR(what.st_mode) || S_ISFIFO(what.st_mode))
-        own = open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (own < 0) return write(fd, bytes, size);
-    const ssize_t written = write(own, bytes, size);
-    const int cause = errno;
-    close(own);
-    errno = cause;
-    return written;
-}
-
 // Of a whole line. False when its reader, or a terminal that was stopped, would have to be waited for: who logs may hold the component's lock.
 // Nothing can be done about a log that cannot be written for other reasons.
 bool put_line(Level level, const char *format, va_list arguments) {
@@ -74,8 +54,7 @@ bool put_line(Level level, const char *format, va_list arguments) {
     size += static_cast<size_t>(body);
     if (size > sizeof line - 2) size = sizeof line - 2;
     line[size++] = '\n';
-    pollfd log{log_fd(), POLLOUT, 0};
-    return poll(&log, 1, 0) != 0 && (write_at_once(log_fd(), line, size) >= 0 || errno != EAGAIN);
+    return write_unawaited(log_fd(), line, size) >= 0 || errno != EAGAIN;
 }
 
 [[gnu::format(printf, 2, 3)]] bool put(Level level, const char *format, ...) {
