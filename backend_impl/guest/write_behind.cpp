@@ -4,6 +4,7 @@
 
 #include "forked.hpp"
 #include "guarded.hpp"
+#include "log.hpp"
 
 namespace apir::guest {
 
@@ -22,7 +23,7 @@ bool WriteBehind::leave(std::unique_ptr<SentWrite> write) {
         if (left_ != nullptr) continue; // another thread's, meanwhile
         if (!guarded("set_tensor", false, [&] { return data_slots_.has_another(); })) break;
         left_ = std::move(write);
-        is_left_.store(true, std::memory_order_release);
+        left_number_.store(++count_, std::memory_order_release);
         return true;
     }
     return write->end();
@@ -53,13 +54,28 @@ void WriteBehind::settle() {
     none_ending_.wait(lock, [this] { return ending_ == 0; });
 }
 
-void WriteBehind::look_behind_a_call() {
-    look();
+void WriteBehind::look_behind_a_call(uint64_t left_before) {
     if (in_forked_child()) return;
+    if (left_before != 0) give_up(left_before);
+    look();
     channel_.look_at_carried();
     channel_.look_at_batches(longest_nap);
     std::unique_lock lock(mutex_);
     none_ending_.wait_for(lock, longest_nap, [this] { return ending_ == 0; });
+}
+
+// Its slots are not used again: the host may yet come to it.
+void WriteBehind::give_up(uint64_t number) {
+    std::unique_ptr<SentWrite> silent;
+    {
+        std::lock_guard lock(mutex_);
+        if (left_number_.load(std::memory_order_relaxed) != number || left_->answered()) return;
+        silent = take_locked();
+    }
+    log(LogLevel::error, "set_tensor: no reply from the host, which has answered a call that was sent behind it");
+    silent = nullptr;
+    channel_.lose_transfer();
+    ended();
 }
 
 std::unique_ptr<SentWrite> WriteBehind::take() {
@@ -68,7 +84,7 @@ std::unique_ptr<SentWrite> WriteBehind::take() {
 }
 
 std::unique_ptr<SentWrite> WriteBehind::take_locked() {
-    is_left_.store(false, std::memory_order_relaxed);
+    left_number_.store(0, std::memory_order_relaxed);
     if (left_ != nullptr) ++ending_;
     return std::move(left_);
 }
@@ -76,6 +92,10 @@ std::unique_ptr<SentWrite> WriteBehind::take_locked() {
 void WriteBehind::end(std::unique_ptr<SentWrite> write) {
     if (write == nullptr) return;
     if (!guarded("set_tensor", false, [&] { return write->end(); })) channel_.lose_transfer();
+    ended();
+}
+
+void WriteBehind::ended() {
     std::lock_guard lock(mutex_);
     if (--ending_ == 0) none_ending_.notify_all();
 }

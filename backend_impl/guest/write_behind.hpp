@@ -44,19 +44,24 @@ class WriteBehind {
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
     void look() {
-        if (is_left_.load(std::memory_order_acquire) && !in_forked_child()) look_at_it();
+        if (left_number_.load(std::memory_order_acquire) != 0 && !in_forked_child()) look_at_it();
     }
-    // The same, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered.
-    void look_behind_a_call();
+    // Which one is left now, by its number; 0: none.
+    uint64_t left() const { return left_number_.load(std::memory_order_acquire); }
+    // The same as look, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered. `left_before`: which
+    // one was left when that call was sent; without its reply by now it never gets one, and has failed.
+    void look_behind_a_call(uint64_t left_before = 0);
     // Awaits what was left, and what waits in a data slot for the next call.
     void settle();
 
   private:
     void look_at_it();
+    void give_up(uint64_t number);
     std::unique_ptr<SentWrite> take();
     std::unique_ptr<SentWrite> take_locked();
     // Without a lock, for it waits. What fails is told as a deferred write that was lost.
     void end(std::unique_ptr<SentWrite> write);
+    void ended();
 
     Channel &channel_;
     BlobPool &data_slots_;
@@ -64,7 +69,8 @@ class WriteBehind {
     bool quick_replies_ = false;
     std::mutex mutex_;
     std::unique_ptr<SentWrite> left_;
-    std::atomic<bool> is_left_{false};
+    std::atomic<uint64_t> left_number_{0}; // changed with the mutex held
+    uint64_t count_ = 0; // of those that were ever left
     std::condition_variable none_ending_;
     int ending_ = 0; // writes that were left, and that a thread awaits
 };

@@ -692,6 +692,33 @@ void a_graph_that_goes_ahead_is_told() {
     expect(log.has("set_tensor: the host refused it with code 5"), "and the log: " + log.text());
 }
 
+// The host answers in order: a write that it has not answered when a graph behind it is there never will be, and that graph has been computed without it.
+void a_graph_behind_a_silent_write_is_told() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "20000");
+    GatedHost host(static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids));
+    host.keep_graphs();
+    Written written(host);
+    Doubling doubling(written.bench);
+    CapturedLog log;
+    const auto start = Clock::now();
+    const auto silently = [&] {
+        host.silence(Call::buffer_set_tensor);
+        const size_t before = host.sent(Call::buffer_set_tensor).size();
+        written.set(1);
+        expect(soon([&] { return host.sent(Call::buffer_set_tensor).size() > before; }), "is sent");
+        host.end_silence(Call::buffer_set_tensor);
+    };
+    silently();
+    expect(doubling.compute() == GGML_STATUS_FAILED, "one that is awaited");
+    expect(log.has("set_tensor: no reply from the host"), "and the log: " + log.text());
+    expect(doubling.compute() == GGML_STATUS_SUCCESS && host.sent(Call::graph_run).empty(), "is refused once");
+    silently();
+    expect(doubling.compute() == GGML_STATUS_SUCCESS && host.sent(Call::graph_run).size() == 1, "one that goes ahead");
+    expect(doubling.compute() == GGML_STATUS_FAILED && doubling.compute() == GGML_STATUS_SUCCESS, "is told with the next one, once");
+    written.set(2);
+    expect(written.holds(2) && Clock::now() - start < 10s, "nobody waits for it");
+}
+
 void threads() {
     GatedHost host;
     Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
@@ -744,6 +771,7 @@ int main() {
     a_forked_child_does_not_compute();
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
+    a_graph_behind_a_silent_write_is_told();
     threads();
     return failures();
 }
