@@ -42,7 +42,7 @@ MARKERS = ("scenario: boots a guest", f"{NIGHTLY}: boots a guest for long; only 
 SERIAL_TAIL_BYTES = 2500
 MAX_FINDINGS = 20
 PLATFORM = pytest.StashKey[Platform]()
-OUTCOMES = pytest.StashKey[dict[Path, RunOutcome]]()
+OUTCOMES = pytest.StashKey[dict[Path, RunOutcome | Exception]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -160,18 +160,28 @@ class ScenarioItem(pytest.Item):
             raise VariantFailed(record, read_bundle(outcome.folder))
 
     def _outcome(self) -> RunOutcome:
+        """The one run of the file's variants; what ended it without an outcome is told for each of them."""
         done = self.config.stash[OUTCOMES]
         if self.path not in done:
-            ids = [item.name for item in self.session.items if isinstance(item, ScenarioItem) and item.path == self.path]
-            choice = Choice(variants=tuple(ids))
-            out = Path(self.config.getoption("--lab-out") or paths.RUNS)
-            with interruptible():
-                outcome = run(planned([self.path], choice), choice, out, LineListener(), self.config.stash[PLATFORM])
-            rendered_report(outcome.folder)
-            if outcome.record.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            done[self.path] = outcome
-        return done[self.path]
+            try:
+                done[self.path] = self._run()
+            except Exception as error:  # noqa: BLE001 - raised below, for each variant
+                done[self.path] = error
+        outcome = done[self.path]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _run(self) -> RunOutcome:
+        ids = [item.name for item in self.session.items if isinstance(item, ScenarioItem) and item.path == self.path]
+        choice = Choice(variants=tuple(ids))
+        out = Path(self.config.getoption("--lab-out") or paths.RUNS)
+        with interruptible():
+            outcome = run(planned([self.path], choice), choice, out, LineListener(), self.config.stash[PLATFORM])
+        rendered_report(outcome.folder)
+        if outcome.record.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return outcome
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The cause and the evidence, without our frames."""

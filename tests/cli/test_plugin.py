@@ -23,6 +23,7 @@ def pytest_configure(config):
 """
 PASSING = "script = Script()"
 FAILING = "script = Script(ops=(HEADER_LINE, row(TEXTS[0], error='test failed'), *(row(text) for text in TEXTS[1:])), ops_status=1)"
+UNWRITABLE = """script = Script(at_the_end=lambda: [(run / 'index.html').mkdir(exist_ok=True) for run in Path('runs').iterdir()])"""
 UNABLE = "script = Script(capabilities=(CapabilityRecord(name='opengl', ok=False, probed='QEMU found no OpenGL'),))"
 INI = """
 [pytest]
@@ -78,6 +79,14 @@ def test_folder_for_bundles_that_cannot_be_is_told(project: pytest.Pytester) -> 
     assert f"{project.path / 'runs'}: File exists" in done.outlines
     assert "Traceback" not in done.stdout.str()
     assert "lab/bundle" not in done.stdout.str()
+
+
+def test_run_whose_page_cannot_be_written_is_not_run_again_for_each_variant(project: pytest.Pytester, tmp_path: Path) -> None:
+    with_script(project, tmp_path, UNWRITABLE)
+    done = run(project, "-m", "scenario")
+    done.assert_outcomes(failed=2, deselected=2)
+    done.stdout.fnmatch_lines(["*index.html*: Is a directory"])
+    assert len(list((project.path / "runs").iterdir())) == 1
 
 
 def test_keyword_selects_a_variant(project: pytest.Pytester) -> None:
