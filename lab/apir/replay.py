@@ -51,6 +51,8 @@ TYPE_F32 = 0
 # ggml's tolerances (normalised mean square error) for ops whose rounding depends on the CPU variant.
 TOLERANCE = {"MUL_MAT": 5e-4, "SOFT_MAX": 1e-6, "SUM_ROWS": 1e-6}
 DEFAULT_RESOURCE_BYTES = 1 << 20
+MOST_RESOURCE_BYTES = 1 << 36
+"""Data of more than this is a guest's word alone: there was no such resource, and the answer says so."""
 # The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
 KNOWN_OPS = 64
 Records = Graph | WideGraph | GraphChanges | WideGraphChanges
@@ -135,7 +137,7 @@ class Replay:
 
     def _make_resources(self, command: Command) -> None:
         for number, size in ((command.header.reply_resource, 0), (command.data_resource, command.data_bytes)):
-            if number is not None and number not in self._library.resources:
+            if number is not None and number not in self._library.resources and size <= MOST_RESOURCE_BYTES:
                 self._library.new_resource(max(size, DEFAULT_RESOURCE_BYTES), number)
 
     def _handle(self, recorded: int) -> int:
@@ -157,11 +159,18 @@ class Replay:
         return writer.data
 
     def _translated_request(self, call: int, payload: bytes) -> bytes:
-        """A request's bytes for this host; what follows the request, as data in the command does, stays as it is."""
+        """A request's bytes for this host; what follows the request, as data in the command does, stays as it is.
+
+        One that does not decode is played as the guest sent it: the answer to that is what it was recorded for.
+        """
         if call not in REQUESTS:
             return payload
         reader, writer = Reader(payload), Writer()
-        self._translated(REQUESTS[Call(call)].decode(reader)).encode(writer)
+        try:
+            message = REQUESTS[Call(call)].decode(reader)
+        except WireError:
+            return payload
+        self._translated(message).encode(writer)
         return writer.data + payload[reader.offset :]
 
     def _translated(self, message: Any) -> Any:
@@ -178,7 +187,10 @@ class Replay:
         return dataclasses.replace(message, **changes)
 
     def _translated_graph(self, data: bytes, kind: type[Records]) -> bytes:
-        graph: Any = kind.decode(Reader(data))
+        try:
+            graph: Any = kind.decode(Reader(data))
+        except WireError:
+            return data
         nodes = getattr(graph, "nodes", None)  # changes say nothing of them
         for tensor in graph.tensors:
             if nodes is None or tensor.id in nodes:
@@ -188,7 +200,7 @@ class Replay:
         return writer.data
 
     def _reply_differences(self, command: Command, answer: bytes, remarks: list[str]) -> Iterator[str]:
-        if command.call not in REPLIES:
+        if command.call not in REPLIES or command.return_code != ReturnCode.OK:
             return
         recorded = REPLIES[Call(command.call)].decode(Reader(command.reply))
         try:

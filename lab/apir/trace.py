@@ -15,7 +15,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lab.apir.protocol_gen import REPLIES, REQUESTS, BatchedCall, BatchRequest, Call, CommandHeader, OnDeviceRequest
+from lab.apir.protocol_gen import (
+    REPLIES,
+    REQUESTS,
+    BatchedCall,
+    BatchRequest,
+    Call,
+    CommandHeader,
+    OnDeviceRequest,
+    Reply,
+    Request,
+)
 from lab.apir.wire import Reader
 from lab.errors import ConfigError, ConfigProblem, WireError
 
@@ -129,15 +139,16 @@ def row(raw: dict[str, Any]) -> Row:
     call = raw.get("call", header.flags)
     payload, device = data[HEADER_BYTES:], None
     along: tuple[Batched, ...] = ()
-    if call == Call.ON_DEVICE:
-        reader = Reader(payload)
-        address = OnDeviceRequest.decode(reader)
-        call, device, payload = address.call, address.device, payload[reader.offset :]
-    elif call == Call.BATCH:
-        *along_list, last = batched(payload)
-        along = with_data(along_list, raw.get("data_along"))
-        call, payload = last.call, last.payload
-        device = last.device or None
+    with contextlib.suppress(WireError):  # a guest sends what it likes, and what it sent is what is read here
+        if call == Call.ON_DEVICE:
+            reader = Reader(payload)
+            address = OnDeviceRequest.decode(reader)
+            call, device, payload = address.call, address.device, payload[reader.offset :]
+        elif call == Call.BATCH:
+            *along_list, last = batched(payload)
+            along = with_data(along_list, raw.get("data_along"))
+            call, payload = last.call, last.payload
+            device = last.device or None
     return Command(
         header=header,
         name=call_name(call),
@@ -192,9 +203,9 @@ def shown(command: Command) -> str:
     if command.device is not None:
         parts.append(f"on device {command.device}")
     if command.call is not None and command.call in REQUESTS:
-        parts.append(f"({fields_of(REQUESTS[Call(command.call)].decode(Reader(command.payload)))})")
+        parts.append(f"({fields_in(REQUESTS[Call(command.call)], command.payload)})")
         if command.reply:
-            parts.append(f"-> ({fields_of(REPLIES[Call(command.call)].decode(Reader(command.reply)))})")
+            parts.append(f"-> ({fields_in(REPLIES[Call(command.call)], command.reply)})")
     if command.data_resource is not None:
         parts.append(f"[{command.data_bytes} bytes in resource {command.data_resource}]")
     if command.duration_ns is not None:
@@ -210,6 +221,14 @@ def along_text(each: Batched) -> str:
 def code_text(command: Command) -> str:
     """The return code for a reader."""
     return "no reply" if command.return_code is None else f"code {command.return_code}"
+
+
+def fields_in(kind: type[Request | Reply], data: bytes) -> str:
+    """The fields of a message, or that it is none."""
+    try:
+        return fields_of(kind.decode(Reader(data)))
+    except WireError as error:
+        return f"malformed: {error}"
 
 
 def fields_of(message: Any) -> str:

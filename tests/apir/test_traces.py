@@ -145,3 +145,19 @@ def test_the_command_that_killed_the_worker_is_read_and_a_row_cut_in_the_middle_
     for length in (1, 20, len(begun) - 3):
         path.write_text(whole + "\n" + begun[:length])
         assert len(read_trace(path)) == 1
+
+
+def sent(call: gen.Call, payload: bytes) -> str:
+    writer = Writer()
+    gen.CommandHeader(gen.CommandType.FORWARD, call, 7).encode(writer)
+    return json.dumps({"kind": "command", "command": (writer.data + payload).hex(), "call": call, "return_code": 5, "reply": ""})
+
+
+@pytest.mark.parametrize("call", [gen.Call.BUFFER_SET_TENSOR, gen.Call.GRAPH_KEEP, gen.Call.ON_DEVICE, gen.Call.BATCH])
+def test_request_that_does_not_decode_is_shown_for_what_it_is(tmp_path: Path, call: gen.Call) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(sent(call, b"\xff\0") + "\n" + sent(gen.Call.DEVICE_GET_NAME, b"") + "\n")
+    first, last = (shown(command) for command in read_trace(path) if isinstance(command, Command))
+    assert first.startswith(call.name.lower())
+    assert "(malformed: " in first
+    assert last.startswith("device_get_name")

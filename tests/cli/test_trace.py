@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab.apir.protocol_gen import Call, CommandHeader
+from lab.apir.wire import Reader, Writer
 from lab.cli.trace import answers_in, replayed
 from lab.deadline import Deadline
 from lab.errors import BuildError
@@ -128,6 +131,30 @@ def test_replay_that_ends_early_is_none(tmp_path: Path, status: int, told: int, 
         return
     with pytest.raises(BuildError, match=rf"could not be played \(status {status}, {told} of 3 commands\)"):
         replayed(tmp_path, done, 3)
+
+
+@pytest.mark.protocol
+@pytest.mark.parametrize(
+    ("call", "payload", "more"),
+    [
+        (Call.BUFFER_SET_TENSOR, b"\xff\0\0\0", {}),
+        (Call.ON_DEVICE, b"\xff\0\0\0", {}),
+        (Call.BATCH, b"\xff\0\0\0", {}),
+        (Call.BUFFER_GET_BASE, bytes(8), {}),
+        (Call.BUFFER_CLEAR, bytes(12), {"data_resource": 99, "data_bytes": 1 << 60}),
+    ],
+    ids=["set", "on a device", "batch", "refused", "data that nobody has"],
+)
+def test_request_that_the_host_refused_is_refused_again(tmp_path: Path, call: Call, payload: bytes, more: dict[str, int]) -> None:
+    rows = rows_of(TRACES[0])
+    writer = Writer()
+    header = CommandHeader.decode(Reader(bytes.fromhex(next(row for row in rows if row.get("call") == 18)["command"])))
+    replace(header, flags=call).encode(writer)
+    refused = {"kind": "command", "command": (writer.data + payload).hex(), "call": call, "return_code": 5, "reply": "", **more}
+    path = tmp_path / "refused.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (*rows, refused)))
+    status, output = lab_trace("replay", path, "--json")
+    assert (status, answer_of(output)["different"]) == (0, 0), output
 
 
 @pytest.mark.protocol
