@@ -40,6 +40,8 @@ SETUP_S = 3600.0
 REPLAY_S = 600.0
 TRACING = "host.trace=true"
 DIFFERENT_EXIT = 1
+INSIDE = Path("/run/trace.jsonl")
+"""Where the player finds the conversation: by its own name its folder could hide the root, or could not be bound in it."""
 HOST_OPTION = "--host-library"
 GGML_OPTION = "--ggml-library"
 ANSWER = {"index": int, "name": str, "differences": list, "remarks": list, "duration_ns": int}
@@ -153,12 +155,12 @@ def played_again(file: Path, commands: int, host_library: Path | None, library: 
         named = ((option, one.path) for option, one in ((HOST_OPTION, host), (GGML_OPTION, chosen)) if one.of_machine)
         require_loadable(named, root, "lab trace replay", ggml=chosen)
         argv = (
-            "python3", "-m", "lab.apir.replay", file, "--host-library", host.inside,
+            "python3", "-m", "lab.apir.replay", INSIDE, "--host-library", host.inside,
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
         loaded = outside([host.path], root, ggml=chosen.path if chosen.of_machine else None).binds
         variables = vulkan_here(library)
-        binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file.parent), *loaded, *shader_binds(variables))))
+        binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file, inside=INSIDE), *loaded, *shader_binds(variables))))
         entered = root.enter(argv, binds=binds, env={"HOME": "/tmp", **variables}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))

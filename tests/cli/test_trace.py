@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +103,16 @@ def test_replay_gets_the_recorded_answers(trace: Path) -> None:
     assert (status, answer["exit"], answer["different"]) == (0, 0, 0), output
     assert answer["played"] == sum(isinstance(row.get("call"), int) and "return_code" in row for row in rows_of(trace))
     assert answer["duration_us"] > 0
+
+
+@pytest.mark.protocol
+@pytest.mark.skipif(not os.access("/", os.W_OK), reason="only root has files there")
+def test_conversation_is_played_from_a_folder_that_would_hide_the_root() -> None:
+    with tempfile.NamedTemporaryFile(dir="/", prefix="virtgpu-lab-", suffix=".jsonl") as trace:
+        trace.write(TRACES[0].read_bytes())
+        trace.flush()
+        status, output = lab_trace("replay", trace.name, "--json")
+    assert (status, answer_of(output)["different"]) == (0, 0), output
 
 
 @pytest.mark.protocol
