@@ -154,17 +154,25 @@ def row(raw: dict[str, Any]) -> Row:
         name=call_name(call),
         call=call if isinstance(call, int) else None,
         payload=payload,
-        return_code=raw.get("return_code"),
+        return_code=number(raw, "return_code"),
         reply=bytes.fromhex(raw.get("reply", "")),
-        data_resource=raw.get("data_resource"),
-        data_bytes=raw.get("data_bytes", 0),
+        data_resource=number(raw, "data_resource"),
+        data_bytes=number(raw, "data_bytes") or 0,
         data_in=bytes.fromhex(raw.get("data_in", "")),
         data_out=bytes.fromhex(raw.get("data_out", "")),
-        start_ns=raw.get("start_ns"),
-        duration_ns=raw.get("duration_ns"),
+        start_ns=number(raw, "start_ns"),
+        duration_ns=number(raw, "duration_ns"),
         device=device,
         along=along,
     )
+
+
+def number(raw: dict[str, Any], key: str) -> int | None:
+    """A field that is a number where it is there. Raises ValueError for what is none, or has more than 64 bits."""
+    value = raw.get(key)
+    if value is not None and not (isinstance(value, int) and 0 <= value < 1 << 64):
+        raise ValueError(f"{key} is no number of 64 bits")
+    return value
 
 
 def call_name(call: object) -> str:

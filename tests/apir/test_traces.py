@@ -11,6 +11,7 @@ import pytest
 from lab.apir import protocol_gen as gen
 from lab.apir.trace import Command, read_trace, shown
 from lab.apir.wire import Reader, Writer
+from lab.errors import ConfigError
 
 pytestmark = pytest.mark.protocol
 
@@ -131,6 +132,15 @@ def test_a_call_on_a_device_is_read_as_the_call_itself(tmp_path: Path) -> None:
     assert (command.call, command.device, command.name) == (gen.Call.BUFFER_CLEAR, 2, "buffer_clear")
     assert gen.BufferClearRequest.decode(Reader(command.payload)) == gen.BufferClearRequest(5, 1)
     assert shown(command).split() == ["buffer_clear", "code", "4", "on", "device", "2", "(buffer=5,", "value=1)", "2.5", "us"]
+
+
+@pytest.mark.parametrize("value", ["4", [4], 4.5, -1, 1 << 64])
+@pytest.mark.parametrize("key", ["return_code", "data_resource", "data_bytes", "start_ns", "duration_ns"])
+def test_number_that_is_none_is_told_with_its_line(tmp_path: Path, key: str, value: object) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(recorded(return_code=4, reply="") + "\n" + recorded(**{key: value}) + "\n")
+    with pytest.raises(ConfigError, match=f"line 2: not a row of a trace: {key} is no number"):
+        read_trace(path)
 
 
 def test_the_command_that_killed_the_worker_is_read_and_a_row_cut_in_the_middle_is_not(tmp_path: Path) -> None:
