@@ -180,7 +180,7 @@ class ScenarioItem(pytest.Item):
             outcome = run(planned([self.path], choice), choice, out, LineListener(), self.config.stash[PLATFORM])
         rendered_report(outcome.folder)
         if outcome.record.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(f"what there is of the run: {outcome.folder / 'index.html'}")
         return outcome
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

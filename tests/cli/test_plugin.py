@@ -24,6 +24,7 @@ def pytest_configure(config):
 PASSING = "script = Script()"
 FAILING = "script = Script(ops=(HEADER_LINE, row(TEXTS[0], error='test failed'), *(row(text) for text in TEXTS[1:])), ops_status=1)"
 UNWRITABLE = """script = Script(at_the_end=lambda: [(run / 'index.html').mkdir(exist_ok=True) for run in Path('runs').iterdir()])"""
+INTERRUPTED = "import signal; script = Script(ops=(HEADER_LINE, lambda: signal.raise_signal(signal.SIGINT)))"
 UNABLE = "script = Script(capabilities=(CapabilityRecord(name='opengl', ok=False, probed='QEMU found no OpenGL'),))"
 INI = """
 [pytest]
@@ -87,6 +88,13 @@ def test_run_whose_page_cannot_be_written_is_not_run_again_for_each_variant(proj
     done.assert_outcomes(failed=2, deselected=2)
     done.stdout.fnmatch_lines(["*index.html*: Is a directory"])
     assert len(list((project.path / "runs").iterdir())) == 1
+
+
+def test_interrupted_run_is_told_with_its_bundle(project: pytest.Pytester, tmp_path: Path) -> None:
+    with_script(project, tmp_path, INTERRUPTED)
+    done = project.runpytest_subprocess("-p", "no:cacheprovider", "--lab-out", "runs", "-m", "scenario")
+    assert done.ret == pytest.ExitCode.INTERRUPTED
+    done.stdout.fnmatch_lines([f"!* KeyboardInterrupt: what there is of the run: {project.path}/runs/*-small/index.html !*"])
 
 
 def test_keyword_selects_a_variant(project: pytest.Pytester) -> None:
