@@ -105,7 +105,7 @@ def kept_trial(entry: Path) -> Trial | None:
         trial, age_s = read_trial(entry / TRIAL), time.time() - (entry / TRIAL).stat().st_mtime
     except FileNotFoundError:
         return None
-    return trial if trial.final or age_s < TRY_AGAIN_S else None
+    return trial if trial.final or 0 <= age_s < TRY_AGAIN_S else None  # below 0: the clock was put back
 
 
 def read_trial(path: Path) -> Trial:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import socket
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,6 +88,19 @@ def test_kvm_that_did_not_answer_in_time_is_tried_again_after_a_while(
     become(root, HANGS)
     assert trial.kvm(root, image).ok
     assert root.started == 2
+
+
+def test_kvm_that_did_not_answer_is_tried_again_though_the_clock_was_put_back(
+    root: StandIn, image: GuestImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "TRIAL_S", 1.0)
+    become(root, HANGS)
+    assert not trial.kvm(root, image).ok
+    (kept,) = (image.kernel.parent.parent / "cache" / "kvm-trials").glob(f"*/{trial.TRIAL}")
+    os.utime(kept, (time.time() + 86400,) * 2)
+    become(root, LIVES)
+    monkeypatch.setattr(trial, "TRIAL_S", 30.0)
+    assert trial.kvm(root, image).ok
 
 
 def test_kvm_that_qemu_refused_is_tried_once(root: StandIn, image: GuestImage, monkeypatch: pytest.MonkeyPatch) -> None:
