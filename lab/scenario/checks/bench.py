@@ -72,7 +72,7 @@ class Bench:
     check: BenchCheck
     rows: list[dict[str, Any]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.monotonic)
     load_before: float = field(default_factory=lambda: os.getloadavg()[0])
     libraries: tuple[PayloadRecord, ...] = ()
     note: Callable[[str], None] = lambda _: None
@@ -239,7 +239,7 @@ class Bench:
             load_before=self.load_before,
             load_after=os.getloadavg()[0],
             cores=cores,
-            wall_s=round(time.time() - self.started, 1),
+            wall_s=round(time.monotonic() - self.started, 1),
             warnings=(*self.warnings(), *unsent_by_second(answer)),
             libraries=self.libraries,
         )
