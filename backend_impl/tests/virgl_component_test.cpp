@@ -5,6 +5,7 @@
 #include <fstream>
 #include <pty.h>
 #include <sched.h>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <termios.h>
@@ -133,13 +134,24 @@ void short_turns() {
     }
 }
 
+// What is told is the cause, not that there were no room.
 void no_worker_program() {
     environment();
     setenv("VIRGL_APIR_WORKER", "/no/such/worker", 1);
-    Qemu qemu;
-    expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
-    expect(create_blob(3, 30, 4096) != 0, "no blob without a worker");
-    virgl_renderer_context_destroy(3);
+    char path[] = "virgl-component-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    {
+        Qemu qemu;
+        expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+        expect_equal(create_blob(3, 30, 4096), -EIO, "no blob without a worker");
+        virgl_renderer_context_destroy(3);
+    }
+    std::ostringstream log;
+    log << std::ifstream(path).rdbuf();
+    const bool told = log.str().find("cannot start /no/such/worker") != std::string::npos;
+    expect(told && log.str().find("no room") == std::string::npos, "the log: " + log.str());
+    unlink(path);
 }
 
 void a_capset_has_variables_of_its_own() {

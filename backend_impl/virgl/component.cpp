@@ -147,6 +147,7 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     if (blobs_.count(resource) != 0) return -EINVAL;
     if (size > most_blob_bytes) return -ENOMEM;
     ensure_worker(*found);
+    if (found->lost()) return -EIO; // the log has why
     size = (size + page - 1) / page * page;
     std::optional<Range> range = found->add_blob(resource, size);
     if (!range) {
