@@ -21,6 +21,11 @@ class SentWrite {
     virtual bool answered() const = 0;
     // Awaits it; false when it failed, which has been logged. To be called once.
     virtual bool end() = 0;
+
+  private:
+    friend class WriteBehind;
+    uint64_t number_ = 0; // in the order in which they were left
+    SentWrite *next_ = nullptr; // of those that are being ended
 };
 
 class WriteBehind {
@@ -44,24 +49,26 @@ class WriteBehind {
     bool leave(std::unique_ptr<SentWrite> write);
     // Ends what was left, if its reply has come: to what was sent before another call that was answered, it has.
     void look() {
-        if (left_number_.load(std::memory_order_acquire) != 0 && !in_forked_child()) look_at_it();
+        if (is_left_.load(std::memory_order_acquire) && !in_forked_child()) look_at_it();
     }
-    // Which one is left now, by its number; 0: none.
-    uint64_t left() const { return left_number_.load(std::memory_order_acquire); }
-    // The same as look, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered. `left_before`: which
-    // one was left when that call was sent; without its reply by now it never gets one, and has failed.
-    void look_behind_a_call(uint64_t left_before = 0);
+    // Number of the one that was left last.
+    uint64_t last() const { return last_.load(std::memory_order_acquire); }
+    // The same as look, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered. `last_before`: the
+    // number of the last one when such a call was sent. Who ends one of up to that is waited for, and what has no reply by now never gets one, and has failed.
+    void look_behind_a_call(uint64_t last_before = 0);
     // Awaits what was left, and what waits in a data slot for the next call.
     void settle();
 
   private:
     void look_at_it();
-    void give_up(uint64_t number);
+    void give_up(uint64_t last_before);
+    // With the mutex held: none of up to this number is being ended.
+    bool has_ended(uint64_t number) const;
     std::unique_ptr<SentWrite> take();
     std::unique_ptr<SentWrite> take_locked();
     // Without a lock, for it waits. What fails is told as a deferred write that was lost.
     void end(std::unique_ptr<SentWrite> write);
-    void ended();
+    void ended(const SentWrite &write);
 
     Channel &channel_;
     BlobPool &data_slots_;
@@ -69,10 +76,10 @@ class WriteBehind {
     bool quick_replies_ = false;
     std::mutex mutex_;
     std::unique_ptr<SentWrite> left_;
-    std::atomic<uint64_t> left_number_{0}; // changed with the mutex held
-    uint64_t count_ = 0; // of those that were ever left
-    std::condition_variable none_ending_;
-    int ending_ = 0; // writes that were left, and that a thread awaits
+    std::atomic<bool> is_left_{false};
+    std::atomic<uint64_t> last_{0}; // number
+    std::condition_variable one_ended_;
+    SentWrite *ending_ = nullptr; // writes that were left, and that a thread awaits
 };
 
 } // namespace apir::guest

@@ -719,6 +719,25 @@ void a_graph_behind_a_silent_write_is_told() {
     expect(written.holds(2) && Clock::now() - start < 10s, "nobody waits for it");
 }
 
+// Where another thread awaits that write, which wants to leave one of its own, the graph is told when that thread is.
+void a_graph_behind_a_silent_write_that_another_thread_awaits_is_told() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
+    GatedHost host;
+    Written written(host);
+    Doubling doubling(written.bench);
+    CapturedLog log;
+    host.silence(Call::buffer_set_tensor);
+    written.set(1);
+    expect(soon([&] { return host.sent(Call::buffer_set_tensor).size() == 1; }), "is sent");
+    host.end_silence(Call::buffer_set_tensor);
+    std::thread another([&] { written.set(2); });
+    expect(soon([&] { return host.sent(Call::buffer_set_tensor).size() == 2; }), "so is another");
+    std::this_thread::sleep_for(100ms); // it awaits the first one
+    expect(doubling.compute() == GGML_STATUS_FAILED, "the graph behind both");
+    another.join();
+    expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that");
+}
+
 void threads() {
     GatedHost host;
     Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
@@ -772,6 +791,7 @@ int main() {
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
     a_graph_behind_a_silent_write_is_told();
+    a_graph_behind_a_silent_write_that_another_thread_awaits_is_told();
     threads();
     return failures();
 }
