@@ -31,7 +31,9 @@ CONNECT_S = 10.0
 CHUNK_BYTES = 32768
 BLOCK_BYTES = 1 << 20
 KEPT_BYTES = 16 << 20
-"""So much a guest may say in one line, or as an output that is kept whole: more is no answer to anything that is asked."""
+"""So much a guest may say as an output that is kept whole: more is no answer to anything that is asked. A line is cut there."""
+HANDED_BYTES = 64 << 20
+"""So much of a command's lines is handed on; what it says beyond that is read and left out, until it ends or is ended."""
 FILE_BYTES = 1 << 30
 """The largest file that is fetched where nothing else is said."""
 PREFETCHED = 64
@@ -104,17 +106,23 @@ class GuestShell:
         return outcome.output
 
     def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline | None = None) -> int:
-        """Run a shell command, hand each line (with its end) to ``on_line`` as it comes, return the exit status."""
-        rest = b""
+        """Run a shell command, hand each line (with its end) to ``on_line`` as it comes, return the exit status.
+
+        A command that says more than is handed on is no error: one that never ends is a hang, as any that says nothing.
+        """
+        rest, left = b"", HANDED_BYTES
         with self._running(command, deadline, merged=True) as (channel, limit, mark):
-            while True:
-                data = self._received(channel, command, limit, mark, rest)
-                if not data:
-                    break
+            while data := self._received(channel, command, limit, mark, rest):
+                if left <= 0:
+                    continue
                 *lines, rest = (rest + data).split(b"\n")
-                _require_bounded(len(rest), command)
+                left -= len(data)
+                if len(rest) > KEPT_BYTES or left <= 0:
+                    lines, rest = [*lines, rest], b""
                 for line in lines:
                     on_line(line.decode(errors="replace") + "\n")
+                if left <= 0:
+                    on_line(f"more than {HANDED_BYTES} bytes were said: the rest is left out\n")
             if rest:
                 on_line(rest.decode(errors="replace"))
             return self._status(channel, command, limit)

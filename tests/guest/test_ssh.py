@@ -91,14 +91,14 @@ def test_command_that_keeps_talking_ends_with_its_deadline(run: Callable[[GuestS
     assert time.monotonic() - began < 3
 
 
+@pytest.mark.parametrize("word", [b"no end ", b"line\n" * 10], ids=["a line", "lines"])
 @pytest.mark.parametrize(
-    ("word", "run"),
+    "run",
     [
-        (b"no end ", lambda talker: talker.stream("yes", lambda _line: None, Deadline.after(5))),
-        (b"line\n" * 10, lambda talker: talker.execute("yes", Deadline.after(5))),
-        (b"line\n" * 10, lambda talker: talker.separate("yes", Deadline.after(5))),
+        lambda talker: talker.execute("yes", Deadline.after(5)),
+        lambda talker: talker.separate("yes", Deadline.after(5)),
     ],
-    ids=["a line", "what execute keeps", "what separate keeps"],
+    ids=["execute", "separate"],
 )
 def test_what_is_kept_of_a_guest_has_a_bound(
     word: bytes, run: Callable[[GuestShell], Any], monkeypatch: pytest.MonkeyPatch
@@ -108,12 +108,26 @@ def test_what_is_kept_of_a_guest_has_a_bound(
         run(shell(word))
 
 
-def test_lines_that_are_handed_on_have_no_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("word", [b"no end ", b"line\n" * 2], ids=["a line", "lines"])
+def test_command_that_never_ends_is_a_hang_however_much_it_says(word: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 20)
+    monkeypatch.setattr("lab.guest.ssh.HANDED_BYTES", 50)
+    lines: list[str] = []
+    with pytest.raises(WaitTimeout, match="the guest command: yes"):
+        shell(word).stream("yes", lines.append, Deadline.after(0.5))
+    *said, last = lines
+    assert last == "more than 50 bytes were said: the rest is left out\n"
+    assert 50 <= sum(map(len, said)) < 50 + len(word) + len(said)
+    assert all(line.endswith("\n") and len(line) <= 20 + len(word) + 1 for line in said)
+
+
+def test_lines_that_are_handed_on_are_not_counted_as_one_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 100)
     lines: list[str] = []
     with pytest.raises(WaitTimeout):
         shell(b"line\n" * 10).stream("yes", lines.append, Deadline.after(0.3))
     assert sum(map(len, lines)) > 100
+    assert set(lines) == {"line\n"}
 
 
 @pytest.mark.parametrize("bound", [{}, {"most_bytes": 10}], ids=["of its own", "as asked"])
