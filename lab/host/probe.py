@@ -97,6 +97,9 @@ def available_in(meminfo: str) -> int:
 def disk() -> Capability:
     """Space for the cache."""
     cache = paths.cache()
+    if not os.access(cache, os.W_OK):
+        elsewhere = f"set {paths.CACHE_VARIABLE} to a folder that can be written to"
+        return Capability("disk", False, f"the cache {cache} cannot be written to", elsewhere)
     free = shutil.disk_usage(cache).free
     probed = f"{free / GIB:.1f} GiB free at {cache}, {DISK_NEEDED / GIB:.0f} GiB needed for a first set-up"
     hint = None if free >= DISK_NEEDED else f"make room, or set {paths.CACHE_VARIABLE} to a folder elsewhere"
@@ -210,6 +213,8 @@ def probed_safely(name: str, probe: Callable[[], Capability]) -> Capability:
         return probe()
     except LabError as error:
         return Capability(name, False, str(error).splitlines()[0], error.hint)
+    except OSError as error:
+        return Capability(name, False, f"cannot be probed: {error}", f"see the capability `{disk.__name__}`")
 
 
 def probe_all(image_name: str) -> tuple[Capability, ...]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,22 @@ def test_without_a_root_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> N
     assert not answers["kvm"].ok
     assert "lab setup" in (answers["kvm"].hint or "")
     assert all(answer.hint for answer in answers.values() if not answer.ok)
+
+
+def test_probe_that_has_nowhere_to_write_is_a_no_and_ends_no_other() -> None:
+    def fail() -> Capability:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "/cache/temporary/gl-1")
+
+    answer = probe.probed_safely("opengl", fail)
+    assert (answer.name, answer.ok) == ("opengl", False)
+    assert "Read-only file system: '/cache/temporary/gl-1'" in answer.probed
+
+
+def test_cache_that_cannot_be_written_to_is_a_no_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path))
+    assert "cannot be written to" not in probe.disk().probed
+    monkeypatch.setattr(probe.os, "access", lambda *_: False)
+    answer = probe.disk()
+    assert not answer.ok
+    assert answer.probed == f"the cache {tmp_path} cannot be written to"
+    assert answer.hint == "set VIRTGPU_LAB_CACHE to a folder that can be written to"
