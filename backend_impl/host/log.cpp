@@ -48,15 +48,6 @@ const char *name(Level level) {
     return "error";
 }
 
-void put(int fd, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t done = write(fd, text, size);
-        if (done <= 0) return; // a full disk must not stop a computation
-        text += done;
-        size -= static_cast<size_t>(done);
-    }
-}
-
 // Nothing that is said steers a terminal, or ends one of our own lines; names of tensors are printable anyway (tensor_check.cpp).
 void clean(std::string &text) {
     for (char &one : text)
@@ -75,8 +66,8 @@ void emit_piece(Sink &out, Level level, bool continues, const std::string &text)
     }
     line += text;
     out.line_open = line.back() != '\n';
-    if (out.fd >= 0) put(out.fd, line.data(), line.size());
-    // A call is not to wait for whoever reads there.
+    // A computation stops for no full disk, and waits for nobody who reads there.
+    if (out.fd >= 0) write_unawaited(out.fd, line.data(), line.size());
     if (out.echo) write_unawaited(STDERR_FILENO, line.data(), line.size());
 }
 

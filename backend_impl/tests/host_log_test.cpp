@@ -50,10 +50,13 @@ void nobody_reads_the_echo() {
     const int before = dup(STDERR_FILENO);
     dup2(ends[1], STDERR_FILENO);
     alarm(10);
-    {
+    const auto say = [] {
         Loopback host(1, {{"ggml.library.path", "/no/such/library.so"}});
         host.initialize();
-    }
+    };
+    say();
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", "/dev/stderr", 1);
+    say();
     dup2(before, STDERR_FILENO);
     std::string line;
     std::getline(std::ifstream(path), line);
