@@ -21,6 +21,17 @@ constexpr bool checked = false;
 constexpr bool checked = true;
 #endif
 
+// What has no elements needs no memory, and ggml gives it none where it is all that a buffer would hold.
+bool lies_nowhere(const ggml_tensor &tensor) { return tensor.buffer == nullptr && ggml_is_empty(&tensor); }
+
+// So that backends find memory of theirs where they look at a source's place before they see that there is nothing.
+void place_at(const ggml_tensor &node, ggml_tensor &nothing) {
+    nothing.buffer = node.buffer;
+    nothing.data = node.data;
+    nothing.view_src = nullptr;
+    nothing.view_offs = 0;
+}
+
 } // namespace
 
 void place(ggml_tensor &tensor, uint64_t data, const Buffer &buffer, uint64_t reach) {
@@ -171,12 +182,16 @@ void GraphBuilder::check_packed(const ggml_tensor &tensor) {
 }
 
 void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
-    const ggml_tensor &node = tensors_[index];
+    ggml_tensor &node = tensors_[index];
     check_op(node, device);
+    if (lies_nowhere(node)) node.op = GGML_OP_NONE; // nothing is to be computed
     if (is_view_op(node.op)) return;
     check_memory(node, device);
-    for (const ggml_tensor *source : node.src)
-        if (source != nullptr) check_memory(*source, device);
+    for (ggml_tensor *source : node.src) {
+        if (source == nullptr) continue;
+        if (lies_nowhere(*source)) place_at(node, *source);
+        check_memory(*source, device);
+    }
     // Kernels write some results, and read some sources, as if they were contiguous, whatever the strides are.
     check_packed(node);
     for (const ggml_tensor *source : node.src)

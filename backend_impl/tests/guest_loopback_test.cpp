@@ -96,6 +96,26 @@ void compare_all(const std::string &what, ggml_backend_t remote, ggml_backend_t 
     }
 }
 
+// A tensor without elements has no memory where it is all that its buffer would hold: it is read, and something is made of it that is read, too.
+Bytes with_nothing(ggml_backend_t backend) {
+    Context empty{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
+    Context context{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
+    ggml_tensor *nothing = ggml_new_tensor_1d(empty.get(), GGML_TYPE_F32, 0);
+    ggml_tensor *twice = ggml_scale(empty.get(), nothing, 2.0F);
+    ggml_tensor *input = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, 16);
+    ggml_tensor *first = ggml_concat(context.get(), input, ggml_view_1d(empty.get(), nothing, 0, 0), 0);
+    ggml_tensor *result = ggml_concat(context.get(), twice, first, 0);
+    ggml_cgraph *graph = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, result);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors(context.get(), backend), ggml_backend_buffer_free};
+    Bytes bytes = input_bytes(input, 1);
+    ggml_backend_tensor_set(input, bytes.data(), 0, bytes.size());
+    for (int i = 0; i < 2; ++i) // the second time as one that is known
+        if (ggml_backend_graph_compute(backend, graph) != GGML_STATUS_SUCCESS) return {};
+    ggml_backend_tensor_get(result, bytes.data(), 0, bytes.size());
+    return bytes;
+}
+
 // The program's own way of using several backends: the scheduler asks for support, sizes, and copies between them.
 void run_scheduler(ggml_backend_t remote, ggml_backend_t native) {
     Context context{ggml_init({size_t{1} << 20, nullptr, true}), ggml_free};
@@ -137,6 +157,7 @@ void run(const char *library, const char *ggml_library, const char *path, const 
     {
         Backend remote{ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free};
         compare_all(path, remote.get(), native);
+        expect(!with_nothing(native).empty() && with_nothing(remote.get()) == with_nothing(native), std::string(path) + ": what has no memory");
         run_scheduler(remote.get(), native);
         std::vector<std::thread> threads;
         for (int i = 0; i < 4; ++i) {
