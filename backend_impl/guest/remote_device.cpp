@@ -20,10 +20,33 @@ constexpr size_t alignment_limit = size_t{1} << 30;
 constexpr uint64_t largest_need = uint64_t{1} << 46;
 constexpr size_t text_reply = 8 + max_string + 1;
 
-// Device names come from the other side and go to terminals.
-std::string printable(std::string text) {
-    std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    return text;
+// Bytes of the character that UTF-8 has at this place; 0 where there is none, or one that steers a terminal: of C0, or of C1 (0x80 to 0x9f).
+size_t printable_at(const std::string &text, size_t at) {
+    const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
+    const unsigned first = byte(0);
+    if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+    if (first < 0xc2 || first > 0xf4) return 0;
+    constexpr unsigned least[] = {0, 0, 0xa0, 0x800, 0x10000}; // by bytes
+    const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    unsigned code = first & (0x7fU >> size);
+    for (size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+        code = code << 6 | (byte(i) & 0x3f);
+    }
+    const bool half = code >= 0xd800 && code <= 0xdfff; // of a pair, which UTF-8 has no use for
+    return code >= least[size] && code <= 0x10ffff && !half ? size : 0;
+}
+
+// Device names come from the other side and go to terminals, and to programs that take them for text.
+std::string printable(const std::string &text) {
+    std::string shown;
+    for (size_t at = 0; at < text.size();) {
+        const size_t size = printable_at(text, at);
+        if (size == 0) shown += '?';
+        else shown.append(text, at, size);
+        at += std::max<size_t>(size, 1);
+    }
+    return shown;
 }
 
 Status failed(Call call, const CallResult &result) {

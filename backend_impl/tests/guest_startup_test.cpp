@@ -139,10 +139,22 @@ void test_hostile_device() {
             expect(set_up(host)->devices.size() == 0, "refused set-up call accepted");
         }
     }
-    ScriptedHost odd;
-    odd.answer(Call::device_get_name, from_hex("0500000000000000411b5b0a00000000"));
-    std::unique_ptr<Registry> registry = set_up(odd);
-    expect(std::string(ggml_backend_dev_name(registry->device())) == "[virtgpu] A?[?", "control characters get through");
+    const std::pair<std::string, std::string> names[] = {
+        {"A\x1b[\n", "A?[?"},
+        {"\xc2\x9b" "31m \x9b" "31m \x7f", "??31m ?31m ?"}, // as a terminal of UTF-8 and one of another kind have it
+        {"Radeon\xe2\x84\xa2 \xc3\xa9 \xf0\x9f\x98\x80", "Radeon\xe2\x84\xa2 \xc3\xa9 \xf0\x9f\x98\x80"},
+        {"caf\xe9 \xc0\x80 \xe0\x82\x9b \xed\xa0\x80 \xf5\x80 \xe2\x84", "caf? ?? ??? ??? ?? ??"}, // none of UTF-8
+    };
+    for (const auto &[told, shown] : names) {
+        std::vector<uint8_t> answer(8);
+        answer[0] = static_cast<uint8_t>(told.size() + 1);
+        answer.insert(answer.end(), told.c_str(), told.c_str() + told.size() + 1);
+        ScriptedHost odd;
+        odd.answer(Call::device_get_name, answer);
+        std::unique_ptr<Registry> registry = set_up(odd);
+        const std::string name = ggml_backend_dev_name(registry->device());
+        expect(name == "[virtgpu] " + shown, "a device's name is shown as " + name + ", not as " + shown);
+    }
 }
 
 void test_old_host() {
