@@ -40,6 +40,12 @@ if(cpu_backends)
   set_tests_properties(bench-refuses PROPERTIES TIMEOUT 60 FAIL_REGULAR_EXPRESSION "${badly}" PASS_REGULAR_EXPRESSION
     "no measurement nothing.*size is '0', which is no number from 1 up.*no KEY=VALUE: size.*warm is 'some'.*sent is 'yes'")
 
+  # A graph that is computed the first time, and then only said to be, is not taken for a quick one.
+  add_test(NAME bench-stale-graphs COMMAND sh -c
+    "echo 'graph nodes=1 warm=1 rounds=1' | $<TARGET_FILE:apir-bench> loopback $<TARGET_FILE:ggml-virtgpu-backend> $<TARGET_FILE:ggml-liar> 1 || echo ENDED BADLY")
+  set_tests_properties(bench-stale-graphs PROPERTIES TIMEOUT 60 FAIL_REGULAR_EXPRESSION "${badly}" PASS_REGULAR_EXPRESSION "\"error\": \"a graph's result is wrong\""
+    ENVIRONMENT "GGML_LIAR_LIBRARY=${cpu_backend};GGML_LIAR=stale:op=ADD,nth=2")
+
   # A call that the host refuses while it is timed is not counted as a quick one. Of a transfer it is the last one: one call, and here two
   # more, come before those that are timed. One that is refused after the last is none of theirs. Programs ask for the memory as they start, too.
   add_library(bench-refusing-host MODULE bench_refusing_host.cpp)
