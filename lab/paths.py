@@ -34,6 +34,9 @@ def cache() -> Path:
     except RuntimeError as error:
         problem = ConfigProblem("", f"the home folder in {named} is not known: {error}", "name a folder by its whole path")
         raise ConfigError(CACHE_VARIABLE, [problem]) from error
+    if os.fsencode(root).decode(errors="ignore") != str(root):
+        problem = ConfigProblem("", f"{str(root)!r} is no text in UTF-8, as paths in a bundle have to be", "name another folder")
+        raise ConfigError(CACHE_VARIABLE, [problem])
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

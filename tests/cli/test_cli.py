@@ -193,6 +193,22 @@ def test_cache_in_the_home_of_nobody_is_told(monkeypatch: pytest.MonkeyPatch) ->
     assert "VIRTGPU_LAB_CACHE: the home folder in ~no-such-user/cache is not known" in output
 
 
+def test_cache_and_folders_whose_names_are_no_text_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "f\udcff"
+    folder.mkdir()
+    (tmp_path / "small.toml").write_text('name = "small"\n[[checks]]\nkind = "state"\n')
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(folder))
+    status, output = lab("doctor")
+    assert status == 2
+    assert "f\\udcff' is no text in UTF-8" in output
+    monkeypatch.delenv("VIRTGPU_LAB_CACHE")
+    monkeypatch.chdir(folder)
+    status, output = lab("run", str(tmp_path / "small.toml"), "--out", "runs")
+    assert status == 2
+    assert "f\\udcff/runs' is no text in UTF-8" in output
+    assert not (folder / "runs").exists()
+
+
 def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     status, output = lab("report", str(folder), "--json")
