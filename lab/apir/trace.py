@@ -30,6 +30,8 @@ from lab.apir.wire import Reader
 from lab.errors import ConfigError, ConfigProblem, WireError
 
 HEADER_BYTES = 12
+ROW_START = "{"
+"""What else begins otherwise may be an image of a disk, or have no end: it is not read on."""
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, WireError)
 """What reading a row raises of content that is none."""
 
@@ -94,7 +96,11 @@ def read_trace(path: Path) -> tuple[Row, ...]:
         ConfigError: the file cannot be read, or a line is no row of a trace; with the number of the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        with open(path, encoding="utf-8") as file:
+            begin = file.read(1)
+            if begin not in {ROW_START, ""}:
+                raise ConfigError(path, [ConfigProblem("", f"is no trace: it begins with {begin!r}, not with a row of JSON")])
+            lines = (begin + file.read()).splitlines(keepends=True)
     except OSError as error:
         raise ConfigError(path, [ConfigProblem("", error.strerror or str(error))]) from error
     except UnicodeDecodeError as error:

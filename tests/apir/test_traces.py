@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +144,23 @@ def test_number_that_is_none_is_told_with_its_line(tmp_path: Path, key: str, val
     path.write_text(recorded(return_code=4, reply="") + "\n" + recorded(**{key: value}) + "\n")
     with pytest.raises(ConfigError, match=f"line 2: not a row of a trace: {key} is no number"):
         read_trace(path)
+
+
+def test_what_is_no_trace_is_not_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "trace.jsonl"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError), open(pipe, "wb", buffering=0) as end:
+            written.extend(end.write(bytes(1 << 16)) for _ in range(64))
+
+    written: list[int] = []
+    writing = threading.Thread(target=write)
+    writing.start()
+    with pytest.raises(ConfigError, match=r"is no trace: it begins with '\\x00'"):
+        read_trace(pipe)
+    writing.join()
+    assert sum(written) < 1 << 20
 
 
 def test_the_command_that_killed_the_worker_is_read_and_a_row_cut_in_the_middle_is_not(tmp_path: Path) -> None:
