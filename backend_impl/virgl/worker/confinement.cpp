@@ -97,6 +97,10 @@ constexpr uint32_t known_calls = 0;
 #endif
 constexpr uint32_t first_x32_call = 0x40000000; // x86: the same calls by other numbers; no call of others has one as high
 
+// Requests of the system's own consoles, what keys type among them (linux/kd.h, linux/vt.h). Drivers of GPUs have none of these numbers.
+constexpr long first_of_keyboard = 0x4B00, last_of_keyboard = 0x4BFF;
+constexpr long first_of_console = 0x5600, last_of_console = 0x56FF;
+
 // A sanitizer that looks for leaks at the end traces its own process for that.
 #if defined(__SANITIZE_ADDRESS__)
 #define APIR_TRACES_ITSELF 1
@@ -130,21 +134,25 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 24), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 28), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 22, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 19, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 16, 0),
-        jump_if(BPF_JEQ, SYS_clone, 13, 0),
-        jump_if(BPF_JEQ, SYS_clone3, 20, 0),
-        jump_if(BPF_JEQ, SYS_ioctl, 0, 18), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 26, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 23, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 20, 0),
+        jump_if(BPF_JEQ, SYS_clone, 17, 0),
+        jump_if(BPF_JEQ, SYS_clone3, 24, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 22), // else it is allowed
         load(second_argument),
-        jump_if(BPF_JEQ, TIOCSTI, 15, 0),
-        jump_if(BPF_JEQ, TIOCLINUX, 14, 0), // pastes
-        jump_if(BPF_JEQ, TIOCSPGRP, 13, 0),
-        jump_if(BPF_JEQ, TIOCSETD, 12, 0), // how lines are made of it: by one of them nobody can write there
-        jump_if(BPF_JEQ, TIOCSWINSZ, 11, 0),
-        jump_if(BPF_JEQ, TIOCEXCL, 10, 0), // nobody else can open it
+        jump_if(BPF_JEQ, TIOCSTI, 19, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 18, 0), // pastes
+        jump_if(BPF_JEQ, TIOCSPGRP, 17, 0),
+        jump_if(BPF_JEQ, TIOCSETD, 16, 0), // how lines are made of it: by one of them nobody can write there
+        jump_if(BPF_JEQ, TIOCSWINSZ, 15, 0),
+        jump_if(BPF_JEQ, TIOCEXCL, 14, 0), // nobody else can open it
+        jump_if(BPF_JGE, first_of_keyboard, 0, 1),
+        jump_if(BPF_JGT, last_of_keyboard, 0, 12),
+        jump_if(BPF_JGE, first_of_console, 0, 1),
+        jump_if(BPF_JGT, last_of_console, 0, 10),
         jump_if(BPF_JGE, TCSETS2, 0, 1),
         jump_if(BPF_JGT, TCSETSF2, 9, 8),
         jump_if(BPF_JGE, TCSETS, 0, 8),
