@@ -21,7 +21,7 @@ from lab.elf import NotElf, build_id
 from lab.errors import BuildError
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot
-from lab.host.store import content_key, files_key, stored, turn
+from lab.host.store import content_key, files_key, remove_tree, stored, turn
 from lab.process import Finished, check, finish
 
 BUILD_S = 900.0
@@ -242,11 +242,19 @@ def _tested(
 
 
 def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str) -> None:
+    if not _goes_on_in(work):
+        remove_tree(work)
     work.mkdir(parents=True, exist_ok=True)
     configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
     check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)
     build = ("cmake", "--build", os.fspath(work), "--target", target, "--parallel", str(os.cpu_count() or 1))
     check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
+
+
+def _goes_on_in(work: Path) -> bool:
+    """Whether CMake goes on in a folder: by the name alone that it was there by before, or where it was not. Caches are moved."""
+    known = work / "CMakeCache.txt"
+    return not known.exists() or f"\nCMAKE_CACHEFILE_DIR:INTERNAL={work}\n" in known.read_text(encoding="utf-8", errors="replace")
 
 
 def _products(folder: Path) -> tuple[Path, ...]:

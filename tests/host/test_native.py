@@ -50,3 +50,21 @@ def test_toy_is_built_and_an_edit_gives_another_build_id(tmp_path: Path, monkeyp
     with pytest.raises(BuildError, match=r"toy\.cpp"):
         native_payloads(root, SilentProgress(), deadline, sources=sources)
     assert len([path for path in (tmp_path / "cache/native").iterdir() if path.is_dir()]) == 2
+
+
+@pytest.mark.scenario
+def test_cache_that_was_moved_is_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deadline = Deadline.after(1500)
+    root = host_root(SilentProgress(), deadline)
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "CMakeLists.txt").write_text(CMAKE)
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / "cache"))
+    (sources / "toy.cpp").write_text("extern int toy() { return 1; }\n")
+    native_payloads(root, SilentProgress(), deadline, sources=sources)
+    (tmp_path / "cache").rename(tmp_path / "moved")
+    (tmp_path / "cache").symlink_to(tmp_path / "moved")
+    for number, name in enumerate(("moved", "cache"), start=2):
+        monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / name))
+        (sources / "toy.cpp").write_text(f"extern int toy() {{ return {number}; }}\n")
+        assert native_payloads(root, SilentProgress(), deadline, sources=sources).folder.is_dir()
