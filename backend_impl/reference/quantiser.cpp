@@ -50,8 +50,14 @@ void quantise(const ggml_tensor &node) {
                          ones.empty() ? nullptr : ones.data());
     };
     std::vector<std::thread> threads;
-    for (int64_t first = each; first < rows; first += each) threads.emplace_back(part, first);
+    threads.reserve(static_cast<size_t>(parts));
+    int64_t first = each;
+    try {
+        for (; first < rows; first += each) threads.emplace_back(part, first);
+    } catch (const std::exception &) { // there are no more to be had: this one does the rest
+    }
     part(0);
+    for (; first < rows; first += each) part(first);
     for (std::thread &thread : threads) thread.join();
 }
 

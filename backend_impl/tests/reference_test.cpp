@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,34 @@ void test_the_bytes_are_those_of_ggml() {
         for (bool important : {false, true}) test_bytes(type, important);
 }
 
+// A process that may have no more threads: what those that are wanted would do is done all the same, with and without them.
+void test_it_does_without_threads() {
+    Quantiser quantiser;
+    auto set = reinterpret_cast<ggml_backend_set_n_threads_t>(
+        ggml_backend_reg_get_proc_address(quantiser.registry, "ggml_backend_set_n_threads"));
+    set(quantiser.backend, 4);
+    RemoteQuantiser remote(quantiser.backend);
+    constexpr int64_t many = 10 * rows; // of which each thread has some
+    std::vector<float> from;
+    for (int i = 0; i < 10; ++i)
+        for (float number : numbers()) from.push_back(number * static_cast<float>(i + 1));
+    const size_t size = many * ggml_row_size(GGML_TYPE_Q4_0, row);
+    std::vector<uint8_t> expected(size);
+    ggml_quantize_chunk(GGML_TYPE_Q4_0, from.data(), expected.data(), 0, many, row, nullptr);
+    for (const bool none : {false, true}) {
+        pthread_attr_t before;
+        pthread_attr_t unusable;
+        pthread_getattr_default_np(&before);
+        pthread_attr_init(&unusable);
+        pthread_attr_setstacksize(&unusable, size_t{1} << 46);
+        if (none) pthread_setattr_default_np(&unusable);
+        std::vector<uint8_t> bytes(size);
+        remote.quantise({GGML_TYPE_Q4_0, from.data(), bytes.data(), 0, many, row, nullptr});
+        pthread_setattr_default_np(&before);
+        expect(bytes == expected, none ? "without threads" : "with threads");
+    }
+}
+
 void test_importance_makes_another_result() {
     Quantiser quantiser;
     RemoteQuantiser remote(quantiser.backend);
@@ -139,6 +168,7 @@ void test_the_quantiser_computes_nothing_else() {
 int main(int, char **arguments) {
     return run_cases({{"refusals", test_what_cannot_be_wrapped_is_refused},
                       {"devices", test_it_has_the_wrapped_devices_and_a_quantiser},
+                      {"threads", test_it_does_without_threads},
                       {"bytes", test_the_bytes_are_those_of_ggml},
                       {"importance", test_importance_makes_another_result},
                       {"not for", test_what_it_is_not_for},
