@@ -29,6 +29,7 @@ from lab.apir.protocol_gen import (
     BatchRequest,
     BufferGetTensorRequest,
     Call,
+    DeviceBufferFromPtrReply,
     Graph,
     GraphChanges,
     GraphKeepRequest,
@@ -55,6 +56,8 @@ MOST_RESOURCE_BYTES = 1 << 36
 """Data of more than this is a guest's word alone: there was no such resource, and the answer says so."""
 # The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
 KNOWN_OPS = 64
+UNRECORDED = "; what the guest wrote into that memory itself is in no recording: one with guest.data_path=copied has it"
+"""Why a graph that reads rows by their numbers may be refused: these are whatever earlier graphs have left there."""
 Records = Graph | WideGraph | GraphChanges | WideGraphChanges
 GRAPHS: dict[int, type[Records]] = {Call.BACKEND_GRAPH_COMPUTE: Graph, Call.WIDE_GRAPH_COMPUTE: WideGraph}
 HANDLES = frozenset({"buffer", "buft", "graph"})
@@ -85,6 +88,8 @@ class Replay:
         self._handles: dict[int, int] = {}
         self._computed_by: dict[tuple[int, int], Record] = {}
         self._wide_graphs: set[int] = set()
+        self._in_place: set[int] = set()
+        self._unrecorded = False
 
     def play(self, rows: tuple[Row, ...]) -> Iterator[Answer]:
         """Play all Forward calls in order; what a call needs of the set-up is made before it."""
@@ -97,6 +102,7 @@ class Replay:
 
     def _answer(self, index: int, command: Command) -> Answer:
         self._make_resources(command)
+        self._unrecorded = False
         reply = self._library.resources[command.header.reply_resource]
         payload = self._translated_payload(command)
         for each in command.along:
@@ -110,7 +116,7 @@ class Replay:
         differences: list[str] = []
         remarks: list[str] = []
         if guest_code(code) != command.return_code:
-            differences.append(f"return code {guest_code(code)}, recorded {command.return_code}")
+            differences.append(f"return code {guest_code(code)}, recorded {command.return_code}{UNRECORDED * self._unrecorded}")
         else:
             differences += self._reply_differences(command, answer, remarks)
             differences += self._data_differences(command)
@@ -191,6 +197,7 @@ class Replay:
             graph: Any = kind.decode(Reader(data))
         except WireError:
             return data
+        self._unrecorded = any(tensor.buffer in self._in_place for tensor in graph.tensors)
         nodes = getattr(graph, "nodes", None)  # changes say nothing of them
         for tensor in graph.tensors:
             if nodes is None or tensor.id in nodes:
@@ -208,6 +215,8 @@ class Replay:
         except WireError as error:
             yield f"the reply does not decode: {error}"
             return
+        if isinstance(recorded, DeviceBufferFromPtrReply):
+            self._in_place.add(recorded.buffer)
         for name in recorded.__dataclass_fields__:
             before, now = getattr(recorded, name), getattr(new, name)
             if name in HANDLES:

@@ -79,7 +79,10 @@ def record(
     ] = paths.RUNS,
     json_: Json = False,
 ) -> None:
-    """Run a scenario, every command and reply of it recorded in the bundle. Exit status: the run's; 2 if nothing was recorded."""
+    """Run a scenario, every command and reply of it recorded in the bundle. Exit status: the run's; 2 if nothing was recorded.
+
+    Data that the guest writes in place goes by no command, and is in no recording; with guest.data_path=copied all of it is.
+    """
     choice = Choice((*(settings or ()), TRACING), "", tuple(variants or ()))
     answer: dict[str, Any] = {"traces": []}
     with answering(as_json=json_, empty=answer):

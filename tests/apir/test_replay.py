@@ -1,0 +1,62 @@
+"""What a replay makes of a host that answers otherwise, without a host library."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+from typing import Any, cast
+
+import pytest
+
+from lab.apir import protocol_gen as gen
+from lab.apir.loopback import HostLibrary, Resource
+from lab.apir.replay import Replay
+from lab.apir.trace import Command
+from lab.apir.wire import Reader, Writer
+
+pytestmark = pytest.mark.protocol
+
+IN_PLACE, ON_HOST = 7, 8
+
+
+class Refusing:
+    """A host library that gives buffers and refuses all else."""
+
+    def __init__(self) -> None:
+        self.resources: dict[int, Resource] = {}
+
+    def new_resource(self, size: int, number: int) -> None:
+        self.resources[number] = Resource(number, size, mmap.mmap(-1, size))
+
+    def dispatch(self, call: int, _payload: bytes, _reply: Resource) -> tuple[int, bytes]:
+        if call == gen.Call.DEVICE_BUFFER_FROM_PTR:
+            return 0, encoded(gen.DeviceBufferFromPtrReply(70, 71))
+        return 1, b""
+
+
+def encoded(message: Any) -> bytes:
+    writer = Writer()
+    message.encode(writer)
+    return writer.data
+
+
+def command(call: gen.Call, request: Any, reply: bytes, data: bytes = b"") -> Command:
+    header = gen.CommandHeader(gen.CommandType.FORWARD, call, 1)
+    return Command(header, call.name.lower(), call, encoded(request), gen.ReturnCode.OK, reply, 2, len(data), data)
+
+
+@pytest.mark.parametrize(("buffer", "told"), [(IN_PLACE, True), (ON_HOST, False)])
+def test_graph_on_memory_that_the_guest_wrote_itself_is_refused_with_the_reason(buffer: int, told: bool) -> None:
+    tensor = dataclasses.replace(gen.TensorRecord.decode(Reader(bytes(1024))), id=1, buffer=buffer)
+    graph = encoded(gen.Graph((1,), (tensor,)))
+    given = command(
+        gen.Call.DEVICE_BUFFER_FROM_PTR,
+        gen.DeviceBufferFromPtrRequest(3, 64, 64),
+        encoded(gen.DeviceBufferFromPtrReply(IN_PLACE, 5)),
+    )
+    computed = command(gen.Call.BACKEND_GRAPH_COMPUTE, gen.BackendGraphComputeRequest(2, len(graph)), bytes(4), graph)
+    first, last = Replay(cast("HostLibrary", Refusing()), {}).play((given, computed))
+    assert first.differences == ()
+    (difference,) = last.differences
+    assert difference.startswith("return code 5, recorded 4")
+    assert ("guest.data_path=copied" in difference) is told
