@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lab import paths
 from lab.deadline import Deadline
+from lab.errors import ConfigError, ConfigProblem
 from lab.host.apt import ensure_packages
 from lab.host.debian import Order, bootstrapped, unpack_hook
 from lab.host.driver import INSIDE as DRIVER_FOLDER
@@ -75,7 +76,11 @@ class HostRoot:
 
         ``env`` is the whole environment but for PATH, which is the root's own unless given. It is set by bwrap for the
         program alone, so that an ``LD_PRELOAD`` in it does not reach bwrap.
+
+        Raises:
+            ConfigError: a path cannot be seen inside by its name.
         """
+        self._require_places(binds)
         driver = gpu_driver()
         variables = {"PATH": SEARCH, "LC_ALL": "C.UTF-8", **(env or {})}
         led = [os.fspath(LIBRARIES)] if any(bind.inside and bind.inside.parent == LIBRARIES for bind in binds) else []
@@ -93,6 +98,16 @@ class HostRoot:
             *(() if cwd is None else ("--chdir", os.fspath(cwd))),
             "--", *(os.fspath(word) for word in argv),
         )  # fmt: skip
+
+    def _require_places(self, binds: Iterable[Bind]) -> None:
+        """Within the root's own trees there are those places alone that it has: nobody makes another one there."""
+        for bind in binds:
+            inside = bind.inside or bind.path
+            if inside.parts[1:2] and (top := inside.parts[1]) in TREES and not (self.path / inside.relative_to("/")).exists():
+                text = f"lies in /{top}, which the host root has of its own: it cannot be seen in there"
+                raise ConfigError(
+                    bind.path, [ConfigProblem("", text, "take a folder elsewhere, such as below /home, /opt or /srv")]
+                )
 
     def _tree_words(self) -> tuple[str, ...]:
         """The tree on an empty root, so that mount points of binds can be made in it."""
