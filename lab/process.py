@@ -14,6 +14,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,7 @@ NOT_STARTED = {
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 TAIL_BYTES = 20_000
+ROOM_BYTES = 4096
 
 
 @dataclass(slots=True)
@@ -205,18 +207,31 @@ def finish(
     With ``log`` the output goes there too (it can be watched); else to a file without a name.
 
     Raises:
+        LabError: the file without a name has no room for what it says, which a program need not tell: a part is not all of it.
         WaitTimeout: it ran past the deadline (and was ended).
     """
     with contextlib.ExitStack() as stack:
-        if log is None:
+        if nameless := log is None:
             log = stack.enter_context(nameless_file())
         start = log.stat().st_size if log.exists() else 0
         child = stack.enter_context(spawn(argv, log=log, env=env, cwd=cwd))
         status = child.wait(deadline)
+        if nameless:
+            _require_room(child.argv[0])
         with open(log, "rb") as output:
             output.seek(start)
             text = output.read().decode(errors="replace")
         return Finished(child.argv, status, text)
+
+
+def _require_room(program: str) -> None:
+    """Raise ``LabError`` where there is no room for another file like the one that a program's words went to."""
+    try:
+        with nameless_file() as another:
+            another.write_bytes(bytes(ROOM_BYTES))
+    except OSError as error:
+        text = f"there is no room for what {program} says: {tempfile.gettempdir()}: {error.strerror}"
+        raise LabError(text, hint="make room there, or set TMPDIR to another folder") from error
 
 
 def check(

@@ -140,3 +140,18 @@ def test_processor_time_is_of_the_whole_process() -> None:
     while (processor_ns(os.getpid()) or 0) <= before:
         sum(range(10_000))
     assert processor_ns(2**22 - 1) is None
+
+
+def test_output_that_found_no_room_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
+    code = """
+from lab.deadline import Deadline
+from lab.process import finish
+for size in (4000, 20000):
+    done = finish(("sh", "-c", f"head -c {size} /dev/zero 2>/dev/null; exit 0"), deadline=Deadline.after(20))
+    print(len(done.output))
+"""
+    script = 'mount -t tmpfs -o size=12k tmpfs "$TMPDIR" && exec "$0" -c "$1"'
+    words = ("unshare", "--map-root-user", "--mount", "sh", "-c", script, sys.executable, code)
+    done = finish(words, deadline=Deadline.after(60), env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.output.startswith("4000\n")
+    assert f"there is no room for what sh says: {tmp_path}: No space left on device" in done.output
