@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from lab.errors import ConfigError, ConfigProblem
+from lab.visible import is_utf8
 
 PROJECT = Path(__file__).resolve().parent.parent
 IMAGES = PROJECT / "images"
@@ -26,7 +27,7 @@ def cache() -> Path:
     A folder handed to another user's process (the guest root's unpacking) must be reachable, so the mode is 0755.
 
     Raises:
-        ConfigError: it cannot be made.
+        ConfigError: it cannot be made, or its name is no text.
     """
     named = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "virtgpu-lab")
     try:
@@ -34,7 +35,7 @@ def cache() -> Path:
     except RuntimeError as error:
         problem = ConfigProblem("", f"the home folder in {named} is not known: {error}", "name a folder by its whole path")
         raise ConfigError(CACHE_VARIABLE, [problem]) from error
-    if os.fsencode(root).decode(errors="ignore") != str(root):
+    if not is_utf8(str(root)):
         problem = ConfigProblem("", f"{str(root)!r} is no text in UTF-8, as paths in a bundle have to be", "name another folder")
         raise ConfigError(CACHE_VARIABLE, [problem])
     try:

@@ -1,4 +1,4 @@
-"""Text that others wrote, made fit to be shown: a guest's words move no cursor, clear no screen and set no title."""
+"""Text that others wrote: whether it is any, and how it is shown. A guest's words move no cursor, clear no screen, set no title."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 PICTURES = 0x2400
 """Where Unicode has pictures of the first 32 of them."""
 DELETE, BEYOND = 0x7F, 0x80
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written; a name or argument that the system gave may have bytes that are none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def visible(text: str) -> str:

@@ -43,7 +43,7 @@ from lab.scenario.model import Guest
 from lab.scenario.plan import Choice, planned
 from lab.scenario.resume import earlier_run
 from lab.scenario.runner import RunOutcome, run
-from lab.scenario.section import is_utf8
+from lab.visible import is_utf8
 from reports import newest_bundle, rendered_report
 
 DEFAULT_IMAGE = str(Guest.model_fields["image"].default)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from lab.scenario.section import is_utf8
+from lab.visible import is_utf8
 
 
 def given_path(word: str) -> Path:

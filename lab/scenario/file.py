@@ -16,9 +16,9 @@ from lab.scenario.matrix import axis_path, flat_matrix, flattened, matrix_proble
 from lab.scenario.model import Defaults, Scenario, ScenarioFile
 from lab.scenario.model_checks import CHECK_KINDS
 from lab.scenario.problem import meant, problems_of, value_problem
-from lab.scenario.section import is_utf8
 from lab.scenario.setting import Tables
 from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, VARIANTS, Source, read_source
+from lab.visible import is_utf8
 
 MATRIX = "matrix"
 READER_KEYS = (EXTENDS, DEFAULTS, ADD_CHECKS)

@@ -30,15 +30,6 @@ LONGEST_S = 1e7
 """The system's clocks wait for no longer than some 9e9 s, and nobody for a hundredth of that."""
 
 
-def is_utf8(text: str) -> bool:
-    """Whether a text can be written; a name or argument that the system gave may have bytes that are none."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class Section(BaseModel):
     """A table of a scenario file: frozen, strictly typed, no unknown keys."""
 

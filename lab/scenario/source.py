@@ -20,9 +20,10 @@ from lab.paths import SCENARIOS
 from lab.scenario.lines import KeyLines, parent
 from lab.scenario.matrix import axis_path
 from lab.scenario.model_catalog import OWN
-from lab.scenario.section import LIBRARY_WORDS, is_utf8
+from lab.scenario.section import LIBRARY_WORDS
 from lab.scenario.setting import Setting, Tables, apply, settings_of
 from lab.scenario.toml_text import toml_tables
+from lab.visible import is_utf8
 
 EXTENDS, DEFAULTS, ADD_CHECKS, CHECKS, VARIANTS = "extends", "defaults", "add_checks", "checks", "variants"
 NOT_INHERITED = ("name", "description", EXTENDS, ADD_CHECKS)
