@@ -161,6 +161,11 @@ void Channel::look_at_carried() {
     }
 }
 
+void Channel::give_up_carried(uint64_t last_before) {
+    if (carried_.give_up(last_before, [this](uint32_t word) { count_if_lost(word); }) == 0) return;
+    log(LogLevel::error, "tensor writes went along with a call that the host has not answered, but one that was sent behind it; a graph is refused");
+}
+
 // A call without a reply has not written them as far as anybody knows.
 bool Channel::count_if_lost(uint32_t notify) {
     const bool lost = notify == 0 || !result_in(notify).ok();

@@ -154,6 +154,10 @@ class Channel {
 
     // Of those that went along with other calls: `lost_transfers` tells of what has failed, as far as those are answered, whoever awaits them.
     void look_at_carried();
+    // Number of the last call that took some along. One of up to such a number that has no reply when a call is answered that was sent later never gets one, and
+    // they have not been made.
+    uint64_t last_carried() const { return carried_.last(); }
+    void give_up_carried(uint64_t last_before);
 
     // HandShake and LoadLibrary: `code` of the result is then not a Forward code.
     template <typename Request, typename Reply>

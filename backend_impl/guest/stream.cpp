@@ -43,7 +43,7 @@ class GraphAhead : public CallAhead {
     // of the channel's were lost when it was sent.
     GraphAhead(Session &session, const void *stream, const InFlight &in_flight, std::shared_ptr<const DoubtfulBuffers::Handles> written, uint64_t told)
         : session_(session), stream_(stream), in_flight_(in_flight), written_(std::move(written)), told_lost_transfers_(told),
-          last_write_(session.write_behind().last()) {}
+          before_(session.write_behind().sent()) {}
     bool answered() const override { return pending.answered(); }
     bool end() override {
         Unwritten unwritten{*this};
@@ -71,7 +71,7 @@ class GraphAhead : public CallAhead {
 
     // Whether nothing that was written before it was lost, as far as is known: the replies to that are there by now.
     bool had_all() const {
-        session_.write_behind().look_behind_a_call(last_write_);
+        session_.write_behind().look_behind_a_call(before_);
         return session_.channel().lost_transfers() == told_lost_transfers_;
     }
 
@@ -80,7 +80,7 @@ class GraphAhead : public CallAhead {
     const InFlight &in_flight_;
     const std::shared_ptr<const DoubtfulBuffers::Handles> written_;
     const uint64_t told_lost_transfers_;
-    const uint64_t last_write_; // that nobody awaits
+    const SentBefore before_;
 };
 
 } // namespace
@@ -127,11 +127,11 @@ ggml_status Stream::compute(ggml_cgraph *graph) {
         // One that is awaited needs a reply slot, too.
         in_flight_->await_all();
     }
-    const uint64_t last_write = device_.session().write_behind().last();
+    const SentBefore before = device_.session().write_behind().sent();
     const ggml_status status = compute_now(graph, kept, likeness);
     // Replies to all that was sent before it are there by now, if it was answered.
     in_flight_->await_all();
-    device_.session().write_behind().look_behind_a_call(status == GGML_STATUS_SUCCESS ? last_write : 0);
+    device_.session().write_behind().look_behind_a_call(status == GGML_STATUS_SUCCESS ? before : SentBefore{});
     return told_of_failure() ? GGML_STATUS_FAILED : status;
 }
 

@@ -57,9 +57,11 @@ void WriteBehind::settle() {
 }
 
 // Who ends one without a reply does so for as long as a call may take, which begins anew behind each graph; of a pipe's, for as long as a graph may.
-void WriteBehind::look_behind_a_call(uint64_t last_before) {
+void WriteBehind::look_behind_a_call(const SentBefore &before) {
     if (in_forked_child()) return;
+    const uint64_t last_before = before.left;
     if (last_before != 0) give_up(last_before);
+    channel_.give_up_carried(before.carried);
     look();
     channel_.look_at_carried();
     channel_.look_at_batches(longest_nap);

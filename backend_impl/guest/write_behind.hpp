@@ -28,6 +28,12 @@ class SentWrite {
     SentWrite *next_ = nullptr; // of those that are being ended
 };
 
+// What was sent before a call: the numbers of the last write that was left, and of the last call that took deferred ones along.
+struct SentBefore {
+    uint64_t left = 0;
+    uint64_t carried = 0;
+};
+
 class WriteBehind {
   public:
     // The channel and the pool, where its data lies, outlive it.
@@ -51,11 +57,11 @@ class WriteBehind {
     void look() {
         if (is_left_.load(std::memory_order_acquire) && !in_forked_child()) look_at_it();
     }
-    // Number of the one that was left last.
-    uint64_t last() const { return last_.load(std::memory_order_acquire); }
-    // The same as look, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered. `last_before`: the
-    // number of the last one when such a call was sent. Who ends one of up to that is waited for, and what has no reply by now never gets one, and has failed.
-    void look_behind_a_call(uint64_t last_before = 0);
+    // For a call that is about to be sent.
+    SentBefore sent() const { return {last_.load(std::memory_order_acquire), channel_.last_carried()}; }
+    // The same as look, and waits a moment for whoever is at ending one: its reply is there, if it was sent before a call that was answered. `before`: what was
+    // sent before such a call. Who ends one of these is waited for, and what has no reply by now never gets one, and has failed.
+    void look_behind_a_call(const SentBefore &before = {});
     // Awaits what was left, and what waits in a data slot for the next call.
     void settle();
 

@@ -738,6 +738,36 @@ void a_graph_behind_a_silent_write_that_another_thread_awaits_is_told() {
     expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that");
 }
 
+// So is a graph where the write went along with another thread's call, which that thread still awaits.
+void a_graph_behind_a_silent_call_that_took_writes_along_is_told() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "900");
+    for (const bool ahead : {false, true}) {
+        uint64_t extensions = static_cast<uint64_t>(Extension::batch);
+        if (ahead) extensions |= static_cast<uint64_t>(Extension::asynchronous) | static_cast<uint64_t>(Extension::graph_ids);
+        GatedHost host(extensions);
+        host.keep_graphs();
+        Written written(host);
+        Doubling doubling(written.bench);
+        expect(doubling.compute() == GGML_STATUS_SUCCESS && doubling.compute() == GGML_STATUS_SUCCESS, "computed before");
+        CapturedLog log;
+        host.silence(Call::batch);
+        const auto start = Clock::now();
+        const uint8_t one = 1;
+        ggml_backend_tensor_set(written.tensor, &one, 0, 1);
+        std::thread another([&] {
+            size_t free_bytes = 0, total_bytes = 0;
+            ggml_backend_dev_memory(written.bench.registry->device(), &free_bytes, &total_bytes);
+        });
+        expect(soon([&] { return host.sent(Call::batch).size() == 1; }), "it is sent along");
+        host.end_silence(Call::batch);
+        if (ahead) expect(doubling.compute() == GGML_STATUS_SUCCESS, "one that goes ahead");
+        expect(doubling.compute() == GGML_STATUS_FAILED, "the graph behind it");
+        expect(Clock::now() - start < 800ms, "which does not wait for that thread");
+        another.join();
+        expect(doubling.compute() == GGML_STATUS_SUCCESS, "the one behind that: " + log.text());
+    }
+}
+
 void threads() {
     GatedHost host;
     Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
@@ -792,6 +822,7 @@ int main() {
     a_graph_that_goes_ahead_is_told();
     a_graph_behind_a_silent_write_is_told();
     a_graph_behind_a_silent_write_that_another_thread_awaits_is_told();
+    a_graph_behind_a_silent_call_that_took_writes_along_is_told();
     threads();
     return failures();
 }
