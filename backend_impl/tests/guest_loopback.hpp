@@ -33,8 +33,12 @@ class LibraryHost : public FakeHost {
     const char *config(const char *key);
     void *memory(uint32_t resource);
 
+  protected:
+    // What a component has its say in: commands are taken many at a time here, and carried out in order.
+    uint64_t own_extensions = static_cast<uint64_t>(Extension::asynchronous);
+
   private:
-    static void add_own_extensions(const std::vector<char> &request, char *payload);
+    void add_own_extensions(const std::vector<char> &request, char *payload) const;
     void count(uint32_t call, Reader request);
     void serve(const CommandHeader &header, const std::vector<uint8_t> &command, const Blob &reply);
 

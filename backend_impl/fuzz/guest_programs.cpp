@@ -1,0 +1,115 @@
+// Random programs against the guest library, with the host library and ggml-cpu behind it and a host that fails at random: what is read has to be right, or a
+// graph is refused.
+//
+//   guest-programs HOST-LIBRARY GGML-LIBRARY PROGRAMS [FIRST [DEADLINE-MS]]
+//
+// Program n is the same each time but for what depends on the clock. What must not be is told with all that was done until then, and the exit status is 1. A
+// call may take DEADLINE-MS (150): what is never answered costs as much.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include "random_program.hpp"
+
+using namespace apir;
+using namespace apir::fuzz;
+using namespace apir::guest::test;
+
+namespace {
+
+constexpr unsigned longest_s = 120; // of one program
+
+char under_way[64];
+
+void hung(int) {
+    (void)!write(STDERR_FILENO, under_way, std::strlen(under_way));
+    _exit(1);
+}
+
+struct Words {
+    const char *host_library, *ggml_library;
+    long programs, first = 0, deadline_ms = 150;
+};
+
+struct Sum {
+    long checked = 0, told = 0, meddled = 0, wrong = 0;
+};
+
+// Names with commas between them, or all, or none.
+std::string some_extensions(Random &random) {
+    if (random.one_in(2)) return "all";
+    std::string names;
+    for (const NamedExtension &each : all_extensions)
+        if (random.one_in(2)) names += (names.empty() ? "" : ",") + std::string(each.name);
+    return names.empty() ? "none" : names;
+}
+
+// Threads of one process, each with a program of its own.
+void run(const Words &words, uint64_t number, Sum &sum) {
+    Random random(number);
+    const bool fails = !random.one_in(4);
+    const std::string extensions = some_extensions(random);
+    const std::array paths{"copied", "copied", "shared"}, behinds{"auto", "on", "off"}, pools{"0", "64", "64"};
+    const std::array<int64_t, 6> elements{16, 64, 300, 300, 5000, 300'000};
+    const char *path = random.pick(paths), *behind = random.pick(behinds), *pool = random.pick(pools);
+    const int64_t each = random.pick(elements);
+    const size_t threads = random.one_in(4) ? 3 : 1;
+    const std::string deadline = std::to_string(fails ? words.deadline_ms : 30'000);
+    Variable data_path("GGML_VIRTGPU_DATA_PATH", path), chosen("GGML_VIRTGPU_EXTENSIONS", extensions.c_str()), left("GGML_VIRTGPU_WRITE_BEHIND", behind),
+        kept("GGML_VIRTGPU_BUFFER_POOL_MIB", pool), call_deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", deadline.c_str()),
+        graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", deadline.c_str());
+    Story story;
+    MeddlingHost host(words.host_library, words.ggml_library, story, random.next());
+    // What a call without a reply takes away is missed in a small one.
+    const std::array<size_t, 4> windows{size_t{1} << 30, size_t{1} << 30, size_t{2} * data_page_size + size_t{8} * blob_granularity, data_page_size + size_t{4} * blob_granularity};
+    DevicePlan plan;
+    plan.window = fails ? windows[0] : random.pick(windows);
+    std::unique_ptr<guest::Registry> registry = set_up(host, plan);
+    if (registry->devices.size() != 1) return expect(false, "no device");
+    // After the host library, which is in this process too and takes ggml's log for itself.
+    ggml_log_set([](ggml_log_level, const char *text, void *told) { static_cast<Story *>(told)->add(text); }, &story);
+    const uint64_t seed = random.next();
+    const Meddling meddling{fails ? uint64_t{8} << random.below(4) : 0, std::chrono::milliseconds(words.deadline_ms / (random.one_in(2) ? 8 : 1))};
+    {
+        std::vector<std::unique_ptr<RandomProgram>> programs;
+        for (size_t i = 0; i < threads; ++i) programs.push_back(std::make_unique<RandomProgram>(*registry, host, story, seed + i, each, threads == 1));
+        host.meddle(meddling);
+        std::vector<std::thread> all;
+        for (auto &program : programs) all.emplace_back([&program, threads] { program->run(threads == 1 ? 150 : 60); });
+        for (std::thread &thread : all) thread.join();
+        for (const auto &program : programs) {
+            sum.checked += program->checked();
+            sum.told += program->told();
+            for (const std::string &what : program->violations()) {
+                ++sum.wrong;
+                std::printf("program %lu: %s\n  data path %s, extensions %s, write behind %s, pool %s, %zu threads, %ld elements, one in %lu, late %ld ms\n%s", number,
+                            what.c_str(), path, extensions.c_str(), behind, pool, threads, each, meddling.one_in, long(meddling.late.count()),
+                            story.text().c_str());
+            }
+        }
+    }
+    registry.reset();
+    ggml_log_set(nullptr, nullptr);
+    sum.meddled += static_cast<long>(host.meddled());
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    if (count < 4 || count > 6) return std::fprintf(stderr, "usage: guest-programs HOST-LIBRARY GGML-LIBRARY PROGRAMS [FIRST [DEADLINE-MS]]\n"), 2;
+    Words words{values[1], values[2], std::atol(values[3])};
+    if (count > 4) words.first = std::atol(values[4]);
+    if (count > 5) words.deadline_ms = std::atol(values[5]);
+    Sum sum;
+    std::signal(SIGALRM, hung);
+    for (long i = words.first; i < words.first + words.programs; ++i) {
+        std::snprintf(under_way, sizeof under_way, "program %ld takes longer than %u s\n", i, longest_s);
+        alarm(longest_s);
+        run(words, static_cast<uint64_t>(i), sum);
+    }
+    std::printf("%ld programs: something was done to %ld commands, programs were told %ld times, %ld reads were looked at, %ld wrong\n", words.programs,
+                sum.meddled, sum.told, sum.checked, sum.wrong);
+    return sum.wrong == 0 ? failures() : 1;
+}

@@ -1,0 +1,135 @@
+// A program that uses the guest library at random, as ggml allows it, and knows what all of its tensors have to hold.
+//
+// What it reads may be wrong only where the host has failed, and only if the program is told: by a graph that is refused since, or by the next one. After
+// that it begins anew, and nothing may be wrong then.
+#pragma once
+
+#include <array>
+#include <list>
+
+#include "meddling_host.hpp"
+#include "tests/guest_bench.hpp"
+
+namespace apir::fuzz {
+
+class RandomProgram {
+  public:
+    // `elements` are those of each of its tensors. `alone`: nobody else uses the registry, and what is told is this one's.
+    RandomProgram(guest::Registry &registry, MeddlingHost &host, Story &story, uint64_t seed, int64_t elements, bool alone);
+    ~RandomProgram();
+    RandomProgram(const RandomProgram &) = delete;
+    RandomProgram &operator=(const RandomProgram &) = delete;
+
+    void run(int steps);
+    // What must not be, in words.
+    const std::vector<std::string> &violations() const { return violations_; }
+    // How often it was told that something had failed, and how often it looked at what it had read.
+    int told() const { return told_; }
+    int checked() const { return checked_; }
+
+  private:
+    using Bytes = std::vector<uint8_t>;
+    using Event = std::unique_ptr<ggml_backend_event, decltype(&ggml_backend_event_free)>;
+
+    static constexpr size_t tensors_of_one = 4;
+    static constexpr size_t buffers = 3;
+    static constexpr size_t streams = 2;
+
+    // A buffer with its tensors, and what these have to hold.
+    struct Memory {
+        guest::test::Buffer buffer{nullptr, ggml_backend_buffer_free};
+        guest::test::Context context = guest::test::context();
+        std::array<ggml_tensor *, tensors_of_one> tensors{};
+        std::array<std::vector<float>, tensors_of_one> held;
+    };
+    // d = (a + b) / 2, tensors by their number.
+    struct Step {
+        size_t a, b, d;
+    };
+    struct Graph {
+        guest::test::Context context{nullptr, ggml_free};
+        ggml_cgraph *graph = nullptr;
+        std::vector<Step> steps;
+        bool uses(size_t memory) const;
+    };
+    // What is read by a call that has not ended, and what it has to be.
+    struct Reading {
+        Bytes got, right;
+        std::string what;
+    };
+    struct Stream {
+        guest::test::Backend backend{nullptr, ggml_backend_free};
+        bool is_busy = false;
+        std::list<Bytes> sent; // by calls that have not ended
+        std::list<Reading> readings;
+        guest::test::Context context = guest::test::context(); // of the graph that tells
+        guest::test::Buffer buffer{nullptr, ggml_backend_buffer_free};
+        ggml_cgraph *telling = nullptr;
+    };
+    struct Range {
+        size_t offset, size;
+    };
+
+    void say(const char *form, ...) __attribute__((format(printf, 2, 3)));
+    void violate(const std::string &what);
+    ggml_tensor *tensor(size_t number) { return memories_[number / tensors_of_one].tensors[number % tensors_of_one]; }
+    std::vector<float> &held(size_t number) { return memories_[number / tensors_of_one].held[number % tensors_of_one]; }
+    bool is_there(size_t number) { return memories_[number / tensors_of_one].buffer != nullptr; }
+    size_t size() const { return static_cast<size_t>(elements_) * sizeof(float); }
+    bool any(size_t &number);
+    Range range();
+    Bytes numbers(size_t size);
+    void hold(size_t number, const Range &range, const uint8_t *bytes);
+    Bytes right(size_t number, const Range &range);
+
+    void step();
+    void set(size_t number);
+    void set_rows(size_t number);
+    void get(size_t number);
+    void get_rows(size_t number);
+    void fill(size_t number);
+    void clear(size_t number);
+    void copy(size_t from, size_t to);
+    void set_ahead(size_t number);
+    void get_ahead(size_t number);
+    void copy_ahead(size_t from, size_t to);
+    void build(Graph &graph, size_t steps);
+    Graph *any_graph();
+    void compute(bool ahead);
+    void renew(size_t memory);
+    void renew_stream(size_t stream);
+    void ask();
+
+    Stream &use(size_t stream);
+    void synchronize(Stream &stream);
+    void synchronize_all();
+    void check(const Bytes &got, const Bytes &right, const std::string &what);
+    ggml_status told_by(Stream &stream);
+    void open(Stream &stream);
+    bool allocate(Memory &memory);
+    bool is_lost() const;
+    void demand();
+    bool tells();
+    void begin_anew();
+    void settle();
+    bool write_all();
+    std::string wrong_now();
+
+    guest::Registry &registry_;
+    MeddlingHost &host_;
+    Story &story_;
+    const uint64_t seed_;
+    Random random_;
+    const int64_t elements_;
+    const bool alone_;
+    std::array<Memory, buffers> memories_;
+    std::array<Stream, streams> streams_;
+    std::list<Graph> graphs_;
+    std::string wrong_; // what was read wrong, and not told
+    bool is_told_ = false;
+    int told_ = 0;
+    int checked_ = 0;
+    std::vector<std::string> violations_;
+};
+
+} // namespace apir::fuzz
