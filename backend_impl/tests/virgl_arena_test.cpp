@@ -201,6 +201,18 @@ void nothing_is_left_of_what_cannot_be_mapped() {
     expect_equal(open_files(), files, "open files");
 }
 
+// QEMU may have a limit of its files' size, which those that nobody sees are above: that ends no virtual machine whose guest asks for a context.
+void files_are_limited() {
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = large;
+    expect_equal(setrlimit(RLIMIT_FSIZE, &limit), 0, "setrlimit");
+    const int files = open_files();
+    expect_refused([] { Arena arena(large + 1); }, "an arena above the limit");
+    Arena arena(large);
+    expect_equal(open_files(), files + 1, "open files");
+}
+
 bool is_asleep(pid_t thread) {
     std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/stat");
     std::string line;
@@ -242,6 +254,7 @@ int main(int count, char **values) {
                       {"files_are_not_dumped", files_are_not_dumped},
                       {"nothing_is_locked", nothing_is_locked},
                       {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped},
+                      {"files_are_limited", files_are_limited},
                       {"the_bell_wakes_one", the_bell_wakes_one}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -1,6 +1,8 @@
 #include "shared_file.hpp"
 
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <system_error>
@@ -28,15 +30,31 @@ void *map(void *at, int fixed, int fd, uint64_t offset, size_t size) {
     return nullptr;
 }
 
+// Where files may not be so large (ulimit -f), errno says so, and so does a signal, which would end the virtual machine.
+bool size_file(int fd, size_t size) {
+    sigset_t limit;
+    sigset_t before;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    const bool sized = ftruncate(fd, static_cast<off_t>(size)) == 0;
+    const int cause = errno;
+    constexpr timespec at_once{};
+    if (!sized && cause == EFBIG && sigismember(&before, SIGXFSZ) == 0) sigtimedwait(&limit, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = cause;
+    return sized;
+}
+
 } // namespace
 
 int make_shared_file(const char *name, size_t size) {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
-    if (ftruncate(fd, static_cast<off_t>(size)) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    if (!size_file(fd, size) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         int cause = errno;
         close(fd);
-        throw std::system_error(cause, std::generic_category(), "cannot size a shared file");
+        throw std::system_error(cause, std::generic_category(), cause == EFBIG ? "cannot size a shared file (ulimit -f)" : "cannot size a shared file");
     }
     return fd;
 }
