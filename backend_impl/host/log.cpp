@@ -101,7 +101,7 @@ LogHold::LogHold(bool append) {
     const char *path = std::getenv("APIR_LLAMA_CPP_LOG_TO_FILE");
     if (path != nullptr && *path != '\0') {
         // O_APPEND even after truncating: several processes may write to the same file.
-        out.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0644);
+        out.fd = open_unawaited(path, O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC));
         if (out.fd < 0) {
             std::string text = std::string("cannot open the log file ") + path + ": " + std::strerror(errno) + "\n";
             emit(out, Level::warn, false, text);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 
 #include <call_log.hpp>
 #include <log_budget.hpp>
@@ -64,6 +65,31 @@ void nobody_reads_the_echo() {
     unlink(path.c_str());
 }
 
+// Nor is it waited for that somebody opens a named pipe to read there; the lines go where they go without a log, then.
+void nobody_opens_the_other_end() {
+    const std::string path = "host-log-test-" + std::to_string(getpid()) + ".pipe";
+    expect_equal(mkfifo(path.c_str(), 0600), 0, "mkfifo");
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    alarm(10);
+    const auto say = [] {
+        Loopback host(1, {{"ggml.library.path", "/no/such/library.so"}});
+        host.initialize();
+    };
+    say();
+    const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+    say();
+    char line[4096];
+    const ssize_t size = read(reader, line, sizeof line);
+    expect(size > 0 && std::string(line, static_cast<size_t>(size)).find("/no/such/library.so") != std::string::npos, "what a reader is told");
+    close(reader);
+    unlink(path.c_str());
+}
+
 } // namespace
 
-int main(int count, char **values) { return run_cases({{"shared_log", shared_log}, {"nobody_reads_the_echo", nobody_reads_the_echo}}, count > 1 ? values[1] : nullptr); }
+int main(int count, char **values) {
+    return run_cases({{"shared_log", shared_log},
+                      {"nobody_reads_the_echo", nobody_reads_the_echo},
+                      {"nobody_opens_the_other_end", nobody_opens_the_other_end}},
+                     count > 1 ? values[1] : nullptr);
+}

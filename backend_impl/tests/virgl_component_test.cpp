@@ -8,6 +8,7 @@
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <thread>
 
@@ -419,6 +420,22 @@ void reader_of_the_log_gone() {
     expect(alive && failures == 0, "a worker without a reader of its log");
 }
 
+// Whoever read a log that is a named pipe has gone: a worker, which opens it anew, does not wait for another one to come.
+void reader_of_a_named_log_gone() {
+    environment();
+    const std::string path = "virgl-component-log-" + std::to_string(getpid()) + ".pipe";
+    expect_equal(mkfifo(path.c_str(), 0600), 0, "mkfifo");
+    setenv("VIRGL_APIR_LOG_TO_FILE", path.c_str(), 1);
+    std::signal(SIGPIPE, SIG_IGN);
+    const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+    Qemu qemu;
+    close(reader);
+    GuestContext guest(3, 30);
+    guest.submit(CommandType::load_library);
+    expect_equal(guest.wait(5000), static_cast<int64_t>(LoadCode::ok), "a worker that says what it has loaded");
+    unlink(path.c_str());
+}
+
 // Whoever has it open can stop a terminal's output, by hand or as a worker that was taken over. QEMU, which logs with the lock held that its main
 // thread needs, does not wait for it.
 void terminal_of_the_log_stopped() {
@@ -618,6 +635,7 @@ int main(int count, char **values) {
                       {"fences_of_refused_contexts", fences_of_refused_contexts},
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
+                      {"reader_of_a_named_log_gone", reader_of_a_named_log_gone},
                       {"terminal_of_the_log_stopped", terminal_of_the_log_stopped},
                       {"much_to_say", much_to_say},
                       {"many_with_much_to_say", many_with_much_to_say},

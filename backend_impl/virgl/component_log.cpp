@@ -29,7 +29,7 @@ const char *name(Level level) {
 int opened() {
     const char *path = std::getenv("VIRGL_APIR_LOG_TO_FILE");
     if (path == nullptr || *path == '\0') return STDERR_FILENO;
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int fd = open_unawaited(path, O_CREAT | O_APPEND | O_CLOEXEC);
     if (fd < 0) {
         dprintf(STDERR_FILENO, "virgl-apir: [warn] cannot open the log file %s: %s\n", path, std::strerror(errno));
         return STDERR_FILENO;

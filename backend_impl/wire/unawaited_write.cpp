@@ -32,4 +32,11 @@ ssize_t write_unawaited(int fd, const char *bytes, size_t size) {
     return written;
 }
 
+int open_unawaited(const char *path, int flags) {
+    const int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | flags, 0644);
+    // Who else writes there, as libraries do to a worker's standard error, may have to wait.
+    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
 } // namespace apir

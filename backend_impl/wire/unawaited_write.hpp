@@ -10,4 +10,8 @@ namespace apir {
 // waited for.
 ssize_t write_unawaited(int fd, const char *bytes, size_t size);
 
+// As open() with O_WRONLY and `flags` of it; a file that is made is anybody's to read. Nor is it waited for that somebody opens the other end of a named pipe
+// (-1, and errno ENXIO), or that a line has a carrier; no terminal becomes the process's own.
+int open_unawaited(const char *path, int flags);
+
 } // namespace apir
