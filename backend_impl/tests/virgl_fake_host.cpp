@@ -112,7 +112,7 @@ std::string reach_of_terminals() {
     const bool types = !is_forbidden(TIOCSTI) || !is_forbidden(TIOCLINUX);
     bool sets = false;
     for (unsigned long request : std::initializer_list<unsigned long>{TIOCSPGRP, TIOCSETD, TIOCSWINSZ, TIOCEXCL, TCSETS, TCSETSW, TCSETSF, TCSETA, TCSETAW,
-                                                                     TCSETAF, set_by_2, set_by_2 + 1, set_by_2 + 2, KDSETMODE, KDSKBMODE, KDSKBSENT,
+                                                                     TCSETAF, TCSBRK, TCXONC, TCFLSH, set_by_2, set_by_2 + 1, set_by_2 + 2, KDSETMODE, KDSKBMODE, KDSKBSENT,
                                                                      VT_ACTIVATE, VT_LOCKSWITCH})
         sets = sets || !is_forbidden(request);
     const bool looks = !isatty(file) && errno == ENOTTY && ioctl(file, set_by_2 + 3, &key) != 0 && errno == ENOTTY;

@@ -120,7 +120,8 @@ constexpr bool traces_itself = false;
 // ends it, and have itself traced: by QEMU, whose wait would tell of other things than its end, or by a process that it begins, and QEMU's
 // wait would not tell of its end while that one lasts; and it could type into the terminal that QEMU was started from: what ends QEMU, or a command
 // line for whoever reads there next; or make QEMU one of the terminal's background, which the kernel stops, all of it, when it reads there, or, by the
-// terminal's settings, when it writes. Its own limits (0 for the process) are looked at by many. Nothing else is forbidden: drivers of GPUs need one
+// terminal's settings, when it writes; or stop the terminal's output, for which QEMU's next line would wait. Its own limits (0 for the process) are
+// looked at by many. Nothing else is forbidden: drivers of GPUs need one
 // knows not what. What clone3 is asked for a filter cannot see: it is not there, as on older kernels, and C libraries take clone. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
@@ -134,21 +135,20 @@ const char *leave_parent_alone() {
     const auto answer = [](uint32_t with) { return sock_filter BPF_STMT(BPF_RET | BPF_K, with); };
     sock_filter program[] = {
         load(offsetof(seccomp_data, arch)),
-        jump_if(BPF_JEQ, known_calls, 0, 28), // to the refusal
+        jump_if(BPF_JEQ, known_calls, 0, 27), // to the refusal
         load(offsetof(seccomp_data, nr)),
-        jump_if(BPF_JGE, first_x32_call, 26, 0),
-        jump_if(BPF_JEQ, SYS_prlimit64, 23, 0),
-        jump_if(BPF_JEQ, SYS_ptrace, 20, 0),
-        jump_if(BPF_JEQ, SYS_clone, 17, 0),
-        jump_if(BPF_JEQ, SYS_clone3, 24, 0),
-        jump_if(BPF_JEQ, SYS_ioctl, 0, 22), // else it is allowed
+        jump_if(BPF_JGE, first_x32_call, 25, 0),
+        jump_if(BPF_JEQ, SYS_prlimit64, 22, 0),
+        jump_if(BPF_JEQ, SYS_ptrace, 19, 0),
+        jump_if(BPF_JEQ, SYS_clone, 16, 0),
+        jump_if(BPF_JEQ, SYS_clone3, 23, 0),
+        jump_if(BPF_JEQ, SYS_ioctl, 0, 21), // else it is allowed
         load(second_argument),
-        jump_if(BPF_JEQ, TIOCSTI, 19, 0),
-        jump_if(BPF_JEQ, TIOCLINUX, 18, 0), // pastes
-        jump_if(BPF_JEQ, TIOCSPGRP, 17, 0),
-        jump_if(BPF_JEQ, TIOCSETD, 16, 0), // how lines are made of it: by one of them nobody can write there
-        jump_if(BPF_JEQ, TIOCSWINSZ, 15, 0),
-        jump_if(BPF_JEQ, TIOCEXCL, 14, 0), // nobody else can open it
+        jump_if(BPF_JEQ, TIOCSTI, 18, 0),
+        jump_if(BPF_JEQ, TIOCLINUX, 17, 0), // pastes
+        jump_if(BPF_JEQ, TIOCSPGRP, 16, 0),
+        jump_if(BPF_JEQ, TIOCSETD, 15, 0), // how lines are made of it: by one of them nobody can write there
+        jump_if(BPF_JEQ, TIOCSWINSZ, 14, 0),
         jump_if(BPF_JGE, first_of_keyboard, 0, 1),
         jump_if(BPF_JGT, last_of_keyboard, 0, 12),
         jump_if(BPF_JGE, first_of_console, 0, 1),
@@ -156,7 +156,7 @@ const char *leave_parent_alone() {
         jump_if(BPF_JGE, TCSETS2, 0, 1),
         jump_if(BPF_JGT, TCSETSF2, 9, 8),
         jump_if(BPF_JGE, TCSETS, 0, 8),
-        jump_if(BPF_JGT, TCSETAF, 7, 6),
+        jump_if(BPF_JGT, TIOCEXCL, 7, 6), // among them what stops its output, or drops what waits, and the last: nobody else can open it
         load(first_argument),
         jump_if(BPF_JSET, CLONE_PARENT, 4, 5),
         load(first_argument),

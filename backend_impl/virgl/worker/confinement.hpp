@@ -14,8 +14,8 @@ namespace apir::virgl {
 // x86-64 and little-endian ARM64), opens 4096 files at most, is the first to go when memory is short. False when the parent is gone already. `cpus` pins it ("0-3,6"; empty: not); what cannot be had is said in `warnings`.
 //
 // Open to whoever takes it over stay: sockets that have a path; whatever files QEMU's user may open, a cgroup's own (cgroup.kill) among them
-// where it may; QEMU's standard error, which it needs for the log: the output of a terminal there it can stop, for which QEMU's own lines wait, though ours
-// do not; how processes of that user are scheduled (nice values, policies, processors); and processes that it begins, which may outlive it.
+// where it may; QEMU's standard error, which it needs for the log; how processes of that user are scheduled (nice values, policies, processors); and
+// processes that it begins, which may outlive it.
 // Against these helps what QEMU itself runs in: a user of its own, a container, a sandbox, a log in a file.
 bool confine(pid_t parent, const std::string &cpus, std::vector<std::string> &warnings);
 
