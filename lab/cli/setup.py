@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.deadline import Deadline
 from lab.host.abi import prove_payload
 from lab.host.apt import ensure_packages
-from lab.host.lock import write_lock
+from lab.host.lock import mend_lock, write_lock
 from lab.host.native import native_payloads
 from lab.host.progress import Progress
 from lab.host.recipe import named_recipe
@@ -20,6 +20,9 @@ SETUP_S = 3600.0
 def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: bool) -> dict[str, str]:
     """Build what the cache lacks; paths of what there is then, as ``lab setup --json`` gives them."""
     deadline = Deadline.after(SETUP_S)
+    recipes = (named_recipe(RECIPE, "host-root"), named_recipe(image_name, "guest"))
+    for recipe in recipes if update_lock else ():
+        mend_lock(recipe.lock)
     ensure_packages(progress, deadline)
     with begun(image_name, progress, deadline, again=refresh) as image_ended:
         root = host_root(progress, deadline, refresh=refresh)
@@ -28,8 +31,8 @@ def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: b
     image = guest_image(image_name, progress, deadline, refresh=refresh)
     prove_payload(native, root, image.rootfs, progress, deadline)
     if update_lock:
-        write_lock(named_recipe(RECIPE, "host-root").lock, root.packages)
-        write_lock(named_recipe(image_name, "guest").lock, image.packages)
+        for recipe, packages in zip(recipes, (root.packages, image.packages), strict=True):
+            write_lock(recipe.lock, packages)
     library = ggml_library("cpu", root, deadline)
     return {
         "host_root": str(root.path),

@@ -47,8 +47,16 @@ def read_lock(path: Path) -> Packages:
     Raises:
         ConfigError: with every line that is not a package and its version, such as those a merge has left.
     """
+    locked, problems = _read(path)
+    if problems:
+        raise ConfigError(path, problems)
+    return locked
+
+
+def _read(path: Path) -> tuple[Packages, list[ConfigProblem]]:
+    """The packages, and what is wrong with other lines."""
     if not path.is_file():
-        return ()
+        return (), []
     locked, problems = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         match line.split():
@@ -61,9 +69,14 @@ def read_lock(path: Path) -> Packages:
             case _:
                 hint = "a package and its version are expected: `lab setup --update-lock` writes the file anew"
                 problems.append(ConfigProblem(f"line {number}", f"is {visible(line)!r}", hint))
+    return tuple(sorted(locked)), problems
+
+
+def mend_lock(path: Path) -> None:
+    """Leave away the lines of a lock that are none, which end whatever asks what differs from it: it is written anew anyway."""
+    locked, problems = _read(path)
     if problems:
-        raise ConfigError(path, problems)
-    return tuple(sorted(locked))
+        write_lock(path, locked)
 
 
 def write_lock(path: Path, packages: Packages) -> None:

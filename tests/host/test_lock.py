@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from lab import paths
+from lab.cli.setup import set_up
 from lab.errors import ConfigError
 from lab.host.lock import Drift, dpkg_packages, drift, read_lock, write_lock
+from lab.host.progress import SilentProgress
+from lab.host.root import HostRoot
 
 STATUS = """\
 Package: zlib1g
@@ -42,6 +47,20 @@ def test_lines_that_a_merge_has_left_are_all_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"line 4: is '======='(?s:.*)line 6(?s:.*)--update-lock") as told:
         read_lock(lock)
     assert str(lock) in str(told.value)
+
+
+def test_lock_that_a_merge_has_spoilt_is_written_anew_where_that_is_asked_for(
+    root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = shutil.copytree(paths.IMAGES, tmp_path / "images")
+    monkeypatch.setattr(paths, "IMAGES", images)
+    locks = [images / f"{name}.lock" for name in ("host-root", "guest-6.12")]
+    for lock in locks:
+        lock.write_text(f"{lock.read_text()}=======\n")
+    set_up("guest-6.12", SilentProgress(), refresh=False, update_lock=True)
+    assert read_lock(locks[0]) == root.packages
+    assert "===" not in locks[1].read_text()
+    assert dict(read_lock(locks[1]))["libggml0"]
 
 
 def test_every_kind_of_drift_is_found() -> None:
