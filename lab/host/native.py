@@ -8,6 +8,7 @@ never changes again. Tests and fuzz targets, most of what can be compiled, are c
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -35,6 +36,10 @@ COMPONENT = "libapir-preload.so"
 WORKER = "apir-worker"
 TRACES = paths.PROJECT / "tests" / "data" / "traces"
 """Recorded conversations, which the mutation driver's test changes: nothing is built of them."""
+PLAIN = re.compile(r"[\w./+-]*")
+"""Paths that CMake, Ninja, compilers and the shells between them take as they are, wherever our lists of CMake put them."""
+INSIDE = Path("/run/project")
+"""Where any other folder is seen: quotes, semicolons, angle brackets, bars and backslashes mean something to one of them."""
 FUZZ_LABEL = "^fuzz$"
 ENVIRONMENT = {"HOME": "/tmp", "TSAN_OPTIONS": "atexit_sleep_ms=100"}
 """What compilers and tests find there. For races at a process's end ThreadSanitizer would wait a second at each one's."""
@@ -225,7 +230,25 @@ def _turn(work: Path, progress: Progress, deadline: Deadline) -> AbstractContext
 
 
 def _inside(root: HostRoot, argv: tuple[str, ...], sources: Path, work: Path, *more: Bind) -> tuple[str, ...]:
-    return root.enter(argv, binds=(Bind(sources.resolve()), Bind(work, writable=True), *more), env=ENVIRONMENT, cwd=work)
+    seen = _seen_work(work)
+    binds = (Bind(sources.resolve(), inside=_seen_sources(sources)), Bind(work, writable=True, inside=seen), *more)
+    return root.enter(argv, binds=binds, env=ENVIRONMENT, cwd=seen)
+
+
+def _seen_sources(sources: Path) -> Path:
+    """Where the sources are seen by what builds them."""
+    whole = sources.resolve()
+    return whole if PLAIN.fullmatch(os.fspath(whole)) else INSIDE / paths.BACKEND_IMPL.name
+
+
+def _seen_work(work: Path) -> Path:
+    """Where the folder that is built in is."""
+    return work if PLAIN.fullmatch(os.fspath(work)) else INSIDE / "build"
+
+
+def _seen_traces() -> Path:
+    """Where the recorded conversations are: beside the sources."""
+    return _seen_sources(paths.BACKEND_IMPL).parent / TRACES.relative_to(paths.PROJECT)
 
 
 def _tested(
@@ -236,8 +259,17 @@ def _tested(
     with _turn(work, progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
         at_once = str(os.cpu_count() or 1)
-        argv = ("ctest", "--test-dir", os.fspath(work), "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)
-        inside = _inside(root, argv, sources, work, Bind(TRACES.resolve()))
+        argv = (
+            "ctest",
+            "--test-dir",
+            os.fspath(_seen_work(work)),
+            "--output-on-failure",
+            "--no-tests=error",
+            "--parallel",
+            at_once,
+            *chosen,
+        )
+        inside = _inside(root, argv, sources, work, Bind(TRACES.resolve(), inside=_seen_traces()))
         return finish(inside, deadline=deadline.narrowed(TEST_S))
 
 
@@ -245,16 +277,18 @@ def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...
     if not _goes_on_in(work):
         remove_tree(work)
     work.mkdir(parents=True, exist_ok=True)
-    configure = ("cmake", "-S", os.fspath(sources.resolve()), "-B", os.fspath(work), "-G", "Ninja", *options)
+    folder = os.fspath(_seen_work(work))
+    configure = ("cmake", "-S", os.fspath(_seen_sources(sources)), "-B", folder, "-G", "Ninja", *options)
     check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)
-    build = ("cmake", "--build", os.fspath(work), "--target", target, "--parallel", str(os.cpu_count() or 1))
+    build = ("cmake", "--build", folder, "--target", target, "--parallel", str(os.cpu_count() or 1))
     check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
 
 
 def _goes_on_in(work: Path) -> bool:
     """Whether CMake goes on in a folder: by the name alone that it was there by before, or where it was not. Caches are moved."""
     known = work / "CMakeCache.txt"
-    return not known.exists() or f"\nCMAKE_CACHEFILE_DIR:INTERNAL={work}\n" in known.read_text(encoding="utf-8", errors="replace")
+    name = _seen_work(work)
+    return not known.exists() or f"\nCMAKE_CACHEFILE_DIR:INTERNAL={name}\n" in known.read_text(encoding="utf-8", errors="replace")
 
 
 def _products(folder: Path) -> tuple[Path, ...]:

@@ -68,3 +68,16 @@ def test_cache_that_was_moved_is_built_in(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / name))
         (sources / "toy.cpp").write_text(f"extern int toy() {{ return {number}; }}\n")
         assert native_payloads(root, SilentProgress(), deadline, sources=sources).folder.is_dir()
+
+
+@pytest.mark.scenario
+@pytest.mark.parametrize("odd", ["cache", "sources"])
+def test_folders_of_any_name_are_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str) -> None:
+    deadline = Deadline.after(1500)
+    root = host_root(SilentProgress(), deadline)
+    places = {name: tmp_path / ('a "b";<c>|\\d $HOME\n' if name == odd else "plain") / name for name in ("cache", "sources")}
+    places["sources"].mkdir(parents=True)
+    (places["sources"] / "CMakeLists.txt").write_text(CMAKE)
+    (places["sources"] / "toy.cpp").write_text("extern int toy() { return 1; }\n")
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(places["cache"]))
+    assert native_payloads(root, SilentProgress(), deadline, sources=places["sources"]).build_ids
