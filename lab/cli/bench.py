@@ -135,6 +135,13 @@ def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProbl
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
 
 
+def _vain_problems(check: BenchCheck) -> Iterator[ConfigProblem]:
+    """What was asked for and would be left out without a word."""
+    if check.in_vain:
+        asked = f"{' and '.join(check.places)}, {', '.join(check.parts)}"
+        yield ConfigProblem("", f"{check.in_vain}; asked for: {asked}", "another --only or --part, or none")
+
+
 def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
     variants = []
     for variant in entry.variants:
@@ -142,6 +149,7 @@ def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
             if isinstance(check, BenchCheck):
                 _refuse([*_idle_problems(options.idle_s, min(check.deadline_s, variant.scenario.timeout_s))])
         checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
+        _refuse([problem for check in checks if isinstance(check, BenchCheck) for problem in _vain_problems(check)])
         variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
     return replace(entry, variants=tuple(variants))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
 
 from lab.scenario.section import CheckTable, Seconds, existing_library
 
@@ -45,6 +46,10 @@ class Part(StrEnum):
     IDLE = "idle"
 
 
+OF_GUESTS = frozenset({Part.PAUSE, Part.IDLE})
+"""Parts that a loopback has nothing of."""
+
+
 class BenchCheck(CheckTable):
     """Latencies, rates and what a token costs, beside the floors of the machine; ``bench.json`` in the variant's logs has it.
 
@@ -74,6 +79,23 @@ class BenchCheck(CheckTable):
     reason to."""
     deadline_s: Seconds = 1500.0
     """For all of it. What was measured until then is kept."""
+
+    @property
+    def in_vain(self) -> str:
+        """What it asks for and does not measure where it measures; empty for nothing."""
+        in_guest = Place.VM in self.places
+        if (self.guest_library or self.host_library) and (not in_guest or set(self.parts) == {Part.IDLE}):
+            return "a second implementation is measured in a guest alone, and in every part but idle"
+        if not in_guest and OF_GUESTS.issuperset(self.parts):
+            return f"{' and '.join(dict.fromkeys(self.parts))} can be measured in a guest alone"
+        return ""
+
+    @model_validator(mode="after")
+    def measures_what_it_names(self) -> Self:
+        """What would be left out without a word is refused."""
+        if self.in_vain:
+            raise PydanticCustomError("in_vain", "{what}", {"what": self.in_vain, "hint": 'add "vm" to places, or parts to parts'})
+        return self
 
     @property
     def summary(self) -> str:

@@ -67,6 +67,23 @@ def test_file_that_is_no_library_is_refused_by_its_option(tmp_path: Path, option
         bench_plan(Choice(), BenchOptions(**{option: path}))  # type: ignore[arg-type] # a path
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"place": "loopback", "guest_library": True}, "a second implementation is measured in a guest alone"),
+        ({"place": "loopback", "host_library": True}, "a second implementation is measured in a guest alone"),
+        ({"parts": ("idle",), "host_library": True}, "in every part but idle; asked for: loopback and vm, idle"),
+        ({"place": "loopback", "parts": ("pause", "idle")}, "pause and idle can be measured in a guest alone"),
+    ],
+)
+def test_what_would_be_left_out_without_a_word_is_refused(options: dict[str, Any], told: str) -> None:
+    library = Path(sys.executable)
+    given = {key: library if value is True else value for key, value in options.items()}
+    with pytest.raises(ConfigError, match=told):
+        bench_plan(Choice(), BenchOptions(**given))
+    assert bench_plan(Choice(), BenchOptions(**{**given, "place": "vm", "parts": ("calls", "idle")}))
+
+
 def test_all_wrong_options_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         bench_plan(Choice(), BenchOptions(place="moon", parts=("sun",)))
