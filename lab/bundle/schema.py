@@ -245,7 +245,7 @@ class HostRecord(Record):
 
 
 class ResumedRecord(Record):
-    """A run that was cut off and that this one goes on with: when it ran and how many results of it were kept."""
+    """A run that was cut off and that this one goes on with: when it ran and how many results of it are among this one's."""
 
     run: str
     started: str

@@ -9,7 +9,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -78,6 +78,13 @@ class RunBook:
         """A host root or guest image is used."""
         with self._lock:
             self._built[packages.role, packages.key] = packages
+            self._write()
+
+    def kept(self, results: Mapping[str, int]) -> None:
+        """So many results of each earlier run are in the bundle now, too."""
+        with self._lock:
+            resumed = (one.model_copy(update={"kept": one.kept + results.get(one.run, 0)}) for one in self._record.resumed)
+            self._record = self._record.model_copy(update={"resumed": tuple(resumed)})
             self._write()
 
     def boot(self, record: BootRecord, number: int | None = None) -> int:

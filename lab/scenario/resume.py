@@ -12,7 +12,8 @@ a wrong library, is a reason not to keep them, and so is a lack of proof which l
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,27 +68,29 @@ class EarlierRun:
 
     @property
     def history(self) -> tuple[ResumedRecord, ...]:
-        """All runs that a resuming one goes on with, the first one first."""
-        record, own = self.bundle.run, [row for row in self._cases() if not row.run]
-        this = ResumedRecord(run=record.run, started=record.started, ended=record.ended, status=record.status, kept=len(own))
-        return (*record.resumed, this)
+        """All runs that a resuming one goes on with, the first one first. Nothing of them is kept so far."""
+        record = self.bundle.run
+        this = ResumedRecord(run=record.run, started=record.started, ended=record.ended, status=record.status)
+        return (*(one.model_copy(update={"kept": 0}) for one in record.resumed), this)
 
     def kept(self, place: tuple[str, str], check: str) -> tuple[CaseResult, ...]:
         """Results of one check of a variant."""
         return tuple(result_of(row) for row in self._cases() if (row.scenario, row.variant, row.check) == (*place, check))
 
-    def carry(self, place: tuple[str, str], bundle: BundleWriter) -> None:
-        """Write the kept rows of a variant into another bundle."""
-        kept = set()
+    def carry(self, place: tuple[str, str], bundle: BundleWriter) -> Mapping[str, int]:
+        """Write the kept rows of a variant into another bundle; how many results there are of each run that measured them."""
+        kept, runs = set(), Counter[str]()
         for row in self._cases():
             if (row.scenario, row.variant) == place:
                 kept.add((row.check, row.case))
+                runs[row.run or self.bundle.run.run] += 1
                 bundle.result(replace(row, run=row.run or self.bundle.run.run))
         for measured in self.bundle.perf:
             if (measured.scenario, measured.variant) == place and (measured.check, measured.case) in kept:
                 bundle.result(replace(measured, run=measured.run or self.bundle.run.run))
         for fact in self._proofs(place, {check for check, _ in kept}):
             bundle.result(replace(fact, run=fact.run or self.bundle.run.run))
+        return runs
 
     def differences(self, variant: Variant, ingredients: Ingredients, decision: Decision) -> tuple[str, ...]:
         """Why a run of this variant, made of these ingredients and in this way, cannot go on with it."""

@@ -162,7 +162,7 @@ class Runner:
                 self.give_up((variant,), ConfigError("--resume", problems))
                 continue
             if self.earlier:
-                self.earlier.carry(place, self.bundle)
+                self.book.kept(self.earlier.carry(place, self.bundle))
             left.append(variant)
         return tuple(left)
 

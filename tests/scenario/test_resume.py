@@ -100,6 +100,7 @@ def test_results_by_another_accelerator_are_not_kept(running: Running) -> None:
     assert refused.run.status is Status.ERROR
     assert "the accelerator was other, here it is tcg" in refused.findings[0].text
     assert again.processes == 0
+    assert [(one.run, one.kept) for one in refused.run.resumed] == [(cut.run.run, 0)]
 
 
 def test_results_by_another_vulkan_driver_are_not_kept(running: Running) -> None:
