@@ -21,7 +21,7 @@ from typing import Any
 from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
 from lab.bundle.reader import Bundle, read_bundle
 from lab.bundle.rows import CaseRow, FactRow, FindingRow
-from lab.bundle.schema import ResumedRecord, VariantRecord
+from lab.bundle.schema import ResumedRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.checks.state import MAPPED
@@ -96,6 +96,8 @@ class EarlierRun:
         """Why a run of this variant, made of these ingredients and in this way, cannot go on with it."""
         place = (variant.scenario.name, variant.id)
         record = next((one for one in self.bundle.run.variants if (one.name, one.variant) == place), None)
+        if record is None and self._not_begun(place):
+            return ()
         if record is None or not record.settings:
             return ("it has no such variant",)
         other = (
@@ -105,6 +107,12 @@ class EarlierRun:
             *self._machine(record, variant, decision),
         )
         return (*other, *self._against(place), *self._unproven(place))
+
+    def _not_begun(self, place: tuple[str, str]) -> bool:
+        """Whether a run that was killed had not come to a variant of its scenario: it has no record of that one, and no results."""
+        run = self.bundle.run
+        there = run.status is Status.RUNNING and any(one.name == place[0] for one in run.scenarios)
+        return there and not any((row.scenario, row.variant) == place for row in self.bundle.cases)
 
     def _cases(self) -> Iterator[CaseRow]:
         """The first row of every case of a check that can be resumed, but for those that the lab lost."""

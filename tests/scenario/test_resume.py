@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,25 @@ def test_a_machine_that_did_not_go_down_says_nothing_of_results(running: Running
     first = running(Program(), script=Script(exit_error=AbnormalShutdown("QEMU had to be killed")))
     assert [row.finding for row in first.findings] == [FindingKind.WRONG_STATE]
     assert running(Program(), earlier=first).run.status is Status.PASSED
+
+
+TWO = SCENARIO + '\n[[variants]]\nname = "one"\n\n[[variants]]\nname = "other"\nguest = { cpus = 1 }\n'
+
+
+def test_what_a_killed_run_had_not_come_to_is_run_whole(running: Running) -> None:
+    cut = killed_lab(running(Program(), text=TWO), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    record["variants"] = record["variants"][:1]
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    whole = running(Program(), text=TWO, earlier=read_bundle(cut.folder))
+    assert whole.run.status is Status.PASSED, [row.text for row in whole.findings]
+    assert Counter((row.variant, row.run) for row in whole.cases) == {
+        ("one", cut.run.run): 5,
+        ("one", ""): len(CASES) - 5,
+        ("other", ""): len(CASES),
+    }
+    renamed = running(Program(), text=TWO.replace('"other"', '"another"'), earlier=whole)
+    assert "--resume: another: it has no such variant" in renamed.findings[0].text
 
 
 def test_results_by_another_accelerator_are_not_kept(running: Running) -> None:
