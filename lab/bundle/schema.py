@@ -170,7 +170,10 @@ class BootRecord(Record):
 
 
 class VariantRecord(Record):
-    """One variant and what came of it. The first keys are those of ``lab run --json``."""
+    """One variant and what came of it. The first keys are those of ``lab run --json``.
+
+    ``kept``: what results of an earlier run were computed with, where no boot of this one has served the variant.
+    """
 
     name: str
     variant: str
@@ -189,6 +192,7 @@ class VariantRecord(Record):
     expected_cases: int | None = None
     reason: str = ""
     logs: str = ""
+    kept: BootRecord | None = None
 
 
 class CapabilityRecord(Record):

@@ -60,6 +60,7 @@ class RunBook:
         self._boots: list[BootRecord] = []
         self._variants: dict[tuple[str, str], VariantRecord] = {}
         self._built: dict[tuple[str, str], PackagesRecord] = {}
+        self._kept: dict[tuple[str, str], BootRecord] = {}
         self._record = opened_record(bundle, plan, choice).model_copy(update={"resumed": resumed})
         self._write()
 
@@ -80,12 +81,14 @@ class RunBook:
             self._built[packages.role, packages.key] = packages
             self._write()
 
-    def kept(self, results: Mapping[str, int]) -> None:
-        """So many results of each earlier run are in the bundle now, too."""
+    def kept(self, variant: Variant, results: Mapping[str, int], boot: BootRecord | None) -> None:
+        """So many results of each earlier run are in the bundle now, too, computed with what that boot says."""
         with self._lock:
             resumed = (one.model_copy(update={"kept": one.kept + results.get(one.run, 0)}) for one in self._record.resumed)
             self._record = self._record.model_copy(update={"resumed": tuple(resumed)})
-            self._write()
+            if results and boot is not None:
+                self._kept[variant.scenario.name, variant.id] = boot
+            self.variant(not_begun(variant))
 
     def boot(self, record: BootRecord, number: int | None = None) -> int:
         """A machine is started, or more is known of number ``number``. Returns its number."""
@@ -101,19 +104,21 @@ class RunBook:
     def variant(self, record: VariantRecord) -> None:
         """A variant stands like this now."""
         with self._lock:
+            if record.boot is None:
+                record = record.model_copy(update={"kept": self._kept.get((record.name, record.variant))})
             self._variants[record.name, record.variant] = record
             self._write()
 
-    def _not_begun(self, plan: Sequence[PlannedScenario]) -> None:
+    def _tell_not_begun(self, plan: Sequence[PlannedScenario]) -> None:
         """What was planned and not begun is told so."""
         for variant in (variant for entry in plan for variant in entry.variants):
-            record = ended_record(variant, Status.INTERRUPTED, "interrupted before it began")
+            record = not_begun(variant)
             self._variants.setdefault((record.name, record.variant), record)
 
     def close(self, plan: Sequence[PlannedScenario], cut_off: Status | None = None) -> RunRecord:
         """The run is over: judge it, and write the files that others read. ``cut_off``: it did not get through, which decides."""
         if cut_off is not None:
-            self._not_begun(plan)
+            self._tell_not_begun(plan)
         status = cut_off or overall(tuple(self._variants.values()))
         update = {
             "status": status,
@@ -156,6 +161,11 @@ def ended_record(variant: Variant, status: Status, reason: str) -> VariantRecord
         settings=scenario.model_dump_json(),
         reason=reason,
     )
+
+
+def not_begun(variant: Variant) -> VariantRecord:
+    """A variant that will not have run if nothing is heard of it any more."""
+    return ended_record(variant, Status.INTERRUPTED, "interrupted before it began")
 
 
 def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice: Choice) -> RunRecord:

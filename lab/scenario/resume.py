@@ -21,7 +21,7 @@ from typing import Any
 from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
 from lab.bundle.reader import Bundle, read_bundle
 from lab.bundle.rows import CaseRow, FactRow, FindingRow
-from lab.bundle.schema import ResumedRecord, Status, VariantRecord
+from lab.bundle.schema import BootRecord, ResumedRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.checks.state import MAPPED
@@ -140,10 +140,18 @@ class EarlierRun:
         """What was asserted while the checks of a variant ran."""
         return (fact for fact in self.bundle.facts if (fact.scenario, fact.variant) == place and fact.check in checks)
 
+    def boot_of(self, place: tuple[str, str]) -> BootRecord | None:
+        """What the results of a variant were computed with, as far as it is known."""
+        record = next((one for one in self.bundle.run.variants if (one.name, one.variant) == place), None)
+        boots = self.bundle.run.boots
+        if record is None or record.boot is None or not 0 <= record.boot < len(boots):
+            return record.kept if record else None
+        return boots[record.boot]
+
     def _payloads(self, record: VariantRecord, ingredients: Ingredients) -> Iterator[str]:
         """Native files that are other ones now, by their build ids (their hashes, where a file has none)."""
-        boots = self.bundle.run.boots
-        known = boots[record.boot].payloads if record.boot is not None and 0 <= record.boot < len(boots) else ()
+        boot = self.boot_of((record.name, record.variant))
+        known = boot.payloads if boot else ()
         if not known and any(row.scenario == record.name and row.variant == record.variant for row in self._cases()):
             yield "it does not tell which libraries it ran with"
         for before in known:
@@ -161,13 +169,14 @@ class EarlierRun:
 
     def _machine(self, record: VariantRecord, variant: Variant, decision: Decision) -> Iterator[str]:
         """Accelerator, and what chooses a Vulkan device: another driver's results are not this one's."""
-        if record.accel and record.accel != decision.accel:
-            yield f"the accelerator was {record.accel}, here it is {decision.accel}"
-        boots, host = self.bundle.run.boots, variant.scenario.host
-        if host.ggml_library != VULKAN or record.boot is None or not 0 <= record.boot < len(boots):
+        boot, host = self.boot_of((record.name, record.variant)), variant.scenario.host
+        accel = record.accel or (boot.accel if boot else "")
+        if accel and accel != decision.accel:
+            yield f"the accelerator was {accel}, here it is {decision.accel}"
+        if host.ggml_library != VULKAN or boot is None:
             return
         chosen = vulkan_variables(decision.vulkan_manifest, software=decision.software_vulkan)
-        before, now = dict(boots[record.boot].environment), overlaid(chosen, host.environment)
+        before, now = dict(boot.environment), overlaid(chosen, host.environment)
         for name in LAVAPIPE:
             if before.get(name) != now.get(name):
                 yield f"{name} was {before.get(name)!r}, here it is {now.get(name)!r}"

@@ -115,13 +115,17 @@ class Runner:
     guests: RunningGuests = field(default_factory=RunningGuests)
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
-        """Run all scenarios, one boot after the other or as many at once as there are jobs."""
-        ready = (made for entry in plan for group in entry.boots if (made := self.set_up(group)) is not None)
+        """Run all scenarios, one boot after the other or as many at once as there are jobs.
+
+        Where an earlier run is gone on with, its results for all of them are in the bundle before the first boot.
+        """
+        made = filter(None, (self.set_up(group) for entry in plan for group in entry.boots))
+        ready = iter(tuple(made)) if self.earlier else made
         if self.jobs > 1:
             at_once(ready, self.jobs, self.group, self.guests)
             return
-        for made in ready:
-            self.group(made)
+        for one in ready:
+            self.group(one)
 
     def set_up(self, variants: Sequence[Variant]) -> ReadyBoot | None:
         """What one boot for these variants is made of; None, and it is in the book, where that cannot be.
@@ -162,7 +166,7 @@ class Runner:
                 self.give_up((variant,), ConfigError("--resume", problems))
                 continue
             if self.earlier:
-                self.book.kept(self.earlier.carry(place, self.bundle))
+                self.book.kept(variant, self.earlier.carry(place, self.bundle), self.earlier.boot_of(place))
             left.append(variant)
         return tuple(left)
 

@@ -110,7 +110,7 @@ class Script:
     mapped_ids: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CapabilityRecord, ...] = ()
     prepare_error: LabError | None = None
-    boot_error: LabError | None = None
+    boot_error: BaseException | None = None
     exit_error: LabError | None = None
     boots: int = 0
     torn_down: int = 0

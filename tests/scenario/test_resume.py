@@ -110,6 +110,25 @@ def test_what_a_killed_run_had_not_come_to_is_run_whole(running: Running) -> Non
     assert "--resume: another: it has no such variant" in renamed.findings[0].text
 
 
+@pytest.mark.parametrize("status", ["interrupted", "running"])
+@pytest.mark.parametrize("text", [SCENARIO, TWO])
+def test_a_run_that_was_cut_off_before_its_first_boot_is_gone_on_with_as_the_one_before_it(
+    running: Running, text: str, status: str
+) -> None:
+    first = running(Program(), text=text)
+    second = running(Program(), text=text, earlier=first, script=Script(boot_error=KeyboardInterrupt()))
+    assert second.run.status is Status.INTERRUPTED
+    record = json.loads((second.folder / "run.json").read_text()) | {"status": status}
+    (second.folder / "run.json").write_text(json.dumps(record))
+    third = running(program := Program(), text=text, earlier=read_bundle(second.folder))
+    assert third.run.status is Status.PASSED, [row.text for row in third.findings]
+    assert Counter(row.run for row in third.cases) == {first.run.run: len(first.cases)}
+    assert program.processes == 0
+    record["variants"][0]["kept"]["payloads"][0]["build_id"] = "another"
+    (second.folder / "run.json").write_text(json.dumps(record))
+    assert running(Program(), text=text, earlier=read_bundle(second.folder)).run.status is Status.ERROR
+
+
 def test_results_by_another_accelerator_are_not_kept(running: Running) -> None:
     cut = killed_lab(running(Program()), 5)
     record = json.loads((cut.folder / "run.json").read_text())
