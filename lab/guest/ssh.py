@@ -178,7 +178,8 @@ class GuestShell:
         try:
             channel = self._transport.open_session(timeout=deadline.remaining_s)
             channel.settimeout(deadline.remaining_s)
-            channel.invoke_subsystem("sftp")
+            with _closed_at(deadline, channel):
+                channel.invoke_subsystem("sftp")
             with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
         # SFTPError: an answer that is none; UnicodeDecodeError: one with words that are no text
@@ -206,8 +207,10 @@ class GuestShell:
             channel.settimeout(LOOK_S)
             try:
                 # the last line keeps the shell from making way for the command, whose death by a signal would have no status then
-                channel.exec_command(f"export {mark}\n{command}\nexit $?")
+                with _closed_at(limit, channel):
+                    channel.exec_command(f"export {mark}\n{command}\nexit $?")
             except (paramiko.SSHException, EOFError) as error:
+                limit.require(f"the guest's answer to being asked for: {command}")
                 raise self._loss(f"the connection broke: {error!r}") from error
             yield channel, limit, mark
 
@@ -249,6 +252,22 @@ class GuestShell:
         reason = self._machine.lost()
         if reason is not None:
             raise GuestLost(reason, self._machine.serial_tail())
+
+
+@contextlib.contextmanager
+def _closed_at(limit: Deadline, channel: paramiko.Channel) -> Iterator[None]:
+    """Close the channel at the deadline. By itself paramiko waits without end for a guest to answer what is asked of a channel."""
+    answered, late = threading.Event(), threading.Event()
+
+    def close() -> None:
+        if not answered.wait(limit.remaining_s):
+            late.set()
+            channel.close()
+
+    with beside(close, "the answer's deadline", answered.set):
+        yield
+    if late.is_set():
+        raise paramiko.SSHException("the channel was closed at its deadline")
 
 
 def _drained_stderr(channel: paramiko.Channel) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,24 @@ class Transport:
         return True
 
 
+class Unheard(Channel):
+    """A channel that the guest has opened, and then answers nothing that is asked of it, for at most ten seconds."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self._closed = threading.Event()
+
+    def exec_command(self, _command: str) -> None:
+        self._closed.wait(10)
+        raise paramiko.SSHException("Channel closed.")
+
+    def invoke_subsystem(self, name: str) -> None:
+        self.exec_command(name)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
 class Alive:
     """A machine that is never lost."""
 
@@ -88,6 +107,27 @@ def test_command_that_keeps_talking_ends_with_its_deadline(run: Callable[[GuestS
     began = time.monotonic()
     with pytest.raises(WaitTimeout, match="the guest command: yes"):
         run(shell(b"line\n"), Deadline.after(0.2))
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda shell, deadline, _file: shell.execute("true", deadline),
+        lambda shell, deadline, _file: shell.separate("true", deadline),
+        lambda shell, deadline, file: shell.put(file, "/x", deadline),
+        lambda shell, deadline, file: shell.get("/x", file, deadline),
+    ],
+    ids=["execute", "separate", "put", "get"],
+)
+def test_guest_that_opens_a_channel_and_answers_no_more_is_waited_for_until_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[[GuestShell, Deadline, Path], Any]
+) -> None:
+    monkeypatch.setattr(Transport, "open_session", lambda _self, **_timeout: Unheard())
+    (tmp_path / "file").touch()
+    began = time.monotonic()
+    with pytest.raises(WaitTimeout):
+        run(shell(b""), Deadline.after(0.2), tmp_path / "file")
     assert time.monotonic() - began < 3
 
 
