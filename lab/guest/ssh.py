@@ -215,7 +215,10 @@ class GuestShell:
             yield channel, limit, mark
 
     def _received(self, channel: paramiko.Channel, command: str, limit: Deadline, mark: str, before: bytes | bytearray) -> bytes:
-        """The next bytes; empty at the end. Wakes every half second to look at the guest; whoever talks is held to the deadline."""
+        """The next bytes; empty at the end. Wakes every half second to look at the guest; whoever talks is held to the deadline.
+
+        What has no mark is not killed then: that is done by a command, too, and would go on for ever in a guest that ends none.
+        """
         while True:
             data: bytes | None = None
             with contextlib.suppress(TimeoutError):
@@ -223,7 +226,8 @@ class GuestShell:
             if not data:
                 self._raise_if_lost()
             if data != b"" and limit.expired:
-                self._kill_marked(mark)
+                if mark:
+                    self._kill_marked(mark)
                 raise WaitTimeout(f"the guest command: {command}", limit.elapsed_s, before.decode(errors="replace"))
             if data is not None:
                 return data
@@ -239,8 +243,10 @@ class GuestShell:
     def _kill_marked(self, mark: str) -> None:
         """Kill what carries the mark; a guest that does not even do that is left to whoever gets the timeout."""
         script = f"for p in /proc/[0-9]*; do grep -qzx {mark} $p/environ 2>/dev/null && kill -9 ${{p#/proc/}}; done; true"
-        with contextlib.suppress(GuestError):
-            self.execute(script, Deadline.after(KILL_S))
+        running = self._running(script, Deadline.after(KILL_S), merged=True)
+        with contextlib.suppress(GuestError), running as (channel, limit, _):
+            while self._received(channel, script, limit, "", b""):
+                pass
 
     def _loss(self, symptom: str) -> GuestLost:
         """The error for a broken connection: why the guest is gone, which may be known a moment later, else the symptom."""

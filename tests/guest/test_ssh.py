@@ -14,6 +14,7 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.errors import GuestError, WaitTimeout
+from lab.guest import ssh
 from lab.guest.ssh import GuestShell
 
 EVERY_S = 0.02
@@ -108,6 +109,15 @@ def test_command_that_keeps_talking_ends_with_its_deadline(run: Callable[[GuestS
     with pytest.raises(WaitTimeout, match="the guest command: yes"):
         run(shell(b"line\n"), Deadline.after(0.2))
     assert time.monotonic() - began < 3
+
+
+def test_guest_that_does_not_even_kill_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Channel, "exec_command", lambda _self, command: asked.append(command))
+    monkeypatch.setattr(ssh, "KILL_S", 0.2)
+    with pytest.raises(WaitTimeout, match="the guest command: yes"):
+        shell(b"line\n").execute("yes", Deadline.after(0.2))
+    assert ["kill -9" in command for command in asked] == [False, True]
 
 
 @pytest.mark.parametrize(
