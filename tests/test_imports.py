@@ -11,7 +11,7 @@ import pytest
 from lab.paths import PROJECT
 
 FLOORS = (
-    {"errors", "deadline", "process", "paths", "elf", "proc_facts", "temporary", "interruption", "threads", "visible"},
+    {"errors", "deadline", "process", "paths", "elf", "proc_facts", "temporary", "interruption", "threads", "visible", "figure"},
     {"apir", "ggml", "llama", "metrics", "bundle"},
     {"ops", "guest", "qemu", "image", "host", "bench"},
     {"scenario"},

@@ -47,6 +47,7 @@ from lab.apir.protocol_gen import (
 from lab.apir.trace import Batched, Command, Ioctl, Row, read_trace
 from lab.apir.wire import Reader, Writer
 from lab.errors import LabError, WireError
+from lab.figure import beside
 
 TYPE_F32 = 0
 # ggml's tolerances (normalised mean square error) for ops whose rounding depends on the CPU variant.
@@ -246,7 +247,8 @@ class Replay:
         error = nmse(got, command.data_out) if tolerance else math.inf
         if not error <= tolerance:
             first = next(at for at, (a, b) in enumerate(zip(got, command.data_out, strict=True)) if a != b)
-            yield f"data_out differs from byte {first} on" + (f", NMSE {error:.3g} > {tolerance:.3g}" if tolerance else "")
+            told = f", NMSE {beside(error, tolerance, '{:.3g}'.format)} > {tolerance:.3g}" if tolerance else ""
+            yield f"data_out differs from byte {first} on{told}"
 
 
 def is_played(row: Row) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.figure import beside
 from lab.ggml.arrays import Array
 from lab.ggml.types import Type
 
@@ -69,9 +70,8 @@ class Difference:
         where = (
             f", {self.bad} elements beyond their bound, the first at {list(self.first_bad)}" if self.first_bad is not None else ""
         )
-        return (
-            f"NMSE {self.nmse:.3g} (allowed {self.tolerance:.3g}), largest error {self.max_abs:.3g}, {self.max_ulp:.3g} ULP{where}"
-        )
+        nmse = beside(self.nmse, self.tolerance, "{:.3g}".format)
+        return f"NMSE {nmse} (allowed {self.tolerance:.3g}), largest error {self.max_abs:.3g}, {self.max_ulp:.3g} ULP{where}"
 
     def as_row(self) -> dict[str, Any]:
         """For a line of JSON."""

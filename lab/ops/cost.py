@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from lab.bundle.outcome import Blame, Finding, FindingKind
+from lab.figure import beside
 from lab.metrics.memory import MemoryLog
 from lab.ops.agent_rows import AgentRow
 from lab.ops.result import COMPUTED
@@ -24,9 +25,10 @@ def slow_cases(
         if own is None or {row.outcome, own.outcome} != {COMPUTED}:
             continue
         took_ms, native_ms = row.duration_ns / NS_PER_MS, own.duration_ns / NS_PER_MS
-        if took_ms > max(or_ms, at_most_times * native_ms):
+        most_ms = max(or_ms, at_most_times * native_ms)
+        if took_ms > most_ms:
             text = (
-                f"{case}: {took_ms:.1f} ms on the remote device, {native_ms:.3f} ms natively; "
+                f"{case}: {beside(took_ms, most_ms, '{:.1f}'.format)} ms on the remote device, {native_ms:.3f} ms natively; "
                 f"allowed are {or_ms:g} ms, or {at_most_times:g} times as long as natively"
             )
             yield Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text, case)
@@ -36,5 +38,6 @@ def leaking_cases(log: MemoryLog, *, at_most_kib: float, process: str) -> Iterat
     """Cases of which every run left more than ``at_most_kib`` in the memory of a process."""
     for case, kib in log.growth().items():
         if kib > at_most_kib:
-            text = f"{case}: every run of it left {kib:.0f} KiB in the {process}; allowed are {at_most_kib:g}"
+            left = beside(kib, at_most_kib, "{:.0f}".format)
+            text = f"{case}: every run of it left {left} KiB in the {process}; allowed are {at_most_kib:g}"
             yield Finding(FindingKind.MEMORY_GROWTH, Blame.PRODUCT, text, case)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lab.bundle.outcome import Blame, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
+from lab.figure import beside
 from lab.metrics.calls import JoinedCall
 from lab.scenario.model import Thresholds
 from lab.scenario.section import CheckThresholds
@@ -39,7 +40,8 @@ def check_findings(measured: Measured, calls: Sequence[JoinedCall]) -> Iterator[
     yield from over("it took {} s", measured.wall_s, limits.wall_s, "s")
     # Where an earlier run's results are kept there is no such rate: they took none of this time, and what is left may be little.
     if limits.cases_per_s is not None and not measured.writer.kept and measured.cases_per_s < limits.cases_per_s:
-        text = f"{measured.cases_per_s:.2f} cases a second, at least {limits.cases_per_s:g} are required"
+        seen = beside(measured.cases_per_s, limits.cases_per_s, "{:.2f}".format)
+        text = f"{seen} cases a second, at least {limits.cases_per_s:g} are required"
         yield Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text)
     own = [call for call in calls if call.session in measured.sessions]
     yield from call_findings(own, limits.call_p50_us, limits.call_p99_us)
@@ -66,5 +68,5 @@ def call_findings(calls: Sequence[JoinedCall], p50_us: float | None, p99_us: flo
 def over(words: str, seen: float, limit: float | None, unit: str) -> Iterator[Finding]:
     """A finding when a figure is above its limit."""
     if limit is not None and not seen <= limit and not math.isclose(seen, limit):
-        text = f"{words.format(f'{seen:.1f}')}, at most {limit:g} {unit} are allowed"
+        text = f"{words.format(beside(seen, limit, '{:.1f}'.format))}, at most {limit:g} {unit} are allowed"
         yield Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, text)

@@ -12,6 +12,7 @@ from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
 from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, Programs, loopback_phases, vm_phases
 from lab.bench.targets import DEFERRED_BYTES, SUBMISSION, Necessity, Target, judged, looked_up, targets, verdict
+from lab.scenario.checks.bench import target_record
 
 
 def test_absolute_bound_is_met_and_refused() -> None:
@@ -135,6 +136,15 @@ def test_graph_that_is_known_takes_a_kilobyte_at_most(way: str) -> None:
 def test_quietest_repetition_is_told_and_does_not_decide() -> None:
     seen = verdict(Target("empty", "e.p50", 5), {"e": {"p50": 9, "spread": {"min": 4.0}}})
     assert (seen.met, seen.quietest) == (False, 4.0)
+
+
+def test_target_that_is_missed_by_little_reads_otherwise_than_its_bound() -> None:
+    answer = {"vm": {"empty_call_us": {"p50": 5.0003, "p99": 50.0}}, "vm_execbuffer": {"empty_call_us": {"p50": 101.0004}}}
+    told_of = {one.label: one for one in map(target_record, judged({**answer, "ioctl_us": {"p50": 50.5}}))}
+    ring, tail, floor = (told_of[f"empty call, {which}"] for which in ("p50, ring", "p99, ring", "p50, EXECBUFFER"))
+    assert (ring.met, ring.expected, ring.seen_text) == (False, "≤ 5 µs", "5.0003 µs")
+    assert (tail.met, tail.expected, tail.seen_text) == (True, "≤ 50 µs", "50 µs")
+    assert (floor.met, floor.expected.partition(" (")[0], floor.seen_text) == (False, "≤ 101 µs", "101.0004 µs")
 
 
 def test_bound_below_the_bare_exchange_is_told_to_be_out_of_reach_and_not_met() -> None:

@@ -47,6 +47,8 @@ def test_growth_is_that_of_every_run_but_the_first() -> None:
     (finding,) = leaking_cases(log, at_most_kib=200, process="worker 7")
     assert (finding.kind, finding.case) == (FindingKind.MEMORY_GROWTH, "leaks")
     assert finding.text == "leaks: every run of it left 1000 KiB in the worker 7; allowed are 200"
+    (little,) = leaking_cases(log_of(a=(0, 200, 401)), at_most_kib=200, process="worker")
+    assert "left 200.5 KiB in the worker; allowed are 200" in little.text
 
 
 def rows(**durations_ms: float) -> dict[str, AgentRow]:
@@ -59,3 +61,5 @@ def test_slow_is_what_is_beyond_both_bounds() -> None:
     (finding,) = slow_cases(native, remote, at_most_times=50, or_ms=100)
     assert (finding.kind, finding.case) == (FindingKind.TOO_SLOW, "slow")
     assert finding.text.startswith("slow: 101.0 ms on the remote device, 1.000 ms natively; allowed are 100 ms")
+    (little,) = slow_cases(rows(a=1), rows(a=100.04), at_most_times=50, or_ms=100)
+    assert little.text.startswith("a: 100.04 ms on the remote device, ")

@@ -35,6 +35,7 @@ def test_small_errors_everywhere_are_refused_by_the_mean() -> None:
     found = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
     assert found.nmse == pytest.approx(1e-6)
     assert not found.acceptable
+    assert "NMSE 1.0004e-06 (allowed 1e-06)" in difference(EXPECTED * 1.0010002, EXPECTED, Type.F32, 1e-6).text
 
 
 def test_infinities_and_nans_must_stand_in_their_places() -> None:

@@ -115,10 +115,12 @@ def test_tokens_are_timed_without_call_records_and_counted_with_some(tmp_path: P
     ("llama", "settings", "finding"),
     [
         (Llama(largest="0.000150"), "", "case failed [product] largest divergence of 126 tokens"),
+        (Llama(largest="0.000104"), "", "expected at most 0.0001, seen 0.000104"),
         (Llama(largest="-nan"), "", "expected at most 0.0001, seen nan"),
         (Llama(per_token=0), "", "too slow [product] remote calls of a generated token: expected some, seen 0"),
         (Llama(per_token=4), "max_calls_per_token = 3", "expected at most 3, seen 4"),
         (Llama(ns=40_000_000), "min_tokens_s = 500", "too slow [product] tokens per second, 16 one by one: expected at least 500"),
+        (Llama(ns=20_000_100), "min_tokens_s = 800", "expected at least 800, seen 799.996 (800 to 800 in 2)"),
         (Llama(ns=40_000_000), "min_prompt_tokens_s = 2000", "too slow [product] tokens per second of a prompt of 64"),
         (Llama(status=139), "", "program failed [product] llama-perplexity ended with status 139; it said last"),
         (Llama(status=124), "program_deadline_s = 9", "program failed [product] llama-perplexity was not through in 9 s"),

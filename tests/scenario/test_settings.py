@@ -304,6 +304,11 @@ def test_percentile_of_few_calls_is_the_slowest_of_them() -> None:
     assert "99 of 100 of 10 remote calls took up to 1000.0 µs" in finding.text
 
 
+def test_what_is_too_slow_by_little_reads_otherwise_than_its_threshold() -> None:
+    (finding,) = call_findings([call_of(50.04)], 50.0, None)
+    assert finding.text == "50 of 100 of 1 remote calls took up to 50.04 µs, at most 50 µs are allowed"
+
+
 def call_of(duration_us: float) -> JoinedCall:
     return JoinedCall(1, 1, None, 4, 0, "x", 1, int(1000 * duration_us), 0, None, None, 4, 0, 0)
 

@@ -64,6 +64,8 @@ def test_too_slow_is_a_finding(writer: CheckWriter) -> None:
     judge(CHECK, upstream(), 12.0, engine(writer, 3.0), writer)
     (text,) = told(writer)
     assert text.startswith("too slow [lab] cases per second of the engine over those of test-backend-ops, 3 cases: 4.00")
+    judge(CHECK, upstream(), 12.0, engine(writer, 12 / 4.999), writer)
+    assert "3 cases: 4.999 (" in told(writer)[1]
 
 
 def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:

@@ -26,6 +26,7 @@ from lab.bundle.schema import BENCH, BenchRecord, PayloadRecord, TargetRecord
 from lab.bundle.writer import CheckWriter, write_whole
 from lab.deadline import Deadline
 from lab.errors import LabError
+from lab.figure import beside, four_figures
 from lab.guest.agent import turns
 from lab.host.outside import outside, seen_at
 from lab.host.root import Bind
@@ -372,22 +373,19 @@ def target_record(verdict: Verdict) -> TargetRecord:
     if of_floor and target.or_limit is not None:
         of_floor = f"the greater of {target.or_limit:g}{unit} and {of_floor}"
     bound = f"{sign} {of_floor or f'{target.limit:g}{unit}'}"
-    if verdict.bound is not None:
-        bound = f"{sign} {_four(verdict.bound)}{unit}" + (f" ({of_floor})" if of_floor else "")
-    seen = "not measured" if verdict.seen is None else f"{_four(verdict.seen)}{unit}"
-    seen += f", {_four(verdict.quietest)} when quietest" if verdict.quietest is not None else ""
+    seen = "not measured" if verdict.seen is None else f"{four_figures(verdict.seen)}{unit}"
+    if verdict.bound is not None and verdict.seen is not None:
+        bound = f"{sign} {beside(verdict.bound, verdict.seen)}{unit}" + (f" ({of_floor})" if of_floor else "")
+        seen = f"{beside(verdict.seen, verdict.bound)}{unit}"
+    seen += f", {four_figures(verdict.quietest)} when quietest" if verdict.quietest is not None else ""
     if verdict.too_short and verdict.seen is not None:
         seen += f" in less than {target.least_s:.0f} s"
     if verdict.out_of_reach and verdict.best is not None:
-        bound += f"; out of a guest library's reach here: {_four(verdict.best)}{unit} by {verdict.need}"
+        bound += f"; out of a guest library's reach here: {four_figures(verdict.best)}{unit} by {verdict.need}"
     return TargetRecord(
         label=target.label, expected=bound, seen=verdict.seen, seen_text=seen, bound=verdict.bound, met=verdict.met,
         out_of_reach=verdict.out_of_reach,
     )  # fmt: skip
-
-
-def _four(value: float) -> str:
-    return f"{value:.4g}" if value < 9999.5 else f"{value:.0f}"  # noqa: PLR2004 - no exponents
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

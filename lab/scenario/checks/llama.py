@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
+from lab.figure import beside, four_figures
 from lab.host.store import content_key
 from lab.llama.model_file import text_of, write_model
 from lab.llama.programs import (
@@ -132,7 +133,9 @@ class LlamaRun:
                 return found
             told = read_largest(lines)
             if told is not None and not told <= self.check.max_divergence:
-                raise self.broken(f"{argv[0]} told a divergence of {told:.2g}, and no end of its report")
+                raise self.broken(
+                    f"{argv[0]} told a divergence of {divergence_text(told, self.check.max_divergence)}, and no end of its report"
+                )
         raise self.broken(f"{argv[0]} told no divergence, {ATTEMPTS} times; it said last: {last_words(lines)}")
 
     def judge_divergence(self, found: Divergence) -> None:
@@ -142,7 +145,8 @@ class LlamaRun:
         most = self.check.max_divergence
         name = f"largest divergence of {self.check.compared} tokens from the guest's own processor"
         told = (
-            f"{found.largest:.2g} (mean {found.mean:.2g}; most likely token the same in {found.same_top_percent:g} %; "
+            f"{divergence_text(found.largest, most)} "
+            f"(mean {found.mean:.2g}; most likely token the same in {found.same_top_percent:g} %; "
             f"perplexity {found.perplexity:.6g} and {found.base_perplexity:.6g})"
         )
         self.told(name, f"at most {most:g}", told, ok=found.finite and found.largest <= most, kind=FindingKind.CASE_FAILED)
@@ -165,9 +169,11 @@ class LlamaRun:
     def judge_speed(self, name: str, speed: Speed, least: float | None) -> None:
         """The median, held against what is asked for."""
         rates = speed.tokens_per_s
-        told = f"{statistics.median(rates):.4g} ({min(rates):.4g} to {max(rates):.4g} in {len(rates)})"
+        median = statistics.median(rates)
+        shown = four_figures(median) if least is None else beside(median, least)
+        told = f"{shown} ({min(rates):.4g} to {max(rates):.4g} in {len(rates)})"
         expected = "measured" if least is None else f"at least {least:g}"
-        self.told(name, expected, told, ok=least is None or statistics.median(rates) >= least, kind=FindingKind.TOO_SLOW)
+        self.told(name, expected, told, ok=least is None or median >= least, kind=FindingKind.TOO_SLOW)
 
     def calls_per_token(self) -> float:
         """Remote calls of each further token, by the guest's records: more tokens and fewer, the difference shared out."""
@@ -192,7 +198,13 @@ class LlamaRun:
         most = self.check.max_calls_per_token
         expected = "some" if most is None else f"at most {most:g}"
         ok = calls > 0 and (most is None or calls <= most)
-        self.told("remote calls of a generated token", expected, f"{calls:.4g}", ok=ok, kind=FindingKind.TOO_SLOW)
+        self.told(
+            "remote calls of a generated token",
+            expected,
+            four_figures(calls) if most is None else beside(calls, most),
+            ok=ok,
+            kind=FindingKind.TOO_SLOW,
+        )
 
     @property
     def uncounted(self) -> Mapping[str, str]:
@@ -240,6 +252,11 @@ def noting(lines: list[str], write: Callable[[str], object]) -> Callable[[str], 
         write(whole)
 
     return on_line
+
+
+def divergence_text(divergence: float, most: float) -> str:
+    """A divergence beside the largest that may be."""
+    return beside(divergence, most, "{:.2g}".format)
 
 
 def last_words(lines: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lab.bundle.outcome import Blame, Finding, FindingKind
 from lab.bundle.writer import CheckWriter
+from lab.figure import beside
 from lab.ops.counterpart import counterpart
 from lab.scenario.checks.catalog import CatalogRun
 from lab.scenario.checks.ops import OpsRun
@@ -46,6 +47,7 @@ def judge(check: SpeedCheck, upstream: OpsRun | None, upstream_s: float, run: Ca
     writer.speed(UPSTREAM, theirs, upstream_s, 1.0)
     writer.speed(ENGINE, ours, run.seconds, ratio)
     name = f"cases per second of the engine over those of test-backend-ops, {ours} cases"
-    told = f"{ratio:.2f} ({ours / run.seconds:.1f} in {run.seconds:.2f} s, {theirs / upstream_s:.1f} in {upstream_s:.2f} s)"
+    times = beside(ratio, check.at_least, "{:.2f}".format)
+    told = f"{times} ({ours / run.seconds:.1f} in {run.seconds:.2f} s, {theirs / upstream_s:.1f} in {upstream_s:.2f} s)"
     if not writer.fact(name, f"at least {check.at_least:g}", told, ok=ratio >= check.at_least):
         writer.finding(Finding(FindingKind.TOO_SLOW, Blame.LAB, f"{name}: {told}, at least {check.at_least:g} is asked for"))
