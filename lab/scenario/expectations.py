@@ -20,7 +20,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.lines import KeyLines
 from lab.scenario.model import Accel, Capset, DataPath
 from lab.scenario.problem import problems_of
-from lab.scenario.section import Section, existing_file, regular_expressions
+from lab.scenario.section import Pattern, Section, existing_file
 from lab.scenario.toml_text import toml_tables
 
 FOLDER = "expectations"
@@ -62,7 +62,6 @@ def known_list(value: str, info: ValidationInfo) -> str:
 
 Text = Annotated[str, AfterValidator(said)]
 Version = Annotated[str, AfterValidator(version_condition)]
-Pattern = Annotated[str, AfterValidator(lambda value: regular_expressions((value,))[0])]
 
 
 @dataclass(frozen=True, slots=True)

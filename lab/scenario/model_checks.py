@@ -14,7 +14,7 @@ from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.model_upstream import UpstreamCheck
-from lab.scenario.section import CheckTable, Patterns, Seconds, Section
+from lab.scenario.section import CheckTable, Pattern, Patterns, Seconds, Section
 
 
 class StateCheck(CheckTable):
@@ -86,7 +86,7 @@ class Caught(Section):
     """Its id, as the judge writes it."""
     outcome: Annotated[Outcome, Field(strict=False)] = Outcome.FAIL
     """How it has to end."""
-    says: str = ""
+    says: Pattern = ""
     """Regular expression that must be found in what is said of it, its finding included."""
     finding: Annotated[FindingKind, Field(strict=False)] | None = None
     """Kind of a finding that has to name it."""

@@ -162,6 +162,7 @@ def regular_expressions(patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 Seconds = Annotated[float, Field(gt=0, le=LONGEST_S)]
 Words = Annotated[tuple[str, ...], Field(strict=False)]
+Pattern = Annotated[str, AfterValidator(lambda value: regular_expressions((value,))[0])]
 Patterns = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(regular_expressions)]
 Requirements = Annotated[tuple[Annotated[str, AfterValidator(known_capability)], ...], Field(strict=False)]
 Environment = Annotated[

@@ -213,6 +213,13 @@ def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.
     assert (shipped.wrapped_library.role, shipped.wrapped_library.inside) == ("wrapped ggml library", "/usr/lib/best.so")
 
 
+def test_what_is_to_be_said_of_a_lie_must_be_a_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO.replace("other bits", "other bits ("))
+    with pytest.raises(ConfigError, match=r"caught\[0\]\.says: 'other bits \(' is no regular expression"):
+        load(path)
+
+
 def test_lie_needs_the_liar(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"host\.ggml_library: a lie needs the liar"):
         shipments.shipment(loaded(tmp_path, "cpu"), None, None, None)  # type: ignore[arg-type]
