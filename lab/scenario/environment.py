@@ -12,7 +12,7 @@ from lab.host.driver import gpu_driver
 from lab.host.probe import usable_render_nodes
 from lab.host.shaders import SHADER_CACHE, shader_cache
 from lab.scenario.model import Capset, DataPath, Scenario
-from lab.scenario.section import Environment
+from lab.scenario.section import HONEST, Environment
 from lab.scenario.shipment import DEFAULT_REGISTRATION, ReferenceFiles, Shipment, processor_count
 
 PRELOAD = "LD_PRELOAD"
@@ -32,7 +32,6 @@ HOST_CALL_LOG = "VIRGL_APIR_CALL_LOG"
 TRACE = "VIRGL_APIR_TRACE"
 LIAR_LIBRARY = "GGML_LIAR_LIBRARY"
 LIES = "GGML_LIAR"
-HONEST = "honest"
 WRAPPED_BY_REFERENCE = "GGML_REFERENCE_LIBRARY"
 COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE = "component.log", "host-library.log"
 REFERENCE_CALLS = "reference-calls"

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.bundle.writer import write_whole
-from lab.scenario.environment import HONEST, LIES
+from lab.scenario.environment import LIES
 from lab.scenario.model import Scenario
 from lab.scenario.model_checks import LieCheck
+from lab.scenario.section import HONEST
 
 FILE = "lies"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+import re
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from lab.bundle.outcome import FindingKind, Outcome
@@ -14,7 +15,9 @@ from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.model_upstream import UpstreamCheck
-from lab.scenario.section import CheckTable, Pattern, Patterns, Seconds, Section
+from lab.scenario.section import HONEST, CheckTable, Pattern, Patterns, Seconds, Section
+
+SEPARATORS = r"[;\n]"
 
 
 class StateCheck(CheckTable):
@@ -104,6 +107,19 @@ class LieCheck(CheckTable):
     """Everything that it must report; nothing for the honest liar."""
     guest_signal: Literal["SEGV", "ABRT", "BUS", "ILL"] | None = None
     """Sent to the program in the guest whenever the liar has it wait (``hang``), so that it dies in the middle of that call."""
+
+    @model_validator(mode="after")
+    def _is_to_be_caught(self) -> Self:
+        """A lie that nothing has to be reported of would pass where it is believed."""
+        if self.told and not self.caught:
+            hint = 'caught = [{ case = "ADD()" }] for a lie about ADD()'
+            raise PydanticCustomError("nothing_caught", "tells lies, and nothing has to be reported of them", {"hint": hint})
+        return self
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Its lies one by one; none of the honest liar."""
+        return tuple(lie.strip() for lie in re.split(SEPARATORS, self.lies) if lie.strip() != HONEST)
 
     @property
     def deadline_s(self) -> float:

@@ -17,6 +17,8 @@ from lab.scenario.problem import meant
 BUILTIN = "builtin"
 HOST_LIBRARIES = ("cpu", "vulkan")
 LIAR = "liar"
+HONEST = "honest"
+"""What is told to the liar when it is not to lie."""
 VIRGLRENDERER_WORDS = ("auto", "preload", "plain")
 LIBRARY_WORDS = (BUILTIN, *HOST_LIBRARIES, LIAR, *VIRGLRENDERER_WORDS)
 """What may stand where otherwise a path does."""

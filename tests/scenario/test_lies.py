@@ -146,7 +146,7 @@ def test_guests_program_gets_its_signal_each_time_that_the_liar_hangs_and_never_
     log.write_text("ggml-liar: lies about SUB 'node_0': hang:op=SUB\n")  # of an earlier check
     guest: Any = SimpleNamespace(ssh=SimpleNamespace(execute=lambda command, _deadline: sent.append(command)))
     for number in ("SEGV", None):
-        check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal=number)
+        check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal=number, caught=CHECK.caught)
         sent.clear()
         with dying_programs(check, guest, log, Eyes(lambda _pid: observed, lambda: None)) as eyes:
             assert eyes.observe(1) is observed
@@ -163,7 +163,7 @@ def test_guests_program_gets_its_signal_each_time_that_the_liar_hangs_and_never_
 def test_guests_program_does_not_die_before_it_was_looked_at(tmp_path: Path) -> None:
     log, sent = tmp_path / "component.log", list[str]()
     guest: Any = SimpleNamespace(ssh=SimpleNamespace(execute=lambda command, _deadline: sent.append(command)))
-    check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal="SEGV")
+    check = LieCheck(kind="lie", lies="hang:op=SUB", judge=JUDGE, guest_signal="SEGV", caught=CHECK.caught)
     with dying_programs(check, guest, log, Eyes(lambda _pid: cast("Observation", None), lambda: None)) as eyes:
         log.write_text("ggml-liar: lies about SUB 'node_0': hang:op=SUB\n")
         time.sleep(1)  # several looks
@@ -211,6 +211,15 @@ def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.
     assert shipped.ggml_library.path == Path("/native/liar")
     assert shipped.wrapped_library is not None
     assert (shipped.wrapped_library.role, shipped.wrapped_library.inside) == ("wrapped ggml library", "/usr/lib/best.so")
+
+
+def test_lie_of_which_nothing_has_to_be_reported_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO.partition("caught")[0])
+    with pytest.raises(ConfigError, match=r"checks\[0\]: tells lies, and nothing has to be reported of them"):
+        load(path)
+    path.write_text(SCENARIO.partition("caught")[0].replace(FLIP, "honest"))
+    load(path)
 
 
 def test_what_is_to_be_said_of_a_lie_must_be_a_pattern(tmp_path: Path) -> None:

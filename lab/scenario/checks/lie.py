@@ -20,7 +20,7 @@ from lab.deadline import Deadline
 from lab.errors import GuestError, LabError
 from lab.ops.upstream import op_of
 from lab.scenario.checks import catalog, catalog_agent, ops
-from lab.scenario.environment import COMPONENT_LOG, HONEST
+from lab.scenario.environment import COMPONENT_LOG
 from lab.scenario.guest_programs import Observation
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import Caught, LieCheck, OpsCheck
@@ -29,7 +29,6 @@ from lab.scenario.shipment import GUEST_LIBRARY
 from lab.scenario.stage import Stage
 from lab.threads import beside
 
-SEPARATORS = r"[;\n]"
 TOLD = "ggml-liar: lies about "
 """How the liar begins the line in which it says that it lies."""
 UNSEEN = "not looked at"
@@ -166,7 +165,7 @@ def lines_of(log: Path) -> list[str]:
 
 def judged(check: LieCheck, seen: Seen) -> Iterator[Point]:
     """The verdict, point by point."""
-    yield from told_points(check.lies, seen.said)
+    yield from told_points(check.told, seen.said)
     for caught in check.caught:
         yield from caught_points(caught, seen)
     names = {caught.case for caught in check.caught}
@@ -179,10 +178,9 @@ def judged(check: LieCheck, seen: Seen) -> Iterator[Point]:
     yield Point("findings on anything else", "none", " / ".join(findings[:3]) or "none", not findings)
 
 
-def told_points(lies: str, said: Sequence[str]) -> Iterator[Point]:
+def told_points(wanted: Sequence[str], said: Sequence[str]) -> Iterator[Point]:
     """Whether the liar did what it was told: each lie was told once at least, and none when it was to be honest."""
     told = [line.partition(TOLD)[2] for line in said if TOLD in line]
-    wanted = [lie.strip() for lie in re.split(SEPARATORS, lies) if lie.strip() != HONEST]
     if not wanted:
         yield Point("lies told", "none", " / ".join(told) or "none", not told)
     for lie in wanted:
