@@ -244,6 +244,10 @@ def _read_lists(supported: Sequence[Supported], lists: dict[str, Sequence[str]])
     for number, one in enumerate(supported):
         try:
             lists[one.cases] = cases_in(Path(one.cases))
+            if not lists[one.cases]:
+                problems.append(
+                    ConfigProblem(f"supported[{number}].cases", f"{one.cases} has no case that could be lost", LIST_HINT)
+                )
         except (OSError, UnicodeDecodeError) as error:
             why = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
             problems.append(ConfigProblem(f"supported[{number}].cases", f"{one.cases} cannot be read: {why}", LIST_HINT))

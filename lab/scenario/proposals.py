@@ -97,7 +97,9 @@ def scenario_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool, li
     lists = list(list_edits(known, seen, whole=whole))
     if list_supported:
         for path, library in new_lists(known, seen):
-            lists.append(Edit(path, "", "".join(f"{case}\n" for case in supported_in(seen, library))))
+            if not (cases := supported_in(seen, library)):
+                continue
+            lists.append(Edit(path, "", "".join(f"{case}\n" for case in cases)))
             after += f"\n[[supported]]\ncases = {toml_value(path.name)}\nwhen = {{ ggml_library = {toml_value(library)} }}\n"
     _require_toml(known.path, after)
     yield Edit(known.path, before, after.lstrip("\n"))

@@ -211,12 +211,15 @@ def test_supported_cases_must_be_there_and_be_supported(running: Running, tmp_pa
     assert running(Script(), known, ("checks[1].min_cases=2",)).run.exit == 0
 
 
-def test_a_list_that_is_no_text_stops_a_run_before_anything_is_started(running: Running, tmp_path: Path) -> None:
+def test_a_list_that_is_no_text_or_holds_no_case_stops_a_run_before_anything_is_started(running: Running, tmp_path: Path) -> None:
     listed = tmp_path / "expectations" / "cpu.txt"
     listed.parent.mkdir()
     listed.write_bytes(b"ops/ADD(type=f32)\xe9\n")
     script = Script()
     with pytest.raises(ConfigError, match=r"line 2: supported\[0\]\.cases: .*cpu\.txt cannot be read: it is no text in UTF-8"):
+        running(script, '[[supported]]\ncases = "cpu.txt"\n')
+    listed.write_text("# no case\n\n")
+    with pytest.raises(ConfigError, match=r"line 2: supported\[0\]\.cases: .*cpu\.txt has no case that could be lost"):
         running(script, '[[supported]]\ncases = "cpu.txt"\n')
     assert script.boots == 0
 
