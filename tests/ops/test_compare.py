@@ -31,6 +31,21 @@ def test_one_wrong_element_among_many_is_seen_although_the_mean_hides_it() -> No
     assert not found.acceptable
 
 
+@pytest.mark.parametrize(("off", "acceptable"), [(0.078, True), (0.082, False)])
+def test_one_element_may_be_off_by_eight_times_what_all_may_be(off: float, *, acceptable: bool) -> None:
+    got = np.ones((1, 1, 100, 1000))
+    got[0, 0, 50, 500] += off
+    assert difference(got, np.ones_like(got), Type.F32, 1e-4).acceptable is acceptable
+
+
+@pytest.mark.parametrize(("steps", "acceptable"), [(1.45, True), (1.55, False)])
+def test_one_quantised_element_may_be_off_by_a_step_and_a_half(steps: float, *, acceptable: bool) -> None:
+    expected = np.linspace(-1, 1, 4096).reshape(1, 1, 4, 1024)
+    got = expected.copy()
+    got[0, 0, 2, 0] += steps * step_of(Type.Q4_0)
+    assert difference(got, expected, Type.Q4_0, tolerance_of("CPY", Type.Q4_0)).acceptable is acceptable
+
+
 def test_small_errors_everywhere_are_refused_by_the_mean() -> None:
     found = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
     assert found.nmse == pytest.approx(1e-6)
@@ -47,6 +62,7 @@ def test_infinities_and_nans_must_stand_in_their_places() -> None:
 
 def test_a_result_where_zeros_are_expected_is_refused() -> None:
     assert not difference(np.array([0.0, 1e-9]), np.zeros(2), Type.F32, 1e-7).acceptable
+    assert difference(np.zeros(2), np.zeros(2), Type.F32, 1e-7).acceptable
 
 
 def test_errors_are_told_in_units_in_the_last_place() -> None:
@@ -86,7 +102,16 @@ def test_one_value_in_eighteen_of_q8_0_may_be_on_the_next_step() -> None:
     assert difference(got, expected, Type.Q8_0, tolerance_of("CPY", Type.Q8_0)).acceptable
 
 
+@pytest.mark.parametrize(("kind", "one_in"), [(Type.Q4_0, 150), (Type.Q6_K, 150), (Type.Q8_0, 8)])
+def test_more_values_on_the_next_step_are_refused(kind: Type, one_in: int) -> None:
+    expected = np.random.default_rng(1).uniform(-1, 1, (1, 1, 64, 256))
+    moved = np.where(np.arange(expected.size).reshape(expected.shape) % one_in, 0.0, -np.sign(expected) * step_of(kind))
+    found = difference(expected + moved, expected, kind, tolerance_of("CPY", kind))
+    assert (found.bad, found.acceptable) == (0, False)
+
+
 def test_tolerances_follow_operation_and_type() -> None:
+    assert (tolerance_of("CPY", Type.F32), tolerance_of("GRAPH", Type.F32), tolerance_of("ADD", Type.BF16)) == (1e-6, 2e-3, 2e-5)
     assert tolerance_of("ADD", Type.F32) == 1e-7
     assert tolerance_of("MUL_MAT", Type.F32) == 5e-4
     assert tolerance_of("ADD", Type.F16) == 1e-6
