@@ -54,7 +54,7 @@ TYPE_F32 = 0
 TOLERANCE = {"MUL_MAT": 5e-4, "SOFT_MAX": 1e-6, "SUM_ROWS": 1e-6}
 DEFAULT_RESOURCE_BYTES = 1 << 20
 MOST_RESOURCE_BYTES = 1 << 36
-"""Data of more than this is a guest's word alone: there was no such resource, and the answer says so."""
+"""Data or a blob of more than this is somebody's word alone: there was no such resource, and the answer says so."""
 # The ops of TOLERANCE are old and stand early; a number beyond GGML_OP_COUNT (101 in 0.27) must not be asked for.
 KNOWN_OPS = 64
 UNRECORDED = "; what the guest wrote into that memory itself is in no recording: one with guest.data_path=copied has it"
@@ -96,7 +96,7 @@ class Replay:
         """Play all Forward calls in order; what a call needs of the set-up is made before it."""
         for index, row in enumerate(rows):
             if isinstance(row, Ioctl):
-                if row.blob is not None:
+                if row.blob is not None and 0 < row.blob[1] <= MOST_RESOURCE_BYTES:
                     self._library.new_resource(row.blob[1], row.blob[0])
             elif is_played(row):
                 yield self._answer(index, row)

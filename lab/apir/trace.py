@@ -138,7 +138,7 @@ def is_json(line: str) -> bool:
 def row(raw: dict[str, Any]) -> Row:
     """One row of its JSON object."""
     if raw["kind"] == "ioctl":
-        blob = (int(raw["res_handle"]), int(raw["size"])) if raw["ioctl"] == "RESOURCE_CREATE_BLOB" else None
+        blob = (required(raw, "res_handle"), required(raw, "size")) if raw["ioctl"] == "RESOURCE_CREATE_BLOB" else None
         return Ioctl(str(raw["ioctl"]), blob)
     data = bytes.fromhex(raw["command"])
     header = CommandHeader.decode(Reader(data))
@@ -178,6 +178,14 @@ def number(raw: dict[str, Any], key: str) -> int | None:
     value = raw.get(key)
     if value is not None and not (isinstance(value, int) and 0 <= value < 1 << 64):
         raise ValueError(f"{key} is no number of 64 bits")
+    return value
+
+
+def required(raw: dict[str, Any], key: str) -> int:
+    """A field that is a number and must be there. Raises ValueError where it is not."""
+    value = number(raw, key)
+    if value is None:
+        raise ValueError(f"{key} is missing")
     return value
 
 

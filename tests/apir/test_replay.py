@@ -11,7 +11,7 @@ import pytest
 from lab.apir import protocol_gen as gen
 from lab.apir.loopback import HostLibrary, Resource
 from lab.apir.replay import Replay
-from lab.apir.trace import Command
+from lab.apir.trace import Command, Ioctl
 from lab.apir.wire import Reader, Writer
 
 pytestmark = pytest.mark.protocol
@@ -60,3 +60,10 @@ def test_graph_on_memory_that_the_guest_wrote_itself_is_refused_with_the_reason(
     (difference,) = last.differences
     assert difference.startswith("return code 5, recorded 4")
     assert ("guest.data_path=copied" in difference) is told
+
+
+@pytest.mark.parametrize(("size", "made"), [(0, False), (4096, True), (1 << 62, False)])
+def test_blob_that_nobody_can_have_made_is_none(size: int, made: bool) -> None:
+    library = Refusing()
+    assert list(Replay(cast("HostLibrary", library), {}).play((Ioctl("RESOURCE_CREATE_BLOB", (5, size)),))) == []
+    assert (5 in library.resources) is made

@@ -76,10 +76,11 @@ def test_show_tells_every_row(trace: Path) -> None:
     assert answer["calls"].get("backend_graph_compute", 0) == sum(row.get("call") == 22 for row in rows)
 
 
-NO_ROWS = ['{"kind": "command"}', "[" * 100_000, '{"kind":"ioctl","ioctl":"RESOURCE_CREATE_BLOB","res_handle":Infinity,"size":1}']
+BLOB = '{"kind":"ioctl","ioctl":"RESOURCE_CREATE_BLOB","res_handle":1'
+NO_ROWS = ['{"kind": "command"}', "[" * 100_000, BLOB.replace("1", "Infinity") + ',"size":1}', BLOB + ',"size":-5}', BLOB + "}"]
 
 
-@pytest.mark.parametrize("line", NO_ROWS, ids=["too little", "deep", "infinite"])
+@pytest.mark.parametrize("line", NO_ROWS, ids=["too little", "deep", "infinite", "negative", "no size"])
 @pytest.mark.parametrize("command", ["show", "replay"])
 def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: str, line: str) -> None:
     path = tmp_path / "trace.jsonl"
