@@ -75,6 +75,13 @@ def test_support_claimed_or_denied_wrongly_fails(native: str, remote: str) -> No
     assert verdict(given)[0] is Outcome.FAIL
     (found,) = findings((CASE,), given)
     assert (found.kind, found.case) == (FindingKind.LOST_SUPPORT, CASE)
+    says = {"computed": "computes", "unsupported": "refuses"}
+    assert found.text == f"{CASE}: the host library {says[native]} it, the remote device {says[remote]} it"
+
+
+@pytest.mark.parametrize(("native", "remote"), [("error", "computed"), ("unsupported", "error"), ("error", "unsupported")])
+def test_what_one_side_says_of_its_support_alone_is_no_lost_support(native: str, remote: str) -> None:
+    assert findings((CASE,), evidence(row(native), row(remote))) == ()
 
 
 def test_excused_refusal_is_no_lost_support_and_no_pass() -> None:
@@ -86,8 +93,10 @@ def test_excused_refusal_is_no_lost_support_and_no_pass() -> None:
     claimed = evidence(row("unsupported", case=case), row(case=case))
     assert verdict(claimed)[0] is Outcome.FAIL
     assert [found.kind for found in findings((case,), claimed)] == [FindingKind.LOST_SUPPORT]
-    elsewhere = replace(given, library="Metal")
-    assert verdict(elsewhere)[0] is Outcome.FAIL
+    for library in ("Metal", "CUDA"):  # CUDA's excuse is of the error alone
+        elsewhere = replace(given, library=library)
+        assert verdict(elsewhere)[0] is Outcome.FAIL
+        assert [found.kind for found in findings((case,), elsewhere)] == [FindingKind.LOST_SUPPORT]
 
 
 def test_unsupported_on_both_sides_is_unsupported() -> None:
@@ -116,6 +125,7 @@ def test_an_excuse_covers_its_case_and_library_only() -> None:
     assert verdict(given)[0] is Outcome.PASS
     assert EXCUSES[0].reason in verdict(given)[1]
     assert verdict(replace(given, library="Vulkan"))[0] is Outcome.FAIL  # by another oracle than its excuse is for
+    assert verdict(evidence(row(case=case), row(case=case))) == (Outcome.PASS, "")
 
 
 def test_other_digests_are_fetched() -> None:
