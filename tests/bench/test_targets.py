@@ -41,7 +41,7 @@ def test_rates_must_not_be_below() -> None:
 
 def test_quotient_without_its_divisor_is_not_told() -> None:
     share = Target("threads", "calls.4", 1, at_least=True, per="calls.1")
-    for calls in ({"4": 90.0}, {"4": 90.0, "1": 0.0}):
+    for calls in ({"4": 90.0}, {"4": 90.0, "1": 0.0}, {"1": 90.0}):
         assert (verdict(share, {"calls": calls}).seen, verdict(share, {"calls": calls}).met) == (None, None)
     assert verdict(share, {"calls": {"4": 90.0, "1": 60.0}}).seen == 1.5
 
@@ -99,6 +99,12 @@ def test_part_and_place_of_a_target_are_what_it_is_measured_by(part: str, place:
     verdicts = judged(answered(Rows(rows), 2))
     measured = [one.target for one in verdicts if one.met is not None]
     assert measured == [one for one in targets() if (one.part, one.place) == (part, place)]
+
+
+def test_rates_and_shares_have_a_least_and_everything_else_a_most() -> None:
+    least = {one.label for one in targets() if one.unit == "GiB/s" or "÷" in one.label}
+    assert {one.label for one in targets() if one.at_least} == least
+    assert len(least) == 2 * len(CONTRACT_SIZES) * 3 + 3 + 1
 
 
 def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
