@@ -55,6 +55,20 @@ def test_flaky_case_that_never_passes_is_a_failure(tmp_path: Path) -> None:
     assert "catalog/SUB() failed in all of 3 runs" in "\n".join(one.text for one in bundle.findings)
 
 
+def test_flaky_case_of_which_a_further_run_tells_nothing_is_told(tmp_path: Path) -> None:
+    told: Counter[str] = Counter()
+
+    def rows(case: str) -> str:
+        told[case] += case == "SUB()"
+        wrong = said(case, digest="other") if told[case] else said(case)
+        return wrong if told[case] < 3 else ""  # its results were fetched by the second
+
+    bundle = ran(Script(agent=agent(rows), host=FakeHost()), tmp_path, ENTRY + 'kind = "flaky"\nmax_rate = 0.9\n')
+    assert bundle.run.exit == 1
+    text = "flaky cases ran again, not all of them have a result; the first of them is SUB()"
+    assert text in [one.text for one in bundle.findings]
+
+
 def test_skipped_case_is_left_out(tmp_path: Path) -> None:
     script, told = wrong_times(0)
     bundle = ran(script, tmp_path, ENTRY + 'kind = "skip"\n')

@@ -271,6 +271,14 @@ def test_costs_of_right_results_are_measured(monkeypatch: pytest.MonkeyPatch) ->
     assert costs(Alone(monkeypatch, kib=(10, 10, 10), ms=(51, 60, 70))) == [(FindingKind.TOO_SLOW, "ADD()")]
 
 
+def test_costs_are_among_what_is_wrong_with_a_run(tmp_path: Path) -> None:
+    slow = Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, "ADD(): 900 ms", "ADD()")
+    with new_bundle(tmp_path, "lies") as bundle:
+        run = CatalogRun(JUDGE, ("ADD()",), "remote", CheckWriter(bundle, "lies", "default", "catalog"), ending=None)
+        run.results["ADD()"], run.costs = result("ADD()", Outcome.PASS), (slow,)
+        assert list(run.findings("none")) == [slow]
+
+
 def test_measurement_that_did_not_come_about_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert costs(Alone(monkeypatch, kib=(10,), ms=(40,), ended=False)) == [(FindingKind.INTERRUPTED, None)]
     assert costs(Alone(monkeypatch, kib=(), ms=())) == [(FindingKind.INTERRUPTED, "ADD()")]
