@@ -116,7 +116,7 @@ def _too_flaky(entry: Expected, cases: Sequence[tuple[str, Sequence[Outcome]]]) 
     if len(ends) >= entry.min_runs and failed > entry.max_rate * len(ends):
         worst = next(name for name, outcomes in cases if Outcome.FAIL in outcomes)
         text = (
-            f"{failed} of {len(ends)} runs of {entry.pattern} failed, at most {entry.max_rate:.0%} are expected to, "
+            f"{failed} of {len(ends)} runs of {entry.pattern} failed, at most {100 * entry.max_rate:.4g}% are expected to, "
             f"{worst} among them: {entry.words}"
         )
         yield Finding(FindingKind.TOO_FLAKY, Blame.PRODUCT, text, worst.partition("/")[2])

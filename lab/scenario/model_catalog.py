@@ -105,7 +105,7 @@ class CatalogCheck(CheckTable):
         """The check in a line."""
         if self.cases:
             return f"{len(self.cases)} cases by id, seed {self.seed}, three oracles"
-        part = "the catalog" if self.share == 1 else f"{self.share:.0%} of the catalog"
+        part = "the catalog" if self.share == 1 else f"{100 * self.share:.4g}% of the catalog"
         of = f", of {', '.join(self.ops)}" if self.ops else ""
         return f"at least {self.min_cases} cases of {part}{of}, seed {self.seed}, three oracles"
 

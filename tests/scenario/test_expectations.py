@@ -128,9 +128,9 @@ def test_flaky_case_is_run_again_until_it_passes(running: Running) -> None:
 def test_flaky_rate_above_its_bound_is_a_finding(running: Running) -> None:
     script = with_case(BAD)
     script.later = [(HEADER_LINE, BAD), (HEADER_LINE, row(TEXTS[1]), ends(script, 0))]
-    bundle = running(script, FLAKY)
+    bundle = running(script, FLAKY.replace("0.5", "0.004"))
     assert bundle.run.exit == 1
-    assert "too flaky [product] 2 of 3 runs of ops/ADD(type=f32,ne=[2* failed, at most 50% are expected to" in told(bundle)
+    assert "too flaky [product] 2 of 3 runs of ops/ADD(type=f32,ne=[2* failed, at most 0.4% are expected to" in told(bundle)
 
 
 def test_flaky_case_that_always_fails_is_a_failure(running: Running) -> None:
@@ -353,6 +353,7 @@ def test_wrong_expectations_stop_a_run_before_anything_is_started(running: Runni
         ((Outcome.FAIL, Outcome.PASS), ExpectedEnd.FLAKY, "flaky"),
         ((Outcome.FAIL, Outcome.FAIL), ExpectedEnd.FLAKY, "fail"),
         ((Outcome.FAIL, Outcome.HOST_CRASH), ExpectedEnd.FLAKY, "error"),
+        ((Outcome.FAIL, Outcome.PASS, Outcome.HANG), ExpectedEnd.FLAKY, "error"),
         ((Outcome.PASS,), ExpectedEnd.SKIP, "skipped"),
         ((Outcome.SKIPPED,), ExpectedEnd.SKIP, "skipped"),
     ],
