@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from lab.bundle import Bundle, read_bundle
+from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.schema import CapabilityRecord, Status
+from lab.bundle.writer import CheckWriter, new_bundle
 from lab.elf import build_id
 from lab.errors import ConfigError
 from lab.host import outside, probe
@@ -29,9 +31,10 @@ from lab.scenario.listener import SilentListener
 from lab.scenario.machine import require_kernel
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
+from lab.scenario.section import CheckThresholds
 from lab.scenario.shipment import Payload, component_files, require_builds, require_libraries, require_loadable
 from lab.scenario.source import read_source
-from lab.scenario.thresholds import call_findings
+from lab.scenario.thresholds import Measured, call_findings, check_findings
 from tests.lacking import LACKED, lacking_library
 from tests.scenario.fakes import KERNEL, SCENARIO, SHIPMENT, FakePlatform, Script
 
@@ -307,6 +310,17 @@ def test_percentile_of_few_calls_is_the_slowest_of_them() -> None:
 def test_what_is_too_slow_by_little_reads_otherwise_than_its_threshold() -> None:
     (finding,) = call_findings([call_of(50.04)], 50.0, None)
     assert finding.text == "50 of 100 of 1 remote calls took up to 50.04 µs, at most 50 µs are allowed"
+
+
+@pytest.mark.parametrize(("least", "slow"), [(1.5, False), (1.501, True)])
+def test_cases_a_second_are_those_that_were_computed(tmp_path: Path, least: float, *, slow: bool) -> None:
+    with new_bundle(tmp_path, "x") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "ops")
+        for number, outcome in enumerate((Outcome.PASS, Outcome.FAIL, Outcome.UNSUPPORTED, Outcome.HANG, Outcome.SKIPPED)):
+            writer.case(CaseResult(str(number), "ADD", "", outcome))
+    measured = Measured(writer, CheckThresholds(cases_per_s=least), 2.0, frozenset())
+    told = [finding.text for finding in check_findings(measured, ())]
+    assert told == (["1.5 cases a second, at least 1.501 are required"] if slow else [])
 
 
 def call_of(duration_us: float) -> JoinedCall:
