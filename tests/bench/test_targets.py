@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from lab import paths
 from lab.bench.answer import answered
@@ -13,6 +14,7 @@ from lab.bench.plan import Measure, Phase, Subject
 from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, Programs, loopback_phases, vm_phases
 from lab.bench.targets import DEFERRED_BYTES, SUBMISSION, Necessity, Target, judged, looked_up, targets, verdict
 from lab.scenario.checks.bench import target_record
+from lab.scenario.model_bench import OF_GUESTS, BenchCheck, Part
 
 
 def test_absolute_bound_is_met_and_refused() -> None:
@@ -99,6 +101,15 @@ def test_part_and_place_of_a_target_are_what_it_is_measured_by(part: str, place:
     verdicts = judged(answered(Rows(rows), 2))
     measured = [one.target for one in verdicts if one.met is not None]
     assert measured == [one for one in targets() if (one.part, one.place) == (part, place)]
+
+
+def test_parts_that_no_asked_place_measures_are_refused() -> None:
+    measured = {phase.name.split()[0] for phase in loopback_phases(Programs(("bench",)), ("native",), FULL)}
+    assert set(Part) - measured == OF_GUESTS
+    with pytest.raises(ValidationError, match="idle can be measured in a guest alone"):
+        BenchCheck(kind="bench", parts=("idle",), places=("loopback",))
+    for parts, places in ((("idle", "calls"), ("loopback",)), (("idle",), ("loopback", "vm")), (("pause",), ("vm",))):
+        BenchCheck(kind="bench", parts=parts, places=places)
 
 
 def test_rates_and_shares_have_a_least_and_everything_else_a_most() -> None:
