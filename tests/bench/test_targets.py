@@ -118,6 +118,26 @@ def test_rates_and_shares_have_a_least_and_everything_else_a_most() -> None:
     assert len(least) == 2 * len(CONTRACT_SIZES) * 3 + 3 + 1
 
 
+BOUNDS = {
+    "empty_call_us.p50": {0.5, 2, 5}, "empty_call_us.p99": {5, 50}, "set_4b_us.p50": {2.2, 8}, "set_4b_sent_us.p50": {2.2, 8},
+    "graph_1_us.p50": {2.5, 25}, "after_pause_us.p50": {200}, "sent.copied.graph_1000.bytes_out": {1024},
+    "sent.shared.set_1MiB.commands": {0}, "sent.shared.get_1MiB.commands": {0}, "calls_per_s.4": {1},
+    "slowest_thread_share.4": {0.5},
+    **{f"alloc_free_{kind}us.p50": {100, 200} for kind in ("", "unpooled_", "unpooled_copied_")},
+    **{f"{verb}_gib_s.{size}": {0.8} for verb in ("set", "get") for size in CONTRACT_SIZES},
+    **{f"idle_percent.{side}": {0.5} for side in ("guest", "worker", "qemu_more")},
+}  # fmt: skip
+"""What is asked for, by figures of any way: each change of it is meant."""
+
+
+def test_no_bound_is_loosened_by_the_way() -> None:
+    found: dict[str, set[float]] = {}
+    for one in targets():
+        found.setdefault(one.figure.partition(".")[2], set()).add(one.limit)
+    assert found == BOUNDS
+    assert {one.or_limit for one in targets()} == {None, 60}
+
+
 def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     target = Target("idle", "idle.worker", 0.5, over="idle.seconds", least_s=59)
     assert verdict(target, {"idle": {"worker": 0.4, "seconds": 60.0}}).met is True
