@@ -70,7 +70,8 @@ class Block:
     size: int
 
 
-PLAIN = frozenset({Type.F32, Type.F16, Type.BF16, Type.F64, Type.I8, Type.I16, Type.I32, Type.I64})
+WHOLE_NUMBERS = frozenset({Type.I8, Type.I16, Type.I32, Type.I64})
+PLAIN = frozenset({Type.F32, Type.F16, Type.BF16, Type.F64}) | WHOLE_NUMBERS
 """Types whose elements stand each by itself."""
 
 BY_LABEL = {kind.label: kind for kind in Type}

@@ -15,7 +15,7 @@ import numpy as np
 
 from lab.figure import beside
 from lab.ggml.arrays import Array
-from lab.ggml.types import Type
+from lab.ggml.types import WHOLE_NUMBERS, Type
 
 DEFAULT = 1e-7
 TOLERANCES = {
@@ -79,11 +79,13 @@ class Difference:
 
 
 def tolerance_of(op: str, kind: Type) -> float:
-    """The NMSE allowed for results of an operation in a type.
+    """The NMSE allowed for results of an operation in a type; of whole numbers none.
 
     A quantised result may have one value in 200 on the next step, one in ten of q8_0: ties fall differently in different vector
     code, and data that came from bf16 are full of them. (Upstream allows one value of the whole.)
     """
+    if kind in WHOLE_NUMBERS:
+        return 0.0
     allowed = TOLERANCES.get(op, DEFAULT)
     if kind in STEP_BITS:
         return max(allowed, NEIGHBOURS.get(kind, OTHER_NEIGHBOURS) * MEAN_SQUARE * step_of(kind) ** 2)

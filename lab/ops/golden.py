@@ -15,10 +15,9 @@ import numpy as np
 
 from lab.ggml.arrays import Array, decoded, dequantised
 from lab.ggml.library import Ggml
-from lab.ggml.types import Bytes, Type
+from lab.ggml.types import WHOLE_NUMBERS, Bytes, Type
 from lab.ops.build import LEAF, SLICE, Value
 
-WHOLE_NUMBERS = frozenset({Type.I8, Type.I16, Type.I32, Type.I64})
 COPIES = frozenset({"dup", "cont", "cast", "cpy"})
 
 

@@ -20,13 +20,13 @@ import numpy as np
 
 from lab.ggml.arrays import Array
 from lab.ggml.library import Ggml, loaded_ggml
-from lab.ggml.types import Bytes, Type, typed
+from lab.ggml.types import WHOLE_NUMBERS, Bytes, Type, typed
 from lab.ops import golden_elementwise, golden_rows, golden_spatial
 from lab.ops.built import built_case, leaf_data, new_contexts
 from lab.ops.case import ROUNDS, Case
 from lab.ops.catalog import case_named
 from lab.ops.compare import Difference, difference, tolerance_of
-from lab.ops.golden import WHOLE_NUMBERS, NoGolden, evaluated, numbers_of
+from lab.ops.golden import NoGolden, evaluated, numbers_of
 from lab.ops.result import Output
 
 DEFINITIONS = {**golden_elementwise.DEFINITIONS, **golden_rows.DEFINITIONS, **golden_spatial.DEFINITIONS}

@@ -5,6 +5,7 @@ import pytest
 
 from lab.ggml.types import Type
 from lab.ops.compare import STEP_BITS, difference, step_of, tolerance_of
+from lab.ops.judge import worst
 
 EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
 
@@ -110,10 +111,28 @@ def test_more_values_on_the_next_step_are_refused(kind: Type, one_in: int) -> No
     assert (found.bad, found.acceptable) == (0, False)
 
 
+@pytest.mark.parametrize("kind", [Type.I8, Type.I16, Type.I32, Type.I64], ids=lambda kind: kind.label)
+@pytest.mark.parametrize("op", ["ARGSORT", "CONT", "CPY", "MUL_MAT"])
+def test_whole_number_that_is_one_off_is_refused(op: str, kind: Type) -> None:
+    expected = np.arange(-3000, 3000).reshape(1, 1, 6, 1000)
+    got = expected.copy()
+    got[0, 0, 5, 999] += 1
+    found = difference(got, expected, kind, tolerance_of(op, kind))
+    assert (found.acceptable, found.first_bad) == (False, (999, 5, 0, 0))
+
+
+def test_the_worst_of_several_results_is_one_that_is_refused() -> None:
+    refused = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
+    coarse = difference(EXPECTED * 1.002, EXPECTED, Type.F32, 1e-3)
+    assert coarse.nmse > refused.nmse
+    assert worst([refused, coarse]) is worst([coarse, refused]) is refused
+    assert worst([]) is None
+
+
 def test_tolerances_follow_operation_and_type() -> None:
     assert (tolerance_of("CPY", Type.F32), tolerance_of("GRAPH", Type.F32), tolerance_of("ADD", Type.BF16)) == (1e-6, 2e-3, 2e-5)
     assert tolerance_of("ADD", Type.F32) == 1e-7
     assert tolerance_of("MUL_MAT", Type.F32) == 5e-4
     assert tolerance_of("ADD", Type.F16) == 1e-6
-    assert tolerance_of("ARGSORT", Type.I32) == 0.0
+    assert tolerance_of("ARGSORT", Type.F32) == 0.0
     assert tolerance_of("CPY", Type.Q4_0) > tolerance_of("CPY", Type.Q8_0) > tolerance_of("CPY", Type.F16)

@@ -15,7 +15,7 @@ from lab import paths
 from lab.deadline import Deadline
 from lab.errors import HostError, LabError
 from lab.ggml.arrays import STORED, bf16_bits, bf16_values
-from lab.ggml.types import typed
+from lab.ggml.types import WHOLE_NUMBERS, typed
 from lab.host.root import Bind, HostRoot, cached_host_root
 from lab.ops.catalog import all_cases, cases_of
 from lab.ops.native import PYTHON, PYTHON_WORDS, Computed, Files, Judged, NativeRun
@@ -161,14 +161,14 @@ def harmed_copy(own: Computed, cases: Iterable[str], folder: Path) -> Files:
 
 
 def harm(values: np.ndarray[Any, Any], row: dict[str, Any]) -> None:
-    """Make the last finite element of the first result wrong by about the size of all."""
+    """Make the last finite element of the first result wrong by about the size of all, a whole number by one."""
     label, _, size = row["outputs"][0]
     kind, start = typed(label), row["at"]
     stored = values[start : start + size].view(STORED[kind])
     numbers = bf16_values(stored).astype(np.float64) if label == "bf16" else stored.astype(np.float64)
     finite = np.flatnonzero(np.isfinite(numbers))
     place = finite[-1]
-    wrong = numbers[place] + max(1.0, 2 * float(np.abs(numbers[finite]).max()))
+    wrong = numbers[place] + (1.0 if kind in WHOLE_NUMBERS else max(1.0, 2 * float(np.abs(numbers[finite]).max())))
     stored[place] = bf16_bits(np.array([wrong], np.float32))[0] if label == "bf16" else wrong
 
 
