@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import mmap
+import struct
 from typing import Any, cast
 
 import pytest
@@ -67,3 +69,37 @@ def test_blob_that_nobody_can_have_made_is_none(size: int, made: bool) -> None:
     library = Refusing()
     assert list(Replay(cast("HostLibrary", library), {}).play((Ioctl("RESOURCE_CREATE_BLOB", (5, size)),))) == []
     assert (5 in library.resources) is made
+
+
+class Computing(Refusing):
+    """A host library that says yes to all, and gives these numbers."""
+
+    def __init__(self, *numbers: float) -> None:
+        super().__init__()
+        self.numbers = floats(*numbers)
+
+    def dispatch(self, call: int, _payload: bytes, _reply: Resource) -> tuple[int, bytes]:
+        if call == gen.Call.BUFFER_GET_TENSOR:
+            self.resources[2].memory[: len(self.numbers)] = self.numbers
+        return 0, bytes(4)
+
+
+def floats(*numbers: float) -> bytes:
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "op", "told"),
+    [
+        ((1.0, 2.0), 29, ""), ((1.0, 2.001), 29, ""), ((1.0, 2.001), 2, "data_out differs from byte 4 on"),
+        ((1.0, 2.2), 29, "data_out differs from byte 4 on, NMSE 0.008 > 0.0005"),
+        ((1.0, math.nan), 29, "data_out differs from byte 6 on, NMSE nan > 0.0005"),
+    ],
+)  # fmt: skip
+def test_numbers_may_differ_by_the_tolerance_of_what_computed_them(numbers: tuple[float, ...], op: int, told: str) -> None:
+    tensor = dataclasses.replace(gen.TensorRecord.decode(Reader(bytes(1024))), id=1, buffer=ON_HOST, op=op)
+    graph, request = encoded(gen.Graph((1,), (tensor,))), gen.BufferGetTensorRequest(ON_HOST, tensor, 2, 0, 8)
+    computed = command(gen.Call.BACKEND_GRAPH_COMPUTE, gen.BackendGraphComputeRequest(2, len(graph)), bytes(4), graph)
+    read = dataclasses.replace(command(gen.Call.BUFFER_GET_TENSOR, request, b""), data_bytes=8, data_out=floats(1.0, 2.0))
+    _, answer = Replay(cast("HostLibrary", Computing(*numbers)), {29: 5e-4}).play((computed, read))
+    assert "".join(answer.differences) == told

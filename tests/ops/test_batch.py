@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
@@ -13,8 +14,9 @@ from lab.ggml.arrays import decoded
 from lab.ggml.library import Ggml
 from lab.ggml.tensor import Shape, packed_bytes
 from lab.ggml.types import Bytes, Type
-from lab.ops.batch import UNWRITTEN, Upload, read_in_pieces
+from lab.ops.batch import UNWRITTEN, Batch, Buffers, Upload, read_in_pieces
 from lab.ops.compare import difference, tolerance_of
+from lab.ops.computing import Computing
 
 
 @dataclass
@@ -82,6 +84,15 @@ def test_small_data_go_together_and_large_ones_as_they_are() -> None:
     upload.end()
     assert (1 << 17, 1 << 19) in home.writes
     assert len(home.writes) < 16
+
+
+def test_results_are_made_unlike_any_before_each_round() -> None:
+    nodes, backend = Ram(64), SimpleNamespace(device=SimpleNamespace(ggml=None))
+    batch = Batch(cast(Computing, backend), Buffers(Ram(8), Ram(8), nodes), (), 0, 0, 1, bytearray(64))
+    for number in range(2):
+        nodes.write(b"the results of a round before this one, of some batch or another")
+        batch.fill(number)
+        assert set(nodes.content) == {UNWRITTEN}
 
 
 def test_data_that_come_in_another_order_are_refused() -> None:
