@@ -179,6 +179,12 @@ def test_fewer_cases_than_asked_for_and_an_op_without_any_are_findings() -> None
     assert {finding.kind for finding in found} == {FindingKind.TOO_FEW_CASES, FindingKind.OP_WITHOUT_CASES}
 
 
+def test_refused_cases_are_none_of_those_that_were_asked_for() -> None:
+    stream = stream_of(OK, row("0", "not supported"))
+    found = verdict(stream, Ending(0), ("ADD(type=f32,ne=[1,1])", "ADD(type=f32,ne=[1,1])#2"), min_cases=2)
+    assert found == {FindingKind.TOO_FEW_CASES: "1 cases were computed, at least 2 were asked for"}
+
+
 def test_cut_off_run_names_the_first_case_without_a_row_and_no_missing_ones() -> None:
     expected = ("ADD(type=f32,ne=[1,1])", "ADD(b)", "ADD(c)")
     found = verdict(stream_of(OK), Ending(None, Outcome.HANG, "no result for 5 s"), expected)
@@ -207,6 +213,7 @@ def test_reference_is_the_first_device_of_type_cpu_and_must_not_be_ours() -> Non
         (OURS,): FindingKind.WRONG_REFERENCE,
         (ours_as_cpu, CPU): FindingKind.WRONG_REFERENCE,
         (Device(0, "RPC", "RPC0", "", "CPU"), OURS): FindingKind.WRONG_REFERENCE,
+        (Device(0, "CPU", DEVICE, "", "CPU"), OURS): FindingKind.WRONG_REFERENCE,
     }
     for devices, kind in kinds.items():
         assert [finding.kind for finding in refused_devices(devices)] == [kind]

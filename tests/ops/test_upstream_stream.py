@@ -62,7 +62,11 @@ def test_sql_row_has_the_times_of_a_case_that_passed() -> None:
 
 @pytest.mark.parametrize(
     ("line", "outcome"),
-    [(sql_line(0, 0, "not supported", "0"), Outcome.UNSUPPORTED), (sql_line(1, 0, "test failed"), Outcome.FAIL)],
+    [
+        (sql_line(0, 0, "not supported", "0"), Outcome.UNSUPPORTED),
+        (sql_line(1, 0, "test failed"), Outcome.FAIL),
+        (sql_line(1, 0), Outcome.FAIL),
+    ],
 )
 def test_sql_row_without_a_pass_has_no_times(line: str, outcome: Outcome) -> None:
     row = sql_row(line)
@@ -127,6 +131,7 @@ def test_results_come_as_rows_do_and_the_first_case_without_one_is_running() -> 
     one.on_result = lambda result, _measure: told.append(result)
     fed(one, csv_line("ADD(a=1)"), csv_line("ADD(a=1)", error="test failed", before="[ADD] ERR = 1.0 > 0.1 "))
     assert (one.pid, one.started, one.failed) == (7, True, True)
+    assert fed(stream(), csv_line("ADD(a=1)", error="test failed"), csv_line("ADD(a=2)")).failed
     assert [(result.case, result.outcome) for result in told] == [("ADD(a=1)", Outcome.PASS), ("ADD(a=1)#2", Outcome.FAIL)]
     assert told[1].message == "[ADD] ERR = 1.0 > 0.1 test failed"
     running = one.running()

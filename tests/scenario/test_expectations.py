@@ -15,6 +15,7 @@ from lab.bundle.schema import Status
 from lab.bundle.writer import CheckWriter, new_bundle
 from lab.errors import ConfigError
 from lab.scenario.expectations import expectations_path, load_expectations
+from lab.scenario.expected_cases import findings_of
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
@@ -373,6 +374,19 @@ def test_only_the_failure_of_its_case_is_what_an_entry_expects(tmp_path: Path, k
         writer.finding(Finding(kind, Blame.PRODUCT, "wrong", "A"))
         writer.finding(Finding(kind, Blame.PRODUCT, "wrong", "B"))
     assert [one.case for one in writer.findings] == (["B"] if covered else ["A", "B"])
+
+
+@pytest.mark.parametrize(
+    ("end", "outcomes", "kinds"),
+    [
+        (ExpectedEnd.FAIL, (Outcome.PASS, Outcome.FAIL), [FindingKind.UNEXPECTED_PASS]),
+        (ExpectedEnd.FLAKY, (Outcome.PASS, Outcome.FAIL), [FindingKind.TOO_FLAKY]),
+        (None, (Outcome.PASS, Outcome.UNSUPPORTED), [FindingKind.LOST_SUPPORT]),
+    ],
+)
+def test_one_of_two_processes_is_enough(end: ExpectedEnd | None, outcomes: tuple[Outcome, ...], kinds: list[FindingKind]) -> None:
+    entries = [] if end is None else [Expected(0, end, "", "", "", lambda _check, _case: True, max_rate=0.4, min_runs=2)]
+    assert [one.kind for one in findings_of({("ops", "A"): outcomes}, entries, ("ops/A",), whole=True)] == kinds
 
 
 def test_report_shows_what_was_expected(running: Running) -> None:

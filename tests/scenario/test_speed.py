@@ -12,7 +12,7 @@ from lab.bundle.schema import SPEED
 from lab.bundle.writer import CheckWriter, new_bundle
 from lab.ops.agent_rows import AgentRow
 from lab.ops.upstream import Ending, ExpectedCases, RowStream
-from lab.scenario.checks.catalog import CatalogRun
+from lab.scenario.checks.catalog import INTERRUPTED, CatalogRun
 from lab.scenario.checks.ops import OpsRun
 from lab.scenario.checks.speed import counterparts, judge
 from lab.scenario.listener import SilentListener
@@ -76,7 +76,12 @@ def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:
     judge(CHECK, cut, 12.0, engine(writer, 1.0), writer)
     several = replace(upstream(), check=OpsCheck(kind="ops", ops=("SCALE",), processes=2))
     judge(CHECK, several, 12.0, engine(writer, 1.0), writer)
-    assert len(told(writer)) == 4
+    ended = engine(writer, 1.0)
+    ended.ending = INTERRUPTED
+    for theirs, ours in ((upstream(), ended), (upstream(), None), (None, engine(writer, 1.0))):
+        judge(CHECK, theirs, 12.0, ours, writer)
+    assert len(told(writer)) == 7
+    assert "test-backend-ops has 3 results, the engine 3 of 3 cases" in told(writer)[4]
     assert "2 processes at once, the engine one" in told(writer)[3]
     assert "has to stand before this one" in told(writer)[0]
     assert "test-backend-ops has 2 results, the engine 3 of 3 cases" in told(writer)[1]

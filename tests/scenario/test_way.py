@@ -11,7 +11,7 @@ from lab import paths
 from lab.apir.protocol_gen import EXTENSION_OF, FIRST_EXTENSION_CALL, Call
 from lab.bundle.schema import CallsRecord, CommandRecord, Status
 from lab.errors import ConfigError
-from lab.scenario.checks.way import LARGEST_PIECE, LEAST_ONE_BY_ONE, extension_facts, ring_facts
+from lab.scenario.checks.way import LARGEST_PIECE, LEAST_ONE_BY_ONE, extension_facts, ring_facts, way_facts
 from lab.scenario.model import Scenario
 from lab.scenario.plan import Choice, planned
 from tests.scenario.fakes import (
@@ -274,3 +274,19 @@ def test_capset_is_proved_by_the_contexts_that_were_served(running: Running) -> 
     bundle = running(Script(capset=10))
     assert [one.status for one in bundle.run.variants] == [Status.FAILED, Status.PASSED]
     assert "wrong capset [product] capset of the contexts served: expected venus, seen apir" in texts(bundle)
+
+
+@pytest.mark.parametrize(("path", "other"), [("shared", "alloc_with_base"), ("copied", "device_buffer_from_ptr")])
+def test_buffers_of_both_data_paths_are_not_those_of_the_one_that_was_asked_for(tmp_path: Path, path: str, other: str) -> None:
+    right = {"shared": "device_buffer_from_ptr", "copied": "buffer_type_alloc_buffer"}[path]
+    for commands in ((right,), (right, other)):
+        facts = way_facts(catalog(tmp_path, "", path), (4,), sent(*commands), built_in=False)
+        assert [fact.name for fact in facts if not fact.ok] == [f"commands that made buffers ({path})"] * (len(commands) - 1)
+
+
+def test_each_context_has_to_have_its_ring(tmp_path: Path) -> None:
+    calls = sent("negotiate", "ring_create")
+    twice = calls.model_copy(update={"commands": (calls.commands[0].model_copy(update={"count": 2}), calls.commands[1])})
+    scenario = catalog(tmp_path, 'GGML_VIRTGPU_RING = "auto"')
+    assert [(fact.expected, fact.seen) for fact in ring_facts(scenario, twice, built_in=False)] == [("2", "1")]
+    assert [fact.ok for fact in ring_facts(scenario, calls, built_in=False)] == [True]
