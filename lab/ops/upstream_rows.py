@@ -7,6 +7,7 @@ sum over the output is what gradients are taken of). A failed one has a third, a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,14 +118,11 @@ def sql_row(line: str) -> ModeRow | None:
 
 
 def measured(cell: dict[str, str]) -> Measure:
-    """The numbers of a row. Raises ``KeyError`` or ``ValueError`` where there are none."""
-    return Measure(
-        float(cell["time_us"]),
-        int(cell["n_runs"]),
-        float(cell["flops"]),
-        float(cell["bandwidth_gb_s"]),
-        int(cell["memory_kb"]),
-    )
+    """The numbers of a row. Raises ``KeyError`` or ``ValueError`` where there are none; a time that nothing took is none."""
+    time_us, flops, bandwidth_gb_s = (float(cell[key]) for key in ("time_us", "flops", "bandwidth_gb_s"))
+    if time_us <= 0 or not all(map(math.isfinite, (time_us, flops, bandwidth_gb_s))):
+        raise ValueError("no measurement")
+    return Measure(time_us, int(cell["n_runs"]), flops, bandwidth_gb_s, int(cell["memory_kb"]))
 
 
 @dataclass(slots=True)

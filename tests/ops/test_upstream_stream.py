@@ -75,8 +75,12 @@ def test_sql_row_without_a_pass_has_no_times(line: str, outcome: Outcome) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["", "CREATE TABLE IF NOT EXISTS test_backend_ops (", "  time_us REAL,", sql_line(time="fast"), sql_line()[:-20]]
-)
+    "line",
+    [
+        "", "CREATE TABLE IF NOT EXISTS test_backend_ops (", "  time_us REAL,", sql_line()[:-20],
+        *(sql_line(time=time) for time in ("fast", "nan", "inf", "0", "-1")), sql_line().replace("'34.1'", "'inf'"),
+    ],
+)  # fmt: skip
 def test_anything_else_of_sql_is_no_row(line: str) -> None:
     assert sql_row(line) is None
 
