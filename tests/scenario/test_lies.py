@@ -245,7 +245,9 @@ class Alone:
 
     workers = frozenset({1})
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kib: tuple[int, ...], ms: tuple[int, ...], ended: bool = True) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *, kib: tuple[int | None, ...], ms: tuple[int, ...], ended: bool = True
+    ) -> None:
         samples = iter(kib)
         monkeypatch.setattr(catalog_cost, "private_kib", lambda _pid: next(samples))
         self.ms, self.ended = ms, ended
@@ -256,12 +258,12 @@ class Alone:
         return AgentStream(ended=self.ended, remarks=["gone"])
 
 
-def costs(program: Alone) -> list[tuple[FindingKind, str | None]]:
+def costs(program: Alone, mul: Outcome = Outcome.FAIL) -> list[tuple[FindingKind, str | None]]:
     rows = {case: AgentRow(case, COMPUTED, "d", 1_000_000) for case in ("ADD()", "MUL()")}
     reference: Any = SimpleNamespace(rows=rows)
     nobody: Any = None
     run = CatalogRun(JUDGE, ("ADD()", "MUL()"), "remote", nobody, reference)
-    run.results |= {"ADD()": result("ADD()", Outcome.PASS), "MUL()": result("MUL()", Outcome.FAIL)}
+    run.results |= {"ADD()": result("ADD()", Outcome.PASS), "MUL()": result("MUL()", mul)}
     return [(one.kind, one.case) for one in cost_findings(run, Cost(runs=3, or_ms=50, times_native=20), program)]
 
 
@@ -285,6 +287,11 @@ def test_measurement_that_did_not_come_about_is_a_finding(monkeypatch: pytest.Mo
     program = Alone(monkeypatch, kib=(), ms=(40, 40, 40))
     program.workers = frozenset()
     assert costs(program) == [(FindingKind.INTERRUPTED, None)]
+    of_both = {"kib": (10, 10, 10, 10, 10, 10), "ms": (40,) * 6}
+    assert costs(Alone(monkeypatch, **of_both), Outcome.PASS) == []
+    assert costs(Alone(monkeypatch, **of_both | {"kib": (10, 10, 10, 10, 10, None)}), Outcome.PASS) == [
+        (FindingKind.INTERRUPTED, None)
+    ]
 
 
 def ran(tmp_path: Path, *, tells: bool, digest: str = "another", text: str = SCENARIO) -> Any:
