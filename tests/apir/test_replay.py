@@ -103,3 +103,17 @@ def test_numbers_may_differ_by_the_tolerance_of_what_computed_them(numbers: tupl
     read = dataclasses.replace(command(gen.Call.BUFFER_GET_TENSOR, request, b""), data_bytes=8, data_out=floats(1.0, 2.0))
     _, answer = Replay(cast("HostLibrary", Computing(*numbers)), {29: 5e-4}).play((computed, read))
     assert "".join(answer.differences) == told
+
+
+def test_another_status_of_a_graph_and_another_length_of_data_are_told() -> None:
+    graph = encoded(gen.Graph((), ()))
+    request, failed = gen.BackendGraphComputeRequest(2, len(graph)), encoded(gen.BackendGraphComputeReply(1))
+    computed = command(gen.Call.BACKEND_GRAPH_COMPUTE, request, failed, graph)
+    tensor = gen.TensorRecord.decode(Reader(bytes(1024)))
+    read = command(gen.Call.BUFFER_GET_TENSOR, gen.BufferGetTensorRequest(ON_HOST, tensor, 2, 0, 8), b"")
+    short = dataclasses.replace(read, data_bytes=8, data_out=floats(1.0))
+    answers = Replay(cast("HostLibrary", Computing(1.0, 2.0)), {}).play((computed, short))
+    assert [answer.differences for answer in answers] == [
+        ("graph status 0, recorded 1",),
+        ("data_out has 8 bytes, recorded 4",),
+    ]
