@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "random_program.hpp"
+#include "tests/sent_bytes.hpp"
 
 using namespace apir;
 using namespace apir::fuzz;
@@ -46,48 +47,68 @@ std::string some_extensions(Random &random) {
     return names.empty() ? "none" : names;
 }
 
+// What is drawn of a run before it begins: how the guest library is set up, and how the host fails.
+struct Drawn {
+    Drawn(Random &random, long deadline_of_calls_ms)
+        : fails(!random.one_in(4)), extensions(some_extensions(random)), path(random.pick(paths)), behind(random.pick(behinds)), pool(random.pick(pools)),
+          elements(random.pick(sizes)), threads(random.one_in(4) ? 3 : 1), records(random.one_in(6)), window(fails ? windows[0] : random.pick(windows)),
+          deadline_ms(fails ? deadline_of_calls_ms : 30'000),
+          meddling{fails ? uint64_t{8} << random.below(4) : 0, std::chrono::milliseconds(deadline_ms / (random.one_in(2) ? 8 : 1))} {}
+
+    std::string text() const {
+        return "data path " + std::string(path) + ", extensions " + extensions + ", write behind " + behind + ", pool " + pool + ", window " +
+               std::to_string(window) + ", " + std::to_string(threads) + " threads, " + std::to_string(elements) + " elements, records " +
+               (records ? "on" : "off") + ", one command in " + std::to_string(meddling.one_in) + ", late " + std::to_string(meddling.late.count()) + " ms";
+    }
+
+    static constexpr std::array paths{"copied", "copied", "shared"}, behinds{"auto", "on", "off"}, pools{"0", "64", "64"};
+    static constexpr std::array<int64_t, 6> sizes{16, 64, 300, 300, 5000, 300'000};
+    // A small one is for hosts that answer: what a call without a reply takes away would be missed in it.
+    static constexpr std::array<size_t, 4> windows{size_t{1} << 30, size_t{1} << 30, size_t{2} * data_page_size + size_t{8} * blob_granularity,
+                                                   data_page_size + size_t{4} * blob_granularity};
+
+    bool fails;
+    std::string extensions;
+    const char *path, *behind, *pool;
+    int64_t elements;
+    size_t threads;
+    bool records;
+    size_t window;
+    long deadline_ms;
+    Meddling meddling;
+};
+
 // Threads of one process, each with a program of its own.
 void run(const Words &words, uint64_t number, Sum &sum) {
     Random random(number);
-    const bool fails = !random.one_in(4);
-    const std::string extensions = some_extensions(random);
-    const std::array paths{"copied", "copied", "shared"}, behinds{"auto", "on", "off"}, pools{"0", "64", "64"};
-    const std::array<int64_t, 6> elements{16, 64, 300, 300, 5000, 300'000};
-    const char *path = random.pick(paths), *behind = random.pick(behinds), *pool = random.pick(pools);
-    const int64_t each = random.pick(elements);
-    const size_t threads = random.one_in(4) ? 3 : 1;
-    const std::string deadline = std::to_string(fails ? words.deadline_ms : 30'000);
-    Variable data_path("GGML_VIRTGPU_DATA_PATH", path), chosen("GGML_VIRTGPU_EXTENSIONS", extensions.c_str()), left("GGML_VIRTGPU_WRITE_BEHIND", behind),
-        kept("GGML_VIRTGPU_BUFFER_POOL_MIB", pool), call_deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", deadline.c_str()),
-        graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", deadline.c_str());
+    const Drawn drawn(random, words.deadline_ms);
+    const std::string deadline = std::to_string(drawn.deadline_ms);
+    Variable path("GGML_VIRTGPU_DATA_PATH", drawn.path), extensions("GGML_VIRTGPU_EXTENSIONS", drawn.extensions.c_str()),
+        behind("GGML_VIRTGPU_WRITE_BEHIND", drawn.behind), pool("GGML_VIRTGPU_BUFFER_POOL_MIB", drawn.pool),
+        call_deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", deadline.c_str()), graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", deadline.c_str());
+    const std::unique_ptr<CallRecords> records = drawn.records ? std::make_unique<CallRecords>() : nullptr;
     Story story;
     MeddlingHost host(words.host_library, words.ggml_library, story, random.next());
-    // What a call without a reply takes away is missed in a small one.
-    const std::array<size_t, 4> windows{size_t{1} << 30, size_t{1} << 30, size_t{2} * data_page_size + size_t{8} * blob_granularity, data_page_size + size_t{4} * blob_granularity};
     DevicePlan plan;
-    plan.window = fails ? windows[0] : random.pick(windows);
+    plan.window = drawn.window;
     std::unique_ptr<guest::Registry> registry = set_up(host, plan);
     if (registry->devices.size() != 1) return expect(false, "no device");
     // After the host library, which is in this process too and takes ggml's log for itself.
     ggml_log_set([](ggml_log_level, const char *text, void *told) { static_cast<Story *>(told)->add(text); }, &story);
-    const uint64_t seed = random.next();
-    const Meddling meddling{fails ? uint64_t{8} << random.below(4) : 0, std::chrono::milliseconds(words.deadline_ms / (random.one_in(2) ? 8 : 1))};
     {
-        std::vector<std::unique_ptr<RandomProgram>> programs;
-        for (size_t i = 0; i < threads; ++i) programs.push_back(std::make_unique<RandomProgram>(*registry, host, story, seed + i, each, threads == 1));
-        host.meddle(meddling);
-        std::vector<std::thread> all;
-        for (auto &program : programs) all.emplace_back([&program, threads] { program->run(threads == 1 ? 150 : 60); });
-        for (std::thread &thread : all) thread.join();
-        for (const auto &program : programs) {
-            sum.checked += program->checked();
-            sum.told += program->told();
-            for (const std::string &what : program->violations()) {
-                ++sum.wrong;
-                std::printf("program %lu: %s\n  data path %s, extensions %s, write behind %s, pool %s, %zu threads, %ld elements, one in %lu, late %ld ms\n%s", number,
-                            what.c_str(), path, extensions.c_str(), behind, pool, threads, each, meddling.one_in, long(meddling.late.count()),
-                            story.text().c_str());
-            }
+        const uint64_t seed = random.next();
+        std::list<RandomProgram> programs;
+        for (size_t i = 0; i < drawn.threads; ++i) programs.emplace_back(*registry, host, story, seed + i, drawn.elements, drawn.threads == 1);
+        host.meddle(drawn.meddling);
+        std::vector<std::thread> threads;
+        for (RandomProgram &program : programs) threads.emplace_back([&program, &drawn] { program.run(drawn.threads == 1 ? 150 : 60); });
+        for (std::thread &thread : threads) thread.join();
+        for (const RandomProgram &program : programs) {
+            sum.checked += program.checked();
+            sum.told += program.told();
+            sum.wrong += static_cast<long>(program.violations().size());
+            for (const std::string &what : program.violations())
+                std::printf("program %lu: %s\n  %s\n%s", number, what.c_str(), drawn.text().c_str(), story.text().c_str());
         }
     }
     registry.reset();
