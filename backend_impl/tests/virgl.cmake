@@ -11,7 +11,7 @@ add_library(test-module-later-virtio-gpu-gl MODULE virgl_fake_module.cpp)
 target_compile_definitions(test-module-later-virtio-gpu-gl PRIVATE UNHEARD_OF)
 target_link_libraries(test-module-later-virtio-gpu-gl PRIVATE apir-preload test-virgl-fake-renderer)
 
-foreach(name component confinement lifetime capset ring)
+foreach(name component confinement lifetime capset ring random)
   add_executable(test-virgl-${name} virgl_${name}_test.cpp)
   target_include_directories(test-virgl-${name} PRIVATE ${CMAKE_SOURCE_DIR} ${VIRGLRENDERER_INCLUDE_DIR})
   # In this order: the preload's functions first, then those that it stands in front of, which nothing names.
