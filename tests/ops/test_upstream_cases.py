@@ -119,7 +119,7 @@ def test_patterns_choose_by_the_beginning_of_the_parameters() -> None:
 
 def test_listing_tells_what_the_device_says_and_counts_repeated_texts() -> None:
     row = '"CPU, CPU","ADD","type=f32","test","0","not supported",""'
-    lines = ["load_backend: …", "supports: yes", "supports: no", row, "supports: yes", row]
+    lines = ["load_backend: …", "supports: yes", "supports: no", "supports: yes", row, "supports: yes", row]
     assert [(one.case, one.supported) for one in listed_cases(Mode.TEST, lines, 0)] == [
         ("ADD(type=f32)", False),
         ("ADD(type=f32)#2", True),

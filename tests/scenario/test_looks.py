@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lab.bundle.outcome import Outcome
+from lab.scenario.checks.state import Fact
 from tests.scenario.fakes import HEADER_LINE, TEXTS, Script, row
 from tests.scenario.small_runs import run_small, texts, variant
 from tests.scenario.test_catalog_check import SCENARIO as CATALOG
@@ -60,3 +61,7 @@ def test_agent_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:
         texts(bundle)
         == "wrong library [lab] no start of the program, with its worker, lived long enough to prove which libraries computed"
     )
+
+
+def test_what_only_begins_like_what_is_expected_is_wrong() -> None:
+    assert [Fact("kernel", "6.12", seen).ok for seen in ("6.12", "6.12.30", "6.1", "")] == [True, False, False, False]

@@ -5,6 +5,9 @@ from collections.abc import Callable
 
 from lab.bundle.schema import Status
 from lab.deadline import Deadline, poll
+from lab.ops.upstream import ExpectedCases, RowStream
+from lab.scenario.checks.ops import OpsRun, overlap
+from lab.scenario.model_checks import OpsCheck
 from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, Script, row
 from tests.scenario.small_runs import Running, texts, variant
 
@@ -70,3 +73,14 @@ def test_case_that_failed_in_one_of_two_processes_counts_as_failed(running: Runn
     bundle = running(script, TWO, variants=("venus",))
     assert bundle.run.exit == 1
     assert (variant(bundle).cases.ok, variant(bundle).cases.fail) == (2, 1)
+
+
+def test_process_without_a_row_computed_at_no_time() -> None:
+    def ran(*rows: float) -> OpsRun:
+        run = OpsRun(OpsCheck(kind="ops", ops=("ADD",)), ExpectedCases(()), RowStream("x", lambda _result: None))
+        run.rows_from, run.rows_until = (rows[0], rows[-1]) if rows else (None, None)
+        return run
+
+    assert overlap((ran(1.0, 3.0), ran(2.0, 4.0))).ok
+    for one, other in ((ran(1.0, 3.0), ran()), (ran(1.0, 3.0), ran(3.0, 4.0)), (ran(), ran())):
+        assert not overlap((one, other)).ok
