@@ -182,11 +182,6 @@ def _other_bits(row: AgentRow, native: AgentRow, again: AgentRow | None) -> str:
     return f"{told}; run again: {second}"
 
 
-def excused(result: CaseResult) -> bool:
-    """Whether a case passed by an excuse."""
-    return result.outcome is Outcome.PASS and result.message.startswith(EXCUSED)
-
-
 def _excuse_of(case: str, library: str) -> Excuse | None:
     return next((one for one in EXCUSES if one.case == case and one.library == library), None)
 
