@@ -186,9 +186,9 @@ BufferClearReply Session::on_buffer_clear(const BufferClearRequest &request) {
 
 BufferFreeBufferReply Session::on_buffer_free_buffer(const BufferFreeBufferRequest &request) {
     const Buffer &freed = buffer(request.buffer);
-    allocated_[ggml_backend_buffer_get_type(freed.ggml.get())] -= freed.allocated;
-    kept_graphs_.on_buffer_freed(request.buffer);
+    kept_graphs_.on_buffer_freed(request.buffer); // takes memory: what fails here may be asked for again
     graphs_.distrust();
+    allocated_[ggml_backend_buffer_get_type(freed.ggml.get())] -= freed.allocated;
 #if defined(APIR_PLANT_LEAK)
     (void)buffers_.find(request.buffer)->ggml.release();
 #endif
