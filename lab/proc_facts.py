@@ -24,6 +24,7 @@ except ImportError:
 
 PT_NOTE = 4
 NT_GNU_BUILD_ID = 3
+X86_64 = b"\x3e\x00"
 NOTES_MAX_BYTES = 1 << 20
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
@@ -31,7 +32,7 @@ Json = str | int | None | list["Json"] | dict[str, "Json"]
 
 
 class NotElf(ValueError):
-    """The file is no 64-bit little-endian ELF file."""
+    """The file is no whole 64-bit little-endian ELF file for this kind of processor."""
 
 
 def build_id(path: str | os.PathLike[str]) -> str | None:
@@ -47,10 +48,15 @@ def build_id(path: str | os.PathLike[str]) -> str | None:
 
 
 def elf_header(file: io.BufferedReader) -> bytes:
-    """The first bytes of an ELF file. Raises ``NotElf``."""
+    """The first bytes of an ELF file that seems to be whole. Raises ``NotElf``."""
     header = file.read(64)
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":  # noqa: PLR2004 - size of Elf64_Ehdr
         raise NotElf("no 64-bit little-endian ELF file")
+    if header[18:20] != X86_64:
+        raise NotElf("made for another kind of processor than x86-64, which host root and guests are of")
+    (sections,), (size, count) = struct.unpack_from("<Q", header, 40), struct.unpack_from("<HH", header, 58)
+    if sections + size * count > file.seek(0, os.SEEK_END):
+        raise NotElf("cut off: its table of sections, with which a file ends, lies outside of it")
     return header
 
 

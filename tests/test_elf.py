@@ -58,12 +58,20 @@ def test_build_id_and_symbols_are_what_binutils_says(tmp_path: Path) -> None:
     assert sha256(copy) == sha256(path)
 
 
-@pytest.mark.parametrize("size", [0, 10, 63, 64, 100, 500])
+@pytest.mark.parametrize("size", [0, 10, 63, 64, 100, 500, 3000])
 def test_cut_off_file_is_refused(tmp_path: Path, size: int) -> None:
     cut = tmp_path / "cut"
     cut.write_bytes(library().read_bytes()[:size])
     with pytest.raises(NotElf):
         build_id(cut)
+
+
+def test_file_for_another_processor_is_refused_as_that(tmp_path: Path) -> None:
+    of_arm = bytearray(library().read_bytes())
+    struct.pack_into("<H", of_arm, 18, 183)  # EM_AARCH64
+    (tmp_path / "arm").write_bytes(of_arm)
+    with pytest.raises(NotElf, match="another kind of processor than x86-64"):
+        build_id(tmp_path / "arm")
 
 
 @pytest.mark.parametrize(("read", "at"), [(build_id, 32), (exported_symbols, 40), (linking, 40)])
