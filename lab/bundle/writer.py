@@ -268,6 +268,8 @@ def write_whole(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+            error.filename = os.fspath(path)  # the other name tells nobody anything
         temporary.unlink(missing_ok=True)
         raise

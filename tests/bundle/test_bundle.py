@@ -294,6 +294,12 @@ def test_full_disk_leaves_the_old_file_whole_and_nothing_beside_it(tmp_path: Pat
     assert (tmp_path / "file").read_text() == "old"
 
 
+def test_error_of_a_file_that_cannot_be_written_has_its_own_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as told:
+        write_whole(tmp_path / "none" / "summary.md", "text")
+    assert told.value.filename == str(tmp_path / "none" / "summary.md")
+
+
 def test_error_of_a_full_disk_names_the_bundle(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as caught, new_bundle(tmp_path, "full"):
         raise OSError(errno.ENOSPC, "No space left on device")
