@@ -79,12 +79,17 @@ def edits(bundle: Bundle, *, list_supported: bool = False) -> Iterator[Edit]:
     """The edits that a run suggests. ``list_supported`` begins a list of supported cases where there is none for a library.
 
     Raises:
-        ConfigError: the expectations there are cannot be read, or the bundle's settings of a variant.
+        ConfigError: the expectations there are cannot be read, or the bundle's settings of a variant; or its scenario is not here,
+            beside which they would be.
     """
     for record in bundle.run.scenarios:
         seen = [one for variant in bundle.run.variants if (one := seen_of(bundle, record, variant)) is not None]
         if seen:
-            known = load_expectations(expectations_path(PROJECT / record.path, record.name))
+            file = PROJECT / record.path
+            if not file.is_file():
+                hint = "put the file of its scenario there, or run it again from where it is"
+                raise ConfigError(bundle.folder, [ConfigProblem("", f"is of {file}, which is not there", hint)])
+            known = load_expectations(expectations_path(file, record.name))
             yield from scenario_edits(known, seen, whole=is_whole(bundle.run), list_supported=list_supported)
 
 

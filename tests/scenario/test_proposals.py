@@ -89,6 +89,17 @@ def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
     assert (tmp_path / "expectations" / "small.toml").read_text() == TWO.replace("ops/MUL", "ops/NONE")
 
 
+def test_bundle_whose_scenario_is_elsewhere_makes_no_folders_for_it(tmp_path: Path) -> None:
+    folder = bundle_of(Script(), tmp_path)
+    record = json.loads((folder / "run.json").read_text())
+    record["scenarios"][0]["path"] = str(tmp_path / "of" / "others" / "small.toml")
+    (folder / "run.json").write_text(json.dumps(record))
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder), "--write", "--supported"])
+    assert done.exit_code == 2, done.output
+    assert "small.toml, which is not there" in done.output
+    assert not (tmp_path / "of").exists()
+
+
 @pytest.mark.parametrize("settings", ["", "[1]", '{"host":{}}', "[" * 5000])
 def test_bundle_whose_settings_cannot_be_read_is_refused(tmp_path: Path, settings: str) -> None:
     folder = bundle_of(Script(), tmp_path)
