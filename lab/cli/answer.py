@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lab.bundle import read_bundle
 from lab.bundle.schema import CapabilityRecord, RunRecord, Status, VariantRecord
 from lab.errors import LabError
 from lab.interruption import interruptible
@@ -160,6 +161,11 @@ def variant_answer(variant: VariantRecord) -> dict[str, Any]:
     answer["reference"] = variant.reference.model_dump(include={"registry", "name"}) if variant.reference else None
     answer["calls"] = variant.calls.model_dump(include={"count", "p50_us", "p99_us"})
     return answer
+
+
+def told_findings(folder: Path) -> list[tuple[str, str, str]]:
+    """What a run found, as ``tell_run`` takes it: where, the kind, a sentence."""
+    return [(f"{row.scenario}/{row.variant}", row.finding, row.text) for row in read_bundle(folder).findings]
 
 
 def tell_run(folder: Path, record: RunRecord, page: Path | None, findings: Sequence[tuple[str, str, str]]) -> None:

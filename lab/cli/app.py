@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from lab import __version__, paths
-from lab.bundle import Bundle, read_bundle
 from lab.cli.answer import (
     EMPTY,
     answered_usage,
@@ -22,6 +21,7 @@ from lab.cli.answer import (
     tell_dry_run,
     tell_run,
     tell_setup,
+    told_findings,
 )
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
@@ -166,7 +166,7 @@ def bench(
         if json:
             print_json(line)
         else:
-            tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
+            tell_run(outcome.folder, outcome.record, page, told_findings(outcome.folder))
     raise typer.Exit(outcome.record.exit or 0)
 
 
@@ -277,11 +277,7 @@ def _answer_run(outcome: RunOutcome, page: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(run_answer(outcome.folder, outcome.record))
         return
-    tell_run(outcome.folder, outcome.record, page, _findings(read_bundle(outcome.folder)))
-
-
-def _findings(bundle: Bundle) -> list[tuple[str, str, str]]:
-    return [(f"{row.scenario}/{row.variant}", row.finding, row.text) for row in bundle.findings]
+    tell_run(outcome.folder, outcome.record, page, told_findings(outcome.folder))
 
 
 def _newest() -> Path:

@@ -16,7 +16,7 @@ import typer
 from lab import paths
 from lab.apir.replay import is_played
 from lab.apir.trace import Command, Ioctl, Row, read_trace, shown
-from lab.cli.answer import answering, print_json, run_answer, tell_run
+from lab.cli.answer import answering, print_json, run_answer, tell_run, told_findings
 from lab.cli.display import progress_display
 from lab.cli.page import written_page
 from lab.cli.words import given_path
@@ -95,7 +95,7 @@ def record(
         if json_:
             print_json(line)
         else:
-            tell_run(outcome.folder, outcome.record, page, [])
+            tell_run(outcome.folder, outcome.record, page, told_findings(outcome.folder))
             for path in traces:
                 typer.echo(path)
         if not traces and not outcome.record.exit:

@@ -281,11 +281,11 @@ def test_signal_behind_the_answer_leaves_the_status_as_it_is(tmp_path: Path, num
 def test_command_that_is_interrupted_while_it_tells_of_a_run_ends_with_2(tmp_path: Path, words: tuple[str, ...]) -> None:
     folder = write_bundle(tmp_path)
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom lab.cli import app\nfrom lab.scenario.runner import RunOutcome\n"
+        "import sys, time\nfrom pathlib import Path\nfrom lab.cli import answer, app\nfrom lab.scenario.runner import RunOutcome\n"
         "def told(folder):\n    print('ready', flush=True)\n    time.sleep(30)\n"
-        f"folder = Path({str(folder)!r})\noutcome = RunOutcome(folder, app.read_bundle(folder).run)\n"
+        f"folder = Path({str(folder)!r})\noutcome = RunOutcome(folder, answer.read_bundle(folder).run)\n"
         "app.planned = app.bench_plan = lambda *_: ()\napp.run = lambda *_, **__: outcome\n"
-        "app.rendered_report, app.read_bundle = lambda folder: folder, told\n"
+        "app.rendered_report, answer.read_bundle = lambda folder: folder, told\n"
         f"sys.argv[1:] = {list(words)!r}\napp.main()\n"
     )
     log = tmp_path / "log"

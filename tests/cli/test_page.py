@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from lab.bundle import read_bundle
 from lab.bundle.schema import RunRecord, Status
 from lab.cli.app import app
 from lab.scenario.runner import RunOutcome
+from tests.reports.realistic import write_bundle
 from tests.scenario.fakes import SCENARIO
 
 
@@ -42,3 +44,15 @@ def test_run_whose_page_is_not_written_is_not_lost(
     assert told in answer["error"]
     assert (answer["run"], answer["dir"]) == ("the-run", str(tmp_path / "the-run"))
     assert f"the run is in {tmp_path / 'the-run'}, without its page: lab report" in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "trace record"])
+def test_what_a_run_found_is_told(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    folder = write_bundle(tmp_path, failing=True)
+    for module in ("app", "trace"):
+        monkeypatch.setattr(f"lab.cli.{module}.run", lambda *_, **__: RunOutcome(folder, read_bundle(folder).run))
+    files = [] if command == "bench" else [str(tmp_path / "small.toml")]
+    ended = CliRunner().invoke(app, [*command.split(), *files])
+    assert ended.exit_code == 1
+    assert "calls differ: guest pid 300 sent 6303 commands" in ended.stdout
