@@ -195,10 +195,10 @@ def run_command(
     choice = Choice(tuple(settings or ()), keyword, tuple(variants or ()), tuple(cases or ()))
     with answering(as_json=json, empty=(answer := dict(EMPTY))):
         plan = planned(files, choice)
+        earlier = earlier_run(resume, plan) if resume else None
         if dry:
             tell_dry_run(dry_run(plan, out), as_json=json)
             return
-        earlier = earlier_run(resume, plan) if resume else None
         with progress_display(in_lines=jobs > 1) as progress:
             outcome = run(plan, choice, out, progress, real_platform(), earlier=earlier, jobs=jobs)
             page = written_page(outcome.folder, progress, answer, run_answer(outcome.folder, outcome.record))

@@ -159,6 +159,15 @@ def test_empty_path_is_not_the_folder_that_one_is_in(words: tuple[str, ...], nam
     assert f"'{named}': an empty path; is a variable unset?" in output
 
 
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_bundle_that_cannot_be_gone_on_with_is_told_dry_or_not(tmp_path: Path, words: tuple[str, ...]) -> None:
+    scenario = str(paths.SCENARIOS / "upstream-full.toml")
+    status, output = lab("run", scenario, "--resume", str(tmp_path), "--out", str(tmp_path / "runs"), *words)
+    assert status == 2
+    assert "is no run bundle" in output
+    assert not (tmp_path / "runs").exists()
+
+
 def test_folder_for_bundles_that_cannot_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "small.toml").write_text('name = "small"\n[[checks]]\nkind = "state"\n')
