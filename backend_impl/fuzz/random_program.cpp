@@ -385,11 +385,8 @@ ggml_status RandomProgram::told_by(Stream &stream) { return ggml_backend_graph_c
 void RandomProgram::demand() {
     if (wrong_.empty() && !is_told_) return;
     MeddlingHost::Peace peace(host_);
-    if (!wrong_.empty() && !is_told_) {
-        if (!tells()) violate(wrong_ + " was wrong, and no graph behind it was refused");
-    } else if (!host_.meddles()) {
-        violate("a graph was refused for nothing");
-    }
+    if (!host_.meddles()) violate(is_told_ ? "a graph was refused for nothing" : wrong_ + " was wrong for nothing");
+    else if (!is_told_ && !tells()) violate(wrong_ + " was wrong, and no graph behind it was refused");
     ++told_;
     begin_anew();
 }
