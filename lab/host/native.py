@@ -259,16 +259,8 @@ def _tested(
     with _turn(work, progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
         at_once = str(os.cpu_count() or 1)
-        argv = (
-            "ctest",
-            "--test-dir",
-            os.fspath(_seen_work(work)),
-            "--output-on-failure",
-            "--no-tests=error",
-            "--parallel",
-            at_once,
-            *chosen,
-        )
+        folder = os.fspath(_seen_work(work))
+        argv = ("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)
         inside = _inside(root, argv, sources, work, Bind(TRACES.resolve(), inside=_seen_traces()))
         return finish(inside, deadline=deadline.narrowed(TEST_S))
 
