@@ -26,7 +26,7 @@ from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
 from lab.host.rights import require, sandbox, user_rights
-from lab.host.store import content_key, stored
+from lab.host.store import content_key, held, stored
 
 RECIPE = "host-root"
 KIND = "host-roots"
@@ -162,7 +162,7 @@ def cached_host_root() -> HostRoot | None:
     """The host root if the cache has it; nothing is built or installed."""
     file = named_recipe(RECIPE, "host-root")
     entry = paths.cache() / KIND / _key(file)
-    return _loaded(entry, file) if entry.is_dir() else None
+    return _loaded(held(entry), file) if entry.is_dir() else None
 
 
 def _key(file: RecipeFile) -> str:

@@ -2,7 +2,8 @@
 
 An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done, so whatever has its
 final name is whole. Builders of one key take turns by a lock file; whoever holds the lock may remove what a killed
-builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming.
+builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming. Whoever uses an entry holds
+a shared lock on its folder (``held``) until it ends: what has been replaced meanwhile is removed by whoever comes after that.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from lab.process import finish
 LOCK_POLL_S = 0.2
 REMOVE_S = 120.0
 KEY_LENGTH = 20
+REPLACED = "old"
+"""Within a builder's folder: the entry whose place was taken."""
 
 
 def content_key(*parts: object) -> str:
@@ -39,6 +42,38 @@ def files_key(root: Path, paths: tuple[Path, ...]) -> str:
         digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:KEY_LENGTH]
+
+
+_HELD: dict[tuple[int, int], int] = {}
+"""Descriptors of the folders that this process uses, by what they are on disk."""
+
+
+def held(entry: Path) -> Path:
+    """The entry, which stays on disk as long as this process lives, under whatever name."""
+    with contextlib.suppress(OSError):  # a file system without locks, or nothing there: then nobody can be told
+        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+        status = os.fstat(descriptor)
+        if _HELD.setdefault((status.st_dev, status.st_ino), descriptor) != descriptor:
+            os.close(descriptor)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    return entry
+
+
+def _let_go(entry: Path) -> None:
+    status = entry.stat()
+    descriptor = _HELD.pop((status.st_dev, status.st_ino), None)
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def _is_held(entry: Path) -> bool:
+    """Whether a process uses a folder."""
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, descriptor)
+        return not _try_lock(descriptor)
+    return False
 
 
 @contextlib.contextmanager
@@ -79,10 +114,12 @@ def stored(
     """
     entry = folder / key
     if entry.is_dir() and not again:
-        return entry
+        with contextlib.suppress(OSError):  # the cache may be one to read alone
+            _remove_abandoned(folder)
+        return held(entry)
     with turn(folder / f"{key}.lock", progress, deadline):
         if entry.is_dir() and not again:
-            return entry
+            return held(entry)
         _remove_left(folder, key)
         _remove_abandoned(folder)
         building = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
@@ -90,23 +127,28 @@ def stored(
         try:
             build(building)
             if entry.is_dir():
-                entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / "old")
+                _let_go(entry)
+                entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / REPLACED)
             building.rename(entry)
         finally:
             _remove_left(folder, key)
-    return entry
+    return held(entry)
 
 
 def _remove_left(folder: Path, key: str) -> None:
     for left in folder.glob(f"{key}.building-*"):
-        remove_tree(left)
+        if not _is_held(left / REPLACED):
+            remove_tree(left)
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what killed builders of other keys left: nobody may build those again, once their recipe has changed."""
+    """Remove what killed builders of other keys left, and what was in use when it was replaced.
+
+    Nobody may build those keys again, once their recipes have changed.
+    """
     for left in folder.glob("*.building-*"):
         with open(folder / f"{left.name.partition('.')[0]}.lock", "a", encoding="ascii") as lock:
-            if _try_lock(lock.fileno()):
+            if _try_lock(lock.fileno()) and not _is_held(left / REPLACED):
                 remove_tree(left)
 
 

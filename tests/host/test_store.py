@@ -117,6 +117,34 @@ def test_what_a_killed_builder_left_goes_also_when_nobody_builds_it_again(tmp_pa
     assert entries(tmp_path) == ["busy.building-2", "k"]
 
 
+def test_what_is_replaced_while_another_run_uses_it_goes_when_that_has_ended(tmp_path: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "f").touch()
+
+    using = (
+        "import sys; from pathlib import Path; from lab.deadline import Deadline; from lab.host.progress import SilentProgress\n"
+        "from lab.host.store import stored\n"
+        "def fail(folder): raise SystemExit(3)\n"
+        "stored(Path(sys.argv[1]), 'k', fail, SilentProgress(), Deadline.after(9)); print(flush=True); sys.stdin.read()"
+    )
+    stored(tmp_path, "k", build, QUIET, soon())
+    with subprocess.Popen(
+        (sys.executable, "-c", using, tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as run:  # fmt: skip
+        assert run.stdout is not None
+        assert run.stdin is not None
+        assert run.stdout.readline() == b"\n"
+        for _ in range(2):
+            stored(tmp_path, "k", build, QUIET, soon(), again=True)
+            stored(tmp_path, "other", build, QUIET, soon())
+            (old,) = tmp_path.glob("k.building-*/old")
+            assert (old / "f").exists(), "the first one is in use, the second one is not"
+        run.stdin.close()
+        run.wait()
+    assert stored(tmp_path, "other", build, QUIET, soon())
+    assert entries(tmp_path) == ["k", "other"]
+
+
 def test_keys_follow_content(tmp_path: Path) -> None:
     assert content_key(1, "a") != content_key(1, "b")
     assert content_key({"x": 1, "y": 2}) == content_key({"y": 2, "x": 1})
