@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.apir.protocol_gen import Call, CommandType
+from lab.apir.protocol_gen import Call, CommandType, ReturnCode
 from lab.errors import WireError
 
 MAGIC = b"APIRCALL"
@@ -59,6 +59,8 @@ RECORD_1 = np.dtype([(name, RECORD[name].str) for name in (RECORD.names or ())[:
 RECORDS = {1: RECORD_1, 2: RECORD}
 SIDES = ("guest", "host")
 FAR_NUMBER = 1024
+UNANSWERED = -1
+"""Status in the guest's record of a call to which no reply came."""
 """From here on no peer has a call; the highest of ours is below 100."""
 Records = NDArray[np.void]
 
@@ -193,12 +195,13 @@ def told_number(number: int) -> str:
 def join(logs: Iterable[CallLog]) -> Joined:
     """Join the records of both sides and say what is wrong: records that are missing, counts that differ, sides that lack."""
     guests, hosts = sided(logs)
-    findings = [*(finding for log in (*guests, *hosts) for finding in own_findings(log)), *told_twice(guests)]
+    findings = [*(finding for guest in guests for finding in own_findings(guest)), *told_twice(guests)]
     calls: list[JoinedCall] = []
     for guest, host in paired(guests, hosts):
         calls += joined_calls(guest, host)
         findings += pair_findings(guest, host)
     for host in unpaired(guests, hosts):
+        findings += own_findings(host)
         findings.append(
             f"host context {host.context} (pid {host.pid}) served {host.counted} commands that no guest record tells of"
         )
@@ -226,9 +229,14 @@ def unpaired(guests: Sequence[CallLog], hosts: Sequence[CallLog]) -> tuple[CallL
     return tuple(host for host in hosts if host.path not in used)
 
 
-def own_findings(log: CallLog) -> Iterator[str]:
-    """What one file says against itself."""
-    if log.counted != log.recorded:
+def lost_calls(guest: CallLog) -> int:
+    """How many of its calls ended with their worker, or got no reply: that worker need not have counted or recorded them."""
+    return int(np.isin(guest.records["status"], (ReturnCode.WORKER_LOST, UNANSWERED)).sum())
+
+
+def own_findings(log: CallLog, excused: int = 0) -> Iterator[str]:
+    """What one file says against itself; so many records may lack."""
+    if not 0 <= log.counted - log.recorded <= excused:
         yield f"{log.side} pid {log.pid}: {log.counted} commands counted, {log.recorded} recorded"
     sequence = log.records["seq"]
     if len(sequence) and int(sequence[-1]) + 1 != len(sequence):
@@ -246,7 +254,10 @@ def pair_findings(guest: CallLog, host: CallLog | None) -> Iterator[str]:
     """What the two sides say against each other."""
     if host is None:
         yield f"guest pid {guest.pid} sent {guest.counted} commands of which no host record tells"
-    elif guest.counted != host.counted:
+        return
+    excused = lost_calls(guest)
+    yield from own_findings(host, excused)
+    if not 0 <= guest.counted - host.counted <= excused:
         yield (
             f"guest pid {guest.pid} sent {guest.counted} commands, "
             f"the worker of context {host.context} (pid {host.pid}) counted {host.counted}"

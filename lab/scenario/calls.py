@@ -19,7 +19,7 @@ from lab.bundle.schema import CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WireError
-from lab.metrics.calls import CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
+from lab.metrics.calls import UNANSWERED, CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
 from lab.scenario.platform import Guest
 
 FETCH_S = 60.0
@@ -35,8 +35,6 @@ FETCHED_FILES = 4096
 NAME = re.compile(r"\w[\w.-]*\.calls", re.ASCII)
 TRACES = "traces"
 SUFFIX = "*.calls"
-UNANSWERED = -1
-"""Status in the guest's record of a call to which no reply came."""
 MOST_UNANSWERED = 100
 """Such calls that have a finding each."""
 COMPUTING = frozenset(

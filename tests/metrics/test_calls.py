@@ -112,6 +112,21 @@ def test_a_command_the_host_never_counted_is_found(tmp_path: Path) -> None:
     assert joined.calls[2].host_compute_ns is None
 
 
+@pytest.mark.parametrize("status", [64, -1], ids=["worker lost", "no reply"])
+def test_what_a_lost_worker_did_not_write_down_is_not_told_besides(tmp_path: Path, status: int) -> None:
+    guest, host = records_of([3, 4, 3, 4]), records_of([3, 4])
+    guest["status"][2:] = status
+    assert both(tmp_path, guest, host).findings == (), "neither had been begun"
+    write_log(tmp_path / "host-1.calls", 1, host, counted=3)
+    logs = [read_call_log(tmp_path / f"{side}-1.calls") for side in ("guest", "host")]
+    assert join(logs).findings == (), "one had been"
+    guest["status"][2] = 4
+    found = both(tmp_path, guest, host).findings
+    assert found == ("guest pid 100 sent 4 commands, the worker of context 3 (pid 101) counted 2",)
+    write_log(tmp_path / "host-1.calls", 1, records_of([3] * 5))
+    assert "counted 5" in join([read_call_log(log.path) for log in logs]).findings[0]
+
+
 def test_a_guest_without_host_and_a_host_without_guest_are_found(tmp_path: Path) -> None:
     joined = both(tmp_path, records_of([3]), records_of([3]), session=77)
     assert len(joined.findings) == 2
