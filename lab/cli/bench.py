@@ -135,8 +135,11 @@ def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProbl
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
 
 
-def _vain_problems(check: BenchCheck) -> Iterator[ConfigProblem]:
+def _vain_problems(check: BenchCheck, options: BenchOptions) -> Iterator[ConfigProblem]:
     """What was asked for and would be left out without a word."""
+    if options.idle_s is not None and not check.watches_idleness:
+        hint = "leave it out, or ask for the part idle in a guest"
+        yield ConfigProblem("--idle", f"no idle context is watched in {' and '.join(check.places)}, {', '.join(check.parts)}", hint)
     if check.in_vain:
         asked = f"{' and '.join(check.places)}, {', '.join(check.parts)}"
         yield ConfigProblem("", f"{check.in_vain}; asked for: {asked}", "another --only or --part, or none")
@@ -149,7 +152,7 @@ def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
             if isinstance(check, BenchCheck):
                 _refuse([*_idle_problems(options.idle_s, min(check.deadline_s, variant.scenario.timeout_s))])
         checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
-        _refuse([problem for check in checks if isinstance(check, BenchCheck) for problem in _vain_problems(check)])
+        _refuse([problem for check in checks if isinstance(check, BenchCheck) for problem in _vain_problems(check, options)])
         variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
     return replace(entry, variants=tuple(variants))
 

@@ -81,6 +81,11 @@ class BenchCheck(CheckTable):
     """For all of it. What was measured until then is kept."""
 
     @property
+    def watches_idleness(self) -> bool:
+        """Whether contexts that have nothing to do are watched."""
+        return Place.VM in self.places and Part.IDLE in self.parts
+
+    @property
     def in_vain(self) -> str:
         """What it asks for and does not measure where it measures; empty for nothing."""
         in_guest = Place.VM in self.places

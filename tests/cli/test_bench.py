@@ -74,6 +74,8 @@ def test_file_that_is_no_library_is_refused_by_its_option(tmp_path: Path, option
         ({"place": "loopback", "host_library": True}, "a second implementation is measured in a guest alone"),
         ({"parts": ("idle",), "host_library": True}, "in every part but idle; asked for: loopback and vm, idle"),
         ({"place": "loopback", "parts": ("pause", "idle")}, "pause and idle can be measured in a guest alone"),
+        ({"parts": ("calls",), "idle_s": 9.0}, "--idle: no idle context is watched in loopback and vm, calls"),
+        ({"place": "loopback", "idle_s": 9.0}, "--idle: no idle context is watched in loopback, census"),
     ],
 )
 def test_what_would_be_left_out_without_a_word_is_refused(options: dict[str, Any], told: str) -> None:
