@@ -74,15 +74,17 @@ def test_what_cannot_be_compared_is_a_finding(writer: CheckWriter) -> None:
     cut = upstream()
     cut.ending = Ending(None, Outcome.HANG, "no result came")
     judge(CHECK, cut, 12.0, engine(writer, 1.0), writer)
-    several = replace(upstream(), check=OpsCheck(kind="ops", ops=("SCALE",), processes=2))
-    judge(CHECK, several, 12.0, engine(writer, 1.0), writer)
+    for at_once in ({"processes": 2}, {"jobs": 3}):
+        several = replace(upstream(), check=OpsCheck(kind="ops", ops=("SCALE",), **at_once))
+        judge(CHECK, several, 12.0, engine(writer, 1.0), writer)
     ended = engine(writer, 1.0)
     ended.ending = INTERRUPTED
     for theirs, ours in ((upstream(), ended), (upstream(), None), (None, engine(writer, 1.0))):
         judge(CHECK, theirs, 12.0, ours, writer)
-    assert len(told(writer)) == 7
-    assert "test-backend-ops has 3 results, the engine 3 of 3 cases" in told(writer)[4]
-    assert "2 processes at once, the engine one" in told(writer)[3]
+    assert len(told(writer)) == 8
+    assert "test-backend-ops has 3 results, the engine 3 of 3 cases" in told(writer)[5]
+    assert "2 processes with 1 threads each, the engine one" in told(writer)[3]
+    assert "1 processes with 3 threads each, the engine one" in told(writer)[4]
     assert "has to stand before this one" in told(writer)[0]
     assert "test-backend-ops has 2 results, the engine 3 of 3 cases" in told(writer)[1]
 

@@ -34,8 +34,9 @@ def judge(check: SpeedCheck, upstream: OpsRun | None, upstream_s: float, run: Ca
         text = "there is nothing to compare the engine with: a check of kind ops has to stand before this one, and to have run"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return
-    if upstream.check.processes > 1:
-        text = f"speeds are not comparable: the check of kind ops has {upstream.check.processes} processes at once, the engine one"
+    if upstream.check.processes > 1 or upstream.check.jobs > 1:
+        at_once = f"{upstream.check.processes} processes with {upstream.check.jobs} threads each"
+        text = f"speeds are not comparable: the check of kind ops has {at_once}, the engine one of each"
         writer.finding(Finding(FindingKind.NO_CASES, Blame.LAB, text))
         return
     theirs, ours = len(upstream.stream.results), len(run.rows)
