@@ -41,7 +41,7 @@ class Llama:
     def __init__(self, *, largest: str = "0.000007", per_token: int = PER_TOKEN, status: int = 0, ns: int = 20_000_000) -> None:
         self.script = Script(program=self.program)
         self.largest, self.per_token, self.status, self.ns = largest, per_token, status, ns
-        self.times = 2
+        self.times, self.measured = 2, OURS.name
         self.mean, self.perplexity, self.base = "0.000000", "771.1", "771.2"
         self.ends_lost = 0
         self.ran: list[str] = []
@@ -55,7 +55,7 @@ class Llama:
         if "llama-bench" in command and "--no-warmup" not in command:
             self.script.guest_records = START_CALLS + self.per_token * 8
             for prompt, generated in ((64, 0), (0, 16)):
-                row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": OURS.name}
+                row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": self.measured}
                 on_line(json.dumps(row | {"samples_ns": [self.ns] * self.times}) + "\n")
         if "--kl-divergence " in command:
             figures = {"mean": self.mean, "perplexity": self.perplexity, "base": self.base}
@@ -156,6 +156,14 @@ def test_what_could_not_be_measured_is_no_measurement(tmp_path: Path) -> None:
     bundle = ran(tmp_path, few)
     assert "llama-bench did not tell 2 times of both tests; it said last" in texts(bundle)
     assert [row.name for row in facts(bundle)] == ["largest divergence of 126 tokens from the guest's own processor"]
+
+
+def test_the_speed_of_another_device_is_no_measurement(tmp_path: Path) -> None:
+    other = Llama()
+    other.measured = "CPU"
+    bundle = ran(tmp_path, other)
+    assert "llama-bench measured CPU, and not [virtgpu] CPU" in texts(bundle)
+    assert len(facts(bundle)) == 1
 
 
 def test_a_divergence_that_is_not_told_is_the_products_failure(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.stage import Stage
 from lab.temporary import temporary_folder
+from lab.visible import visible
 
 LOG, SPEEDS = "llama.log", "llama-bench.jsonl"
 KILL_AFTER_S, SPARE_S = 5, 20.0
@@ -164,6 +165,8 @@ class LlamaRun:
         wanted = [(check.prompt, 0), (0, check.generated)]
         if [(one.prompt, one.generated) for one in speeds] != wanted or any(len(one.ns) != check.repetitions for one in speeds):
             raise self.broken(f"{argv[0]} did not tell {check.repetitions} times of both tests; it said last: {last_words(lines)}")
+        if others := [one.device for one in speeds if one.device != self.device]:
+            raise self.broken(f"{argv[0]} measured {visible(others[0])}, and not {self.device}")
         return speeds[0], speeds[1]
 
     def judge_speed(self, name: str, speed: Speed, least: float | None) -> None:
