@@ -120,7 +120,10 @@ def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:
     """The files, and those in the folders, each once. Raises ``ConfigError`` for an empty folder."""
     files: dict[Path, None] = {}
     for path in paths:
-        found = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        try:
+            found = sorted(one for one in path.iterdir() if one.match("*.toml")) if path.is_dir() else [path]
+        except OSError as error:
+            raise ConfigError(path, [ConfigProblem("", f"this folder cannot be read: {error.strerror}")]) from error
         if not found:
             raise ConfigError(path, [ConfigProblem("", "there are no scenario files (*.toml) in this folder")])
         files.update(dict.fromkeys(found))

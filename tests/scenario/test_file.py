@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -197,6 +199,15 @@ def test_unknown_variant_and_empty_choice_are_told(tmp_path: Path) -> None:
 
 def test_folder_without_scenarios_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there are no scenario files"):
+        planned([tmp_path], Choice())
+
+
+def test_folder_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
         planned([tmp_path], Choice())
 
 
