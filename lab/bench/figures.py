@@ -273,7 +273,7 @@ def threads_of(loop: str) -> int:
 def copy_rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
     """Every loop's median rate. The loops are what a row has samples of."""
     for loop in dict.fromkeys(key for row in rows for key, value in row.items() if isinstance(value, list)):
-        taken = gib_per_s([{"ns": row[loop], "size": row["size"]} for row in rows if loop in row])
+        taken = gib_per_s([{"ns": row[loop], "size": row["size"]} for row in rows if isinstance(row.get(loop), list)])
         if taken is not None:
             yield loop, taken.median
 
