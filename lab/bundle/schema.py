@@ -249,7 +249,7 @@ class HostRecord(Record):
 
 
 class ResumedRecord(Record):
-    """A run that was cut off and that this one goes on with: when it ran and how many results of it are among this one's."""
+    """An earlier run that this one goes on with: when it ran and how many results of it are among this one's."""
 
     run: str
     started: str

@@ -215,6 +215,16 @@ def test_run_that_was_cut_off_is_rendered_and_says_so(tmp_path: Path) -> None:
     assert "2 line(s) were cut off" in text
 
 
+def test_page_tells_which_runs_it_goes_on_with(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    record = json.loads((folder / "run.json").read_text())
+    earlier = {"run": "first", "started": record["started"], "status": "failed", "kept": 5}
+    record["resumed"] = [earlier, earlier | {"run": "second", "kept": 4}]
+    (folder / "run.json").write_text(json.dumps(record))
+    text = re.sub(r"<[^>]*>", "", rendered_report(folder).read_text())
+    assert "goes on with 2 earlier runs: first (5 results kept), second (4 results kept)" in text
+
+
 def test_durations_of_the_host_alone_are_told_apart(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path)
     calls = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
