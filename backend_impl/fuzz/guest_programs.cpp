@@ -21,6 +21,7 @@ using namespace apir::guest::test;
 namespace {
 
 constexpr unsigned longest_s = 120; // of one program
+constexpr uint32_t resources_of_one = 1'000'000; // context
 
 char under_way[64];
 
@@ -35,7 +36,7 @@ struct Words {
 };
 
 struct Sum {
-    long checked = 0, told = 0, meddled = 0, wrong = 0;
+    long checked = 0, told = 0, meddled = 0, followed = 0, wrong = 0;
 };
 
 // Names with commas between them, or all, or none.
@@ -53,14 +54,17 @@ struct Drawn {
         : fails(!random.one_in(4)), extensions(some_extensions(random)), path(random.pick(paths)), behind(random.pick(behinds)), pool(random.pick(pools)),
           elements(random.pick(sizes)), threads(random.one_in(4) ? 3 : 1), records(random.one_in(6)), window(fails ? windows[0] : random.pick(windows)),
           deadline_ms(fails ? deadline_of_calls_ms : 30'000),
-          meddling{fails ? uint64_t{8} << random.below(4) : 0, std::chrono::milliseconds(deadline_ms / (random.one_in(2) ? 8 : 1))} {}
+          meddling{fails ? uint64_t{8} << random.below(4) : 0, std::chrono::milliseconds(deadline_ms / (random.one_in(2) ? 8 : 1)),
+                   random.one_in(4) ? most_deaths : 0} {}
 
     std::string text() const {
         return "data path " + std::string(path) + ", extensions " + extensions + ", write behind " + behind + ", pool " + pool + ", window " +
                std::to_string(window) + ", " + std::to_string(threads) + " threads, " + std::to_string(elements) + " elements, records " +
-               (records ? "on" : "off") + ", one command in " + std::to_string(meddling.one_in) + ", late " + std::to_string(meddling.late.count()) + " ms";
+               (records ? "on" : "off") + ", one command in " + std::to_string(meddling.one_in) + ", late " + std::to_string(meddling.late.count()) + " ms, " +
+               std::to_string(meddling.deaths) + " deaths";
     }
 
+    static constexpr int most_deaths = 2;
     static constexpr std::array paths{"copied", "copied", "shared"}, behinds{"auto", "on", "off"}, pools{"0", "64", "64"};
     static constexpr std::array<int64_t, 6> sizes{16, 64, 300, 300, 5000, 300'000};
     // A small one is for hosts that answer: what a call without a reply takes away would be missed in it.
@@ -91,14 +95,26 @@ void run(const Words &words, uint64_t number, Sum &sum) {
     MeddlingHost host(words.host_library, words.ggml_library, story, random.next());
     DevicePlan plan;
     plan.window = drawn.window;
-    std::unique_ptr<guest::Registry> registry = set_up(host, plan);
+    const auto device = [&host, &plan] {
+        auto made = std::make_unique<FakeDevice>(plan, host);
+        plan.first_resource += resources_of_one;
+        return made;
+    };
+    const auto another = [&host, &plan, &device] {
+        host.begin_another(plan.first_resource);
+        return device();
+    };
+    const bool dies = drawn.meddling.deaths != 0;
+    std::unique_ptr<guest::Registry> registry = make_registry(device(), dies ? guest::Registry::DeviceMaker(another) : nullptr);
     if (registry->devices.size() != 1) return expect(false, "no device");
     // After the host library, which is in this process too and takes ggml's log for itself.
     ggml_log_set([](ggml_log_level, const char *text, void *told) { static_cast<Story *>(told)->add(text); }, &story);
     {
         const uint64_t seed = random.next();
+        const std::unique_ptr<Memory> common = dies ? nullptr : weights(*registry, host, seed, drawn.elements);
+        const Setting setting{*registry, host, story, drawn.elements, drawn.threads == 1, dies, common.get()};
         std::list<RandomProgram> programs;
-        for (size_t i = 0; i < drawn.threads; ++i) programs.emplace_back(*registry, host, story, seed + i, drawn.elements, drawn.threads == 1);
+        for (size_t i = 0; i < drawn.threads; ++i) programs.emplace_back(setting, seed + i);
         host.meddle(drawn.meddling);
         std::vector<std::thread> threads;
         for (RandomProgram &program : programs) threads.emplace_back([&program, &drawn] { program.run(drawn.threads == 1 ? 150 : 60); });
@@ -114,6 +130,7 @@ void run(const Words &words, uint64_t number, Sum &sum) {
     registry.reset();
     ggml_log_set(nullptr, nullptr);
     sum.meddled += static_cast<long>(host.meddled());
+    sum.followed += static_cast<long>(host.followed());
 }
 
 } // namespace
@@ -130,7 +147,8 @@ int main(int count, char **values) {
         alarm(longest_s);
         run(words, static_cast<uint64_t>(i), sum);
     }
-    std::printf("%ld programs: something was done to %ld commands, programs were told %ld times, %ld reads were looked at, %ld wrong\n", words.programs,
-                sum.meddled, sum.told, sum.checked, sum.wrong);
+    std::printf("%ld programs: something was done to %ld commands, programs were told %ld times, %ld contexts were lost and followed, %ld reads were looked at, "
+                "%ld wrong\n",
+                words.programs, sum.meddled, sum.told, sum.followed, sum.checked, sum.wrong);
     return sum.wrong == 0 ? failures() : 1;
 }

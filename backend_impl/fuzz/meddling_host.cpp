@@ -99,9 +99,25 @@ uint64_t MeddlingHost::meddled() {
     return meddled_;
 }
 
+uint64_t MeddlingHost::followed() {
+    std::lock_guard lock(mutex_);
+    return followed_;
+}
+
+void MeddlingHost::begin_another(uint32_t first) {
+    end_ring();
+    std::lock_guard one(one_at_a_time_);
+    end_context();
+    first_ = first;
+    dead_ = false;
+    std::lock_guard lock(mutex_);
+    ++followed_;
+}
+
 MeddlingHost::Deed MeddlingHost::deed_for(uint32_t call) {
     if (at_peace_ != 0 || how_.one_in == 0 || is_left_alone(call) || !random_.one_in(how_.one_in)) return Deed::none;
     ++meddled_;
+    if (how_.deaths != 0 && random_.one_in(4)) return --how_.deaths, Deed::die;
     if (call == static_cast<uint32_t>(Call::batch) && random_.one_in(3)) return Deed::break_off;
     constexpr std::array deeds{Deed::refuse, Deed::refuse, Deed::be_silent, Deed::be_late, Deed::keep_the_reply};
     return random_.pick(deeds);
@@ -128,7 +144,7 @@ void MeddlingHost::serve_ring() {
     RingConsumer consumer(static_cast<uint8_t *>(memory(ring_)), shape_);
     std::vector<uint8_t> bytes(shape_.capacity());
     size_t size = 0;
-    for (int idle = 0; !ring_ends_;) {
+    for (int idle = 0; !ring_ends_ && !dead_;) {
         if (consumer.take(bytes.data(), size) == Take::taken) {
             carry_out({bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size)});
             idle = 0;
@@ -137,16 +153,18 @@ void MeddlingHost::serve_ring() {
         } else {
             const uint32_t heard = kicks_;
             consumer.announce_sleep();
-            while (consumer.may_sleep() && kicks_ == heard && !ring_ends_) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            while (consumer.may_sleep() && kicks_ == heard && !ring_ends_ && !dead_) std::this_thread::sleep_for(std::chrono::microseconds(50));
             consumer.awake();
             idle = 0;
         }
     }
+    if (dead_) consumer.say(RingState::dead);
 }
 
 void MeddlingHost::end_ring() {
     ring_ends_ = true;
     if (ring_thread_.joinable()) ring_thread_.join();
+    ring_ends_ = false;
     ring_ = 0;
 }
 
@@ -169,13 +187,15 @@ void MeddlingHost::carry_out(const std::vector<uint8_t> &command) {
     std::lock_guard one(one_at_a_time_);
     Reader reader(command.data(), command.size());
     CommandHeader header;
-    if (!read(reader, header) || header.type % venus_command_offset != static_cast<uint32_t>(CommandType::forward)) return LibraryHost::on_command(command);
+    if (!read(reader, header)) return;
+    if (dead_ || header.reply_resource < first_) return answer(header.reply_resource, ReturnCode::worker_lost);
+    if (header.type % venus_command_offset != static_cast<uint32_t>(CommandType::forward)) return LibraryHost::on_command(command);
     std::vector<uint8_t> changed = command;
     {
         std::unique_lock lock(mutex_);
         const Deed deed = deed_for(header.flags);
         if (deed != Deed::none) {
-            constexpr std::array words{"nothing", "refuses", "leaves out", "delays", "does, and does not answer,", "breaks off"};
+            constexpr std::array words{"nothing", "refuses", "leaves out", "delays", "does, and does not answer,", "breaks off", "dies of"};
             char line[64];
             std::snprintf(line, sizeof line, "    the host %s call %u\n", words[static_cast<size_t>(deed)], header.flags);
             story_.add(line);
@@ -187,6 +207,7 @@ void MeddlingHost::carry_out(const std::vector<uint8_t> &command) {
         case Deed::be_late: peace_.wait_for(lock, how_.late * (1 + random_.below(8)) / 4, [this] { return at_peace_ != 0; }); break;
         case Deed::keep_the_reply: std::memcpy(changed.data() + 2 * sizeof(uint32_t), &nowhere_.resource, sizeof nowhere_.resource); break;
         case Deed::break_off: changed = broken_off(command, random_); break;
+        case Deed::die: dead_ = true; return answer(header.reply_resource, ReturnCode::worker_lost);
         }
     }
     LibraryHost::on_command(changed);

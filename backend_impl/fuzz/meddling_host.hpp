@@ -14,6 +14,7 @@ namespace apir::fuzz {
 struct Meddling {
     uint64_t one_in = 0; // 0: to none
     std::chrono::milliseconds late{0};
+    int deaths = 0; // how often it may die of one of them
 };
 
 // What was done and said, line by line, by several threads.
@@ -41,6 +42,9 @@ class MeddlingHost : public guest::test::LibraryHost {
     void on_command(const std::vector<uint8_t> &command) override;
     void on_blob_closed(uint32_t resource) override;
 
+    // Another context than the one before, whose commands are those of a worker that has ended. Its resources are `first` and above.
+    void begin_another(uint32_t first);
+
     void meddle(const Meddling &how);
     bool meddles();
     // While one lives nothing is done to commands, and what is late is late no longer.
@@ -56,9 +60,11 @@ class MeddlingHost : public guest::test::LibraryHost {
     };
     // Commands that something was done to.
     uint64_t meddled();
+    // Contexts that took the place of another.
+    uint64_t followed();
 
   private:
-    enum class Deed { none, refuse, be_silent, be_late, keep_the_reply, break_off };
+    enum class Deed { none, refuse, be_silent, be_late, keep_the_reply, break_off, die };
 
     Deed deed_for(uint32_t call);
     void answer(uint32_t resource, ReturnCode code);
@@ -74,10 +80,13 @@ class MeddlingHost : public guest::test::LibraryHost {
     Random random_;
     Meddling how_;
     uint64_t meddled_ = 0;
+    uint64_t followed_ = 0;
     guest::Blob nowhere_; // for replies that nobody is to see
     std::mutex one_at_a_time_;
+    std::atomic<bool> dead_{false};
+    uint32_t first_ = 0; // resource of the present context
 
-    uint32_t ring_ = 0; // its resource
+    std::atomic<uint32_t> ring_{0}; // its resource
     RingShape shape_;
     std::thread ring_thread_;
     std::atomic<bool> ring_ends_{false};

@@ -21,28 +21,53 @@ bool RandomProgram::Graph::uses(size_t memory) const {
     });
 }
 
-RandomProgram::RandomProgram(guest::Registry &registry, MeddlingHost &host, Story &story, uint64_t seed, int64_t elements, bool alone)
-    : registry_(registry), host_(host), story_(story), seed_(seed), random_(seed), elements_(elements), alone_(alone) {
-    MeddlingHost::Peace peace(host_);
-    for (Stream &stream : streams_) open(stream);
+bool Memory::allocate(guest::Registry &registry, int64_t elements) {
+    const size_t each = (static_cast<size_t>(elements) * sizeof(float) + 4095) / 4096 * 4096;
+    buffer.reset(ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry.device()), tensors_of_one * each));
+    context = guest::test::context();
+    tensors = {};
+    if (buffer == nullptr) return false;
+    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(buffer.get()));
+    for (size_t i = 0; i < tensors_of_one; ++i) {
+        tensors[i] = ggml_new_tensor_1d(context.get(), GGML_TYPE_F32, elements);
+        ggml_backend_tensor_alloc(buffer.get(), tensors[i], base + i * each);
+        held[i].resize(static_cast<size_t>(elements));
+    }
+    return true;
+}
+
+std::unique_ptr<Memory> weights(guest::Registry &registry, MeddlingHost &host, uint64_t seed, int64_t elements) {
+    MeddlingHost::Peace peace(host);
+    auto made = std::make_unique<Memory>();
+    expect(made->allocate(registry, elements), "memory for what threads have in common");
+    Random random(seed);
+    for (size_t i = 0; i < tensors_of_one && made->buffer != nullptr; ++i) {
+        for (float &each : made->held[i]) each = static_cast<float>(random.below(1000));
+        ggml_backend_tensor_set(made->tensors[i], made->held[i].data(), 0, made->held[i].size() * sizeof(float));
+    }
+    return made;
+}
+
+RandomProgram::RandomProgram(const Setting &setting, uint64_t seed) : setting_(setting), seed_(seed), random_(seed) {
+    MeddlingHost::Peace peace(setting_.host);
+    expect(open_all(), "a device with streams");
     begin_anew();
 }
 
 RandomProgram::~RandomProgram() {
-    MeddlingHost::Peace peace(host_);
-    graphs_.clear();
-    for (Stream &stream : streams_) stream.backend.reset();
+    MeddlingHost::Peace peace(setting_.host);
+    free_all();
 }
 
 void RandomProgram::say(const char *form, ...) {
     char line[256];
-    const int start = alone_ ? 0 : std::snprintf(line, sizeof line, "[%lu] ", seed_ % 100);
+    const int start = setting_.alone ? 0 : std::snprintf(line, sizeof line, "[%lu] ", seed_ % 100);
     va_list words;
     va_start(words, form);
     std::vsnprintf(line + start, sizeof line - static_cast<size_t>(start), form, words);
     va_end(words);
-    story_.add(line);
-    story_.add("\n");
+    setting_.story.add(line);
+    setting_.story.add("\n");
 }
 
 void RandomProgram::violate(const std::string &what) {
@@ -52,6 +77,11 @@ void RandomProgram::violate(const std::string &what) {
 
 bool RandomProgram::any(size_t &number) {
     number = random_.below(buffers * tensors_of_one);
+    return is_there(number);
+}
+
+bool RandomProgram::any_readable(size_t &number) {
+    number = random_.below(readable());
     return is_there(number);
 }
 
@@ -78,38 +108,39 @@ RandomProgram::Bytes RandomProgram::right(size_t number, const Range &range) {
 }
 
 void RandomProgram::run(int steps) {
-    for (int i = 0; i < steps && violations_.empty() && !is_lost(); ++i) {
+    for (int i = 0; i < steps && violations_.empty() && (setting_.comes_back || !is_lost()); ++i) {
         step();
         demand();
     }
     synchronize_all();
-    for (size_t number = 0; number < buffers * tensors_of_one && violations_.empty(); ++number)
+    for (size_t number = 0; number < readable() && violations_.empty(); ++number)
         if (is_there(number)) get(number);
     demand();
-    MeddlingHost::Peace peace(host_);
+    MeddlingHost::Peace peace(setting_.host);
     if (violations_.empty()) begin_anew();
+    free_all(); // others wait for a lost device that somebody still has
 }
 
-// After too many calls without a reply: every graph fails from then on.
-bool RandomProgram::is_lost() const { return registry_.session().channel().lost(); }
+// Where its worker has ended, or after too many calls without a reply: every graph fails from then on. Only for whoever has something of it.
+bool RandomProgram::is_lost() const { return setting_.registry.session().channel().lost(); }
 
 void RandomProgram::step() {
     size_t one = 0, other = 0;
-    const bool is_one = any(one), are_two = any(other) && is_one && one != other;
+    const bool is_one = any(one), is_other = any_readable(other), are_two = is_one && is_other && one != other;
     switch (random_.below(20)) {
     case 0:
     case 1:
     case 2: return is_one ? set(one) : void();
     case 3: return is_one ? set_rows(one) : void();
     case 4:
-    case 5: return is_one ? get(one) : void();
-    case 6: return is_one ? get_rows(one) : void();
+    case 5: return is_other ? get(other) : void();
+    case 6: return is_other ? get_rows(other) : void();
     case 7: return is_one ? fill(one) : void();
     case 8: return is_one ? clear(one) : void();
-    case 9: return are_two ? copy(one, other) : void();
+    case 9: return are_two ? copy(other, one) : void();
     case 10: return is_one ? set_ahead(one) : void();
-    case 11: return is_one ? get_ahead(one) : void();
-    case 12: return are_two ? copy_ahead(one, other) : void();
+    case 11: return is_other ? get_ahead(other) : void();
+    case 12: return are_two ? copy_ahead(other, one) : void();
     case 13: return compute(false);
     case 14:
     case 15:
@@ -129,7 +160,7 @@ void RandomProgram::set(size_t number) {
     say("set %zu: %zu bytes at %zu", number, at.size, at.offset);
     if (random_.one_in(4)) {
         Context context = guest::test::context();
-        ggml_tensor *view = ggml_view_1d(context.get(), tensor(number), elements_, 0);
+        ggml_tensor *view = ggml_view_1d(context.get(), tensor(number), setting_.elements, 0);
         ggml_backend_view_init(view);
         ggml_backend_tensor_set(view, bytes.data(), at.offset, at.size);
     } else {
@@ -180,10 +211,9 @@ void RandomProgram::fill(size_t number) {
 
 void RandomProgram::clear(size_t number) {
     synchronize_all();
-    Memory &memory = memories_[number / tensors_of_one];
     const Bytes bytes(size(), static_cast<uint8_t>(random_.below(most_of_a_byte)));
     say("clear the buffer of %zu", number);
-    ggml_backend_buffer_clear(memory.buffer.get(), bytes[0]);
+    ggml_backend_buffer_clear(memory(number).buffer.get(), bytes[0]);
     for (size_t i = 0; i < tensors_of_one; ++i) hold(number / tensors_of_one * tensors_of_one + i, {0, size()}, bytes.data());
 }
 
@@ -198,7 +228,7 @@ void RandomProgram::copy(size_t from, size_t to) {
 RandomProgram::Stream &RandomProgram::use(size_t number) {
     Stream &stream = streams_[number], &other = streams_[1 - number];
     if (other.is_busy) {
-        Event event(random_.one_in(2) ? ggml_backend_event_new(registry_.device()) : nullptr, ggml_backend_event_free);
+        Event event(random_.one_in(2) ? ggml_backend_event_new(setting_.registry.device()) : nullptr, ggml_backend_event_free);
         if (event == nullptr) {
             synchronize(other);
         } else {
@@ -244,15 +274,15 @@ void RandomProgram::build(Graph &graph, size_t steps) {
     graph.context = guest::test::context();
     graph.graph = ggml_new_graph(graph.context.get());
     graph.steps.clear();
-    std::array<ggml_tensor *, buffers * tensors_of_one> now{};
+    std::vector<ggml_tensor *> now(readable());
     for (size_t i = 0; i < now.size(); ++i) now[i] = tensor(i);
     for (size_t i = 0; i < steps; ++i) {
         Step step{};
-        if (!any(step.a) || !any(step.b) || !any(step.d)) continue;
+        if (!any_readable(step.a) || !any_readable(step.b) || !any(step.d)) continue;
         ggml_tensor *sum = ggml_add(graph.context.get(), now[step.a], now[step.b]);
         ggml_tensor *half = ggml_scale(graph.context.get(), sum, 0.5F);
         for (ggml_tensor *node : {sum, half})
-            ggml_backend_tensor_alloc(memories_[step.d / tensors_of_one].buffer.get(), node, tensor(step.d)->data);
+            ggml_backend_tensor_alloc(memory(step.d).buffer.get(), node, tensor(step.d)->data);
         ggml_build_forward_expand(graph.graph, half);
         now[step.d] = half;
         graph.steps.push_back(step);
@@ -300,7 +330,7 @@ void RandomProgram::renew(size_t number) {
     graphs_.remove_if([number](const Graph &graph) { return graph.uses(number); });
     Memory &memory = memories_[number];
     memory.buffer.reset();
-    if (!allocate(memory)) return;
+    if (!memory.allocate(setting_.registry, setting_.elements)) return;
     for (size_t i = 0; i < tensors_of_one; ++i) {
         const Bytes bytes = numbers(size());
         ggml_backend_tensor_set(memory.tensors[i], bytes.data(), 0, size());
@@ -310,14 +340,16 @@ void RandomProgram::renew(size_t number) {
 
 // Which of the two tells of what has failed before is not laid down then.
 void RandomProgram::renew_stream(size_t number) {
+    Backend another(ggml_backend_dev_init(setting_.registry.device(), nullptr), ggml_backend_free);
+    if (another == nullptr) return say("there is no other stream"); // of a lost device
     say("free stream %zu", number);
     synchronize(streams_[number]);
-    streams_[number].backend.reset(ggml_backend_dev_init(registry_.device(), nullptr));
+    streams_[number].backend = std::move(another);
 }
 
 void RandomProgram::ask() {
     size_t free_bytes = 0, total = 0;
-    ggml_backend_dev_memory(registry_.device(), &free_bytes, &total);
+    ggml_backend_dev_memory(setting_.registry.device(), &free_bytes, &total);
 }
 
 void RandomProgram::synchronize(Stream &stream) {
@@ -345,9 +377,12 @@ void RandomProgram::check(const Bytes &got, const Bytes &right, const std::strin
     if (wrong_.empty()) wrong_ = what;
 }
 
-void RandomProgram::open(Stream &stream) {
-    stream.backend.reset(ggml_backend_dev_init(registry_.device(), nullptr));
-    stream.buffer.reset(ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry_.device()), 8192));
+bool RandomProgram::open(Stream &stream) {
+    ggml_backend_dev_t device = setting_.registry.device();
+    stream.backend.reset(ggml_backend_dev_init(device, nullptr));
+    stream.buffer.reset(ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(device), 8192));
+    if (stream.backend == nullptr || stream.buffer == nullptr) return false;
+    stream.context = guest::test::context();
     ggml_tensor *input = ggml_new_tensor_1d(stream.context.get(), GGML_TYPE_F32, 8);
     ggml_tensor *output = ggml_scale(stream.context.get(), input, 2.0F);
     auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(stream.buffer.get()));
@@ -355,20 +390,40 @@ void RandomProgram::open(Stream &stream) {
     ggml_backend_tensor_alloc(stream.buffer.get(), output, base + 4096);
     stream.telling = ggml_new_graph(stream.context.get());
     ggml_build_forward_expand(stream.telling, output);
+    return true;
 }
 
-bool RandomProgram::allocate(Memory &memory) {
-    const size_t each = (size() + 4095) / 4096 * 4096;
-    memory.buffer.reset(ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry_.device()), tensors_of_one * each));
-    memory.context = guest::test::context();
-    memory.tensors = {};
-    if (memory.buffer == nullptr) return false;
-    auto *base = static_cast<uint8_t *>(ggml_backend_buffer_get_base(memory.buffer.get()));
-    for (size_t i = 0; i < tensors_of_one; ++i) {
-        memory.tensors[i] = ggml_new_tensor_1d(memory.context.get(), GGML_TYPE_F32, elements_);
-        ggml_backend_tensor_alloc(memory.buffer.get(), memory.tensors[i], base + i * each);
-        memory.held[i].resize(static_cast<size_t>(elements_));
+bool RandomProgram::open_all() {
+    if (std::all_of(streams_.begin(), streams_.end(), [this](Stream &stream) { return open(stream); })) return true;
+    free_all();
+    return false;
+}
+
+void RandomProgram::free_all() {
+    graphs_.clear();
+    for (Memory &memory : memories_) memory.buffer.reset();
+    for (Stream &stream : streams_) {
+        stream.backend.reset();
+        stream.buffer.reset();
+        stream.is_busy = false;
+        stream.sent.clear();
+        stream.readings.clear();
     }
+}
+
+// Once nobody has anything of the lost one.
+bool RandomProgram::has_device() {
+    if (!is_lost()) return true;
+    if (!setting_.comes_back) return false;
+    say("lost: all is freed");
+    free_all();
+    constexpr std::chrono::seconds most{60};
+    for (const auto until = guest::Clock::now() + most; !open_all(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+        if (guest::Clock::now() < until) continue;
+        violate("the lost device does not come back");
+        return false;
+    }
+    say("it is back");
     return true;
 }
 
@@ -384,8 +439,8 @@ ggml_status RandomProgram::told_by(Stream &stream) { return ggml_backend_graph_c
 // Whoever has read what is wrong without having been told is told now. After that, or when the program was told, all begins anew.
 void RandomProgram::demand() {
     if (wrong_.empty() && !is_told_) return;
-    MeddlingHost::Peace peace(host_);
-    if (!host_.meddles()) violate(is_told_ ? "a graph was refused for nothing" : wrong_ + " was wrong for nothing");
+    MeddlingHost::Peace peace(setting_.host);
+    if (!setting_.host.meddles()) violate(is_told_ ? "a graph was refused for nothing" : wrong_ + " was wrong for nothing");
     else if (!is_told_ && !tells()) violate(wrong_ + " was wrong, and no graph behind it was refused");
     ++told_;
     begin_anew();
@@ -395,7 +450,7 @@ void RandomProgram::demand() {
 void RandomProgram::begin_anew() {
     is_told_ = true; // of all that is behind
     constexpr int most = 5;
-    for (int i = 0; i < most && !is_lost(); ++i) {
+    for (int i = 0; i < most && has_device(); ++i) {
         settle();
         if (!write_all()) continue;
         wrong_ = wrong_now();
@@ -405,7 +460,7 @@ void RandomProgram::begin_anew() {
         }
         if (!tells()) return violate(wrong_ + " was wrong behind a new start, and no graph behind it was refused");
     }
-    if (!is_lost()) violate("there is no new start");
+    if (has_device()) violate("there is no new start");
 }
 
 // Until no stream has more to tell: what others lose meanwhile is told, too.
@@ -417,12 +472,12 @@ void RandomProgram::settle() {
         while (told_by(stream) != GGML_STATUS_SUCCESS && ++tries < most && !is_lost())
             if (tries > 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    if (tries == most || (alone_ && tries > 20)) violate("graphs are refused again and again");
+    if (tries == most || (setting_.alone && tries > 20)) violate("graphs are refused again and again");
 }
 
 bool RandomProgram::write_all() {
     for (size_t i = 0; i < buffers; ++i) {
-        if (memories_[i].buffer == nullptr && !allocate(memories_[i])) return false;
+        if (memories_[i].buffer == nullptr && !memories_[i].allocate(setting_.registry, setting_.elements)) return false;
         for (size_t j = 0; j < tensors_of_one; ++j) {
             const Bytes bytes = numbers(size());
             ggml_backend_tensor_set(memories_[i].tensors[j], bytes.data(), 0, size());
@@ -433,7 +488,7 @@ bool RandomProgram::write_all() {
 }
 
 std::string RandomProgram::wrong_now() {
-    for (size_t number = 0; number < buffers * tensors_of_one; ++number) {
+    for (size_t number = 0; number < readable(); ++number) {
         Bytes got(size(), 0xee);
         ggml_backend_tensor_get(tensor(number), got.data(), 0, size());
         if (got != right(number, {0, size()})) return "tensor " + std::to_string(number);

@@ -1,7 +1,7 @@
 // A program that uses the guest library at random, as ggml allows it, and knows what all of its tensors have to hold.
 //
 // What it reads may be wrong only where the host has failed, and only if the program is told: by a graph that is refused since, or by the next one. After
-// that it begins anew, and nothing may be wrong then.
+// that it begins anew, and nothing may be wrong then. A device that is lost comes back when all programs of the process have freed what they have of it.
 #pragma once
 
 #include <array>
@@ -12,10 +12,35 @@
 
 namespace apir::fuzz {
 
+inline constexpr size_t tensors_of_one = 4;
+
+// A buffer with its tensors, and what these have to hold.
+struct Memory {
+    bool allocate(guest::Registry &registry, int64_t elements);
+
+    guest::test::Buffer buffer{nullptr, ggml_backend_buffer_free};
+    guest::test::Context context = guest::test::context();
+    std::array<ggml_tensor *, tensors_of_one> tensors{};
+    std::array<std::vector<float>, tensors_of_one> held;
+};
+
+// What threads have in common: written before any of them begins, and read by all. As a model's weights are.
+std::unique_ptr<Memory> weights(guest::Registry &registry, MeddlingHost &host, uint64_t seed, int64_t elements);
+
+// What programs are told of where they are.
+struct Setting {
+    guest::Registry &registry;
+    MeddlingHost &host;
+    Story &story;
+    int64_t elements; // of each tensor
+    bool alone;       // nobody else uses the registry, and what is told is this one's
+    bool comes_back;  // a device that is lost
+    Memory *weights;  // or null
+};
+
 class RandomProgram {
   public:
-    // `elements` are those of each of its tensors. `alone`: nobody else uses the registry, and what is told is this one's.
-    RandomProgram(guest::Registry &registry, MeddlingHost &host, Story &story, uint64_t seed, int64_t elements, bool alone);
+    RandomProgram(const Setting &setting, uint64_t seed);
     ~RandomProgram();
     RandomProgram(const RandomProgram &) = delete;
     RandomProgram &operator=(const RandomProgram &) = delete;
@@ -31,17 +56,9 @@ class RandomProgram {
     using Bytes = std::vector<uint8_t>;
     using Event = std::unique_ptr<ggml_backend_event, decltype(&ggml_backend_event_free)>;
 
-    static constexpr size_t tensors_of_one = 4;
-    static constexpr size_t buffers = 3;
+    static constexpr size_t buffers = 3; // of its own: their tensors have the first numbers, those of the weights the next ones
     static constexpr size_t streams = 2;
 
-    // A buffer with its tensors, and what these have to hold.
-    struct Memory {
-        guest::test::Buffer buffer{nullptr, ggml_backend_buffer_free};
-        guest::test::Context context = guest::test::context();
-        std::array<ggml_tensor *, tensors_of_one> tensors{};
-        std::array<std::vector<float>, tensors_of_one> held;
-    };
     // d = (a + b) / 2, tensors by their number.
     struct Step {
         size_t a, b, d;
@@ -72,11 +89,14 @@ class RandomProgram {
 
     void say(const char *form, ...) __attribute__((format(printf, 2, 3)));
     void violate(const std::string &what);
-    ggml_tensor *tensor(size_t number) { return memories_[number / tensors_of_one].tensors[number % tensors_of_one]; }
-    std::vector<float> &held(size_t number) { return memories_[number / tensors_of_one].held[number % tensors_of_one]; }
-    bool is_there(size_t number) { return memories_[number / tensors_of_one].buffer != nullptr; }
-    size_t size() const { return static_cast<size_t>(elements_) * sizeof(float); }
+    Memory &memory(size_t number) { return number / tensors_of_one == buffers ? *setting_.weights : memories_[number / tensors_of_one]; }
+    ggml_tensor *tensor(size_t number) { return memory(number).tensors[number % tensors_of_one]; }
+    std::vector<float> &held(size_t number) { return memory(number).held[number % tensors_of_one]; }
+    bool is_there(size_t number) { return memory(number).buffer != nullptr; }
+    size_t readable() const { return (buffers + (setting_.weights != nullptr)) * tensors_of_one; }
+    size_t size() const { return static_cast<size_t>(setting_.elements) * sizeof(float); }
     bool any(size_t &number);
+    bool any_readable(size_t &number);
     Range range();
     Bytes numbers(size_t size);
     void hold(size_t number, const Range &range, const uint8_t *bytes);
@@ -105,9 +125,11 @@ class RandomProgram {
     void synchronize_all();
     void check(const Bytes &got, const Bytes &right, const std::string &what);
     ggml_status told_by(Stream &stream);
-    void open(Stream &stream);
-    bool allocate(Memory &memory);
+    bool open(Stream &stream);
+    bool open_all();
+    void free_all();
     bool is_lost() const;
+    bool has_device();
     void demand();
     bool tells();
     void begin_anew();
@@ -115,13 +137,9 @@ class RandomProgram {
     bool write_all();
     std::string wrong_now();
 
-    guest::Registry &registry_;
-    MeddlingHost &host_;
-    Story &story_;
+    const Setting setting_;
     const uint64_t seed_;
     Random random_;
-    const int64_t elements_;
-    const bool alone_;
     std::array<Memory, buffers> memories_;
     std::array<Stream, streams> streams_;
     std::list<Graph> graphs_;

@@ -66,6 +66,7 @@ struct DevicePlan {
     Status caps;
     Status context;
     size_t window = size_t{1} << 30; // bytes for blobs
+    uint32_t first_resource = 3;     // as in the recorded conversations
 };
 
 class FakeDevice : public Device {
@@ -92,7 +93,7 @@ class FakeDevice : public Device {
     std::deque<std::vector<uint8_t>> queue_;
     bool ending_ = false;
     size_t used_ = 0;
-    uint32_t next_resource_ = 3; // as in the recorded conversations
+    uint32_t next_resource_ = plan_.first_resource;
     std::thread thread_;
 };
 
