@@ -182,7 +182,7 @@ BlobPool::Lease Session::data_slot_in_time(size_t size) {
 void Session::open_call_log() {
     if (config_.call_log_folder.empty()) return;
     static std::atomic<unsigned> contexts{0};
-    std::string name = "guest-" + std::to_string(getpid()) + "-" + std::to_string(contexts.fetch_add(1)) + ".calls";
+    std::string name = "guest-" + std::to_string(getpid()) + "-" + std::to_string(contexts.fetch_add(1));
     std::string error;
     // An address of this library, so that the file bears its build id.
     const void *here = reinterpret_cast<const void *>(&load_code_text);

@@ -5,6 +5,11 @@ target_link_libraries(test-wire PRIVATE apir-wire)
 add_test(NAME wire COMMAND test-wire)
 set_tests_properties(wire PROPERTIES TIMEOUT 60)
 
+add_executable(test-call-log call_log_test.cpp)
+target_link_libraries(test-call-log PRIVATE apir-wire)
+add_test(NAME call-log COMMAND test-call-log)
+set_tests_properties(call-log PROPERTIES TIMEOUT 60)
+
 add_executable(test-pipe pipe_test.cpp)
 target_include_directories(test-pipe PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(test-pipe PRIVATE apir-wire Threads::Threads)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "build_id.hpp"
+#include "new_file.hpp"
 
 namespace apir {
 namespace {
@@ -41,8 +42,8 @@ CallLog::~CallLog() {
 bool CallLog::open(const char *folder, const std::string &name, CallSide side, uint32_t context, uint32_t capset, const void *writer,
                    std::string &error) {
     if (folder == nullptr || *folder == '\0' || is_open()) return false;
-    std::string path = std::string(folder) + "/" + name;
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    std::string path;
+    fd_ = make_new_file(folder, name, ".calls", O_RDWR, path);
     // Space is allocated, not only promised: writing into a mapping of a file on a full disk would kill the process.
     int cause = fd_ < 0 ? errno : posix_fallocate(fd_, 0, growth_size);
     if (cause != 0) {

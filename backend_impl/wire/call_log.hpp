@@ -61,7 +61,7 @@ class CallLog {
     CallLog(const CallLog &) = delete;
     CallLog &operator=(const CallLog &) = delete;
 
-    // Makes FOLDER/NAME. `writer` is any address inside the library that writes, for its build id. False with the
+    // Makes FOLDER/NAME.calls, or another of that name (new_file.hpp). `writer` is any address inside the library that writes, for its build id. False with the
     // reason in `error` when it cannot.
     bool open(const char *folder, const std::string &name, CallSide side, uint32_t context, uint32_t capset, const void *writer,
               std::string &error);

@@ -47,7 +47,7 @@ bool parse(int count, char **values, Arguments &arguments) {
 
 void open_call_log(CallLog &calls, const Arguments &arguments) {
     std::string error;
-    std::string name = "host-" + std::to_string(arguments.context) + "-" + std::to_string(getpid()) + ".calls";
+    std::string name = "host-" + std::to_string(arguments.context) + "-" + std::to_string(getpid());
     calls.open(variable_for(arguments.capset, "VIRGL_APIR_CALL_LOG"), name, CallSide::host, arguments.context, arguments.capset,
                reinterpret_cast<const void *>(&open_call_log), error);
     if (!error.empty()) log(Level::warn, "%s", error.c_str());
@@ -57,7 +57,7 @@ void open_trace(Trace &trace, const Arguments &arguments) {
     auto folder = arguments.config.find("apir.trace");
     if (folder == arguments.config.end() || folder->second.empty()) return;
     std::string error;
-    std::string name = "trace-" + std::to_string(arguments.context) + "-" + std::to_string(getpid()) + ".jsonl";
+    std::string name = "trace-" + std::to_string(arguments.context) + "-" + std::to_string(getpid());
     if (!trace.open(folder->second, name, error)) log(Level::warn, "%s", error.c_str());
 }
 

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <new_file.hpp>
+
 namespace apir::virgl {
 namespace {
 
@@ -42,8 +44,8 @@ Trace::~Trace() {
 }
 
 bool Trace::open(const std::string &folder, const std::string &name, std::string &error) {
-    std::string path = folder + "/" + name;
-    fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    std::string path;
+    fd_ = make_new_file(folder, name, ".jsonl", O_WRONLY, path);
     if (fd_ >= 0) return true;
     error = "no trace: " + path + ": " + std::strerror(errno);
     return false;

@@ -22,7 +22,7 @@ class Trace {
     Trace(const Trace &) = delete;
     Trace &operator=(const Trace &) = delete;
 
-    // Makes FOLDER/NAME. False, with the reason in `error`, when it cannot; then nothing is recorded.
+    // Makes FOLDER/NAME.jsonl, or another of that name (new_file.hpp). False, with the reason in `error`, when it cannot; then nothing is recorded.
     bool open(const std::string &folder, const std::string &name, std::string &error);
     bool is_open() const { return fd_ >= 0; }
 
