@@ -155,6 +155,20 @@ void no_worker_program() {
     unlink(path);
 }
 
+// As when it has been exchanged while QEMU was running.
+void worker_of_another_build() {
+    char path[] = "virgl-component-log-XXXXXX";
+    close(mkstemp(path));
+    for (const char *words : {" 0 3 4 1", " 3 4 1"}) {
+        const int status = std::system(("'" APIR_WORKER "'" + std::string(words) + " 2>" + path).c_str());
+        std::ostringstream said;
+        said << std::ifstream(path).rdbuf();
+        expect(WIFEXITED(status) && WEXITSTATUS(status) == 2, "it does not serve");
+        expect(said.str().find("of another build than the component") != std::string::npos, "says: " + said.str());
+    }
+    unlink(path);
+}
+
 void a_capset_has_variables_of_its_own() {
     environment();
     setenv("APIR_LLAMA_CPP_GGML_LIBRARY_REG", "everybody's", 1);
@@ -627,6 +641,7 @@ int main(int count, char **values) {
                       {"load_failures", load_failures},
                       {"short_turns", short_turns},
                       {"no_worker_program", no_worker_program},
+                      {"worker_of_another_build", worker_of_another_build},
                       {"variables", a_capset_has_variables_of_its_own},
                       {"fences", fences},
                       {"old_qemu", old_qemu},

@@ -8,6 +8,10 @@
 
 namespace apir::virgl {
 
+// What QEMU's side and a worker take for granted of each other: layouts of what they share, descriptors, arguments. Raise it when any of these changes: a
+// QEMU that has been running for long meets the worker that is there now.
+inline constexpr unsigned worker_interface = 1;
+
 // Descriptors of a worker, by number; all others of QEMU's are closed in it.
 inline constexpr int worker_queue_fd = 3;
 inline constexpr int worker_arena_fd = 4;

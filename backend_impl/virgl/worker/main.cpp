@@ -1,7 +1,7 @@
 // apir-worker: serves one context. Started by the component in QEMU, never by hand.
 //
-//   apir-worker CONTEXT CAPSET PARENT-PID [KEY=VALUE…]      descriptor 3: the queue, 4: the arena,
-//                                                      5: who was last at work, 2: the component's log
+//   apir-worker INTERFACE CONTEXT CAPSET PARENT-PID [KEY=VALUE…]      descriptor 3: the queue, 4: the arena,
+//                                                               5: who was last at work, 2: the component's log
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -32,11 +32,11 @@ struct Arguments {
 };
 
 bool parse(int count, char **values, Arguments &arguments) {
-    if (count < 4) return false;
-    arguments.context = static_cast<uint32_t>(std::strtoul(values[1], nullptr, 10));
-    arguments.capset = static_cast<uint32_t>(std::strtoul(values[2], nullptr, 10));
-    arguments.parent = static_cast<pid_t>(std::strtol(values[3], nullptr, 10));
-    for (int i = 4; i < count; ++i) {
+    if (count < 5) return false;
+    arguments.context = static_cast<uint32_t>(std::strtoul(values[2], nullptr, 10));
+    arguments.capset = static_cast<uint32_t>(std::strtoul(values[3], nullptr, 10));
+    arguments.parent = static_cast<pid_t>(std::strtol(values[4], nullptr, 10));
+    for (int i = 5; i < count; ++i) {
         std::string pair = values[i];
         size_t equals = pair.find('=');
         if (equals == std::string::npos) return false;
@@ -63,6 +63,10 @@ void open_trace(Trace &trace, const Arguments &arguments) {
 
 int run(int count, char **values) {
     Arguments arguments;
+    if (count > 1 && std::to_string(worker_interface) != values[1]) {
+        log(Level::error, "apir-worker is of another build than the component in QEMU, which has to be started again, or needs its own (VIRGL_APIR_WORKER)");
+        return 2;
+    }
     if (!parse(count, values, arguments)) {
         std::fprintf(stderr, "apir-worker is started by the APIR component in QEMU\n");
         return 2;
