@@ -4,7 +4,9 @@
 #include <fstream>
 #include <sstream>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include "virgl_forbid.hpp"
 #include "virgl_qemu.hpp"
 
 using namespace apir;
@@ -130,6 +132,19 @@ void unknown_import() {
     expect_equal(status, 77, "a module with known imports");
 }
 
+void no_shared_memory() {
+    std::string said;
+    setenv("VIRGL_ROUTE_VENUS_TO_APIR", "1", 1);
+    const int status = status_of(
+        [] {
+            forbid(SYS_memfd_create, ENOSYS);
+            Qemu qemu;
+        },
+        said);
+    expect_equal(status, 1, "ends at init");
+    expect(said.find("refusing to start: the component cannot be set up: memfd_create: Function not implemented") != std::string::npos, "says: " + said);
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -139,6 +154,7 @@ int main(int count, char **values) {
                       {"not_advertised", not_advertised},
                       {"inactive", inactive},
                       {"never_on_the_list", never_on_the_list},
-                      {"unknown_import", unknown_import}},
+                      {"unknown_import", unknown_import},
+                      {"no_shared_memory", no_shared_memory}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -55,9 +55,17 @@ struct State {
 // More than any guest has contexts; those beyond wait for their fences for ever.
 constexpr size_t max_refused = 65536;
 
+State *made() {
+    try {
+        return new State;
+    } catch (const std::exception &failure) {
+        refuse_start("the component cannot be set up: %s", failure.what());
+    }
+}
+
 // Never destroyed: workers end with QEMU anyway, and exit handlers of others may still call in.
 State &state() {
-    static State *instance = new State;
+    static State *instance = made();
     return *instance;
 }
 
