@@ -17,6 +17,8 @@ inline constexpr size_t tensors_of_one = 4;
 // A buffer with its tensors, and what these have to hold.
 struct Memory {
     bool allocate(guest::Registry &registry, int64_t elements);
+    // Whether what is held is what is read again.
+    bool write();
 
     guest::test::Buffer buffer{nullptr, ggml_backend_buffer_free};
     guest::test::Context context = guest::test::context();
@@ -24,7 +26,8 @@ struct Memory {
     std::array<std::vector<float>, tensors_of_one> held;
 };
 
-// What threads have in common: written before any of them begins, and read by all. As a model's weights are.
+// What threads have in common: written before any of them begins, and read by all. As a model's weights are. Null on a machine that is too busy for
+// deadlines.
 std::unique_ptr<Memory> weights(guest::Registry &registry, MeddlingHost &host, uint64_t seed, int64_t elements);
 
 // What programs are told of where they are.
