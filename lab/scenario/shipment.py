@@ -45,6 +45,11 @@ KEYS = {
     "second host library": "host_library of a bench check",
 }
 """The keys by which a scenario chooses a payload of that role."""
+INTERFACES = {
+    "guest library": ("ggml_backend_init",),
+    "host library": ("apir_backend_initialize", "apir_backend_dispatcher"),
+}
+"""What ggml looks for in a guest library that it loads, and every APIR component in a host library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +176,7 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
         wrapped_library=wrapped,
     )
     require_builds(shipped, scenario)
+    require_interfaces(shipped, scenario)
     require_libraries(shipped, scenario, root)
     return shipped
 
@@ -230,6 +236,32 @@ def require_builds(shipped: Shipment, scenario: Scenario) -> None:
         for side, build, payload in expected
         if build.build_id is not None and not (payload.build_id or "").startswith(build.build_id)
     ]
+    if problems:
+        raise ConfigError(f"scenario {scenario.name}", problems)
+
+
+def require_interfaces(shipped: Shipment, scenario: Scenario) -> None:
+    """Libraries, a second one of a bench check as well, must export what whoever loads them looks for.
+
+    Raises:
+        ConfigError: with all that do not.
+        BuildError: one is half a file.
+    """
+    named = [("guest library", shipped.guest_library.path), ("host library", shipped.host_library.path)]
+    for one in scenario.checks:
+        if isinstance(one, BenchCheck):
+            seconds = (("second guest library", one.guest_library), ("second host library", one.host_library))
+            named += [(role, Path(path)) for role, path in seconds if path]
+    problems = []
+    for role, path in dict.fromkeys(named):
+        try:
+            symbols = exported_symbols(path)
+        except NotElf as error:
+            raise unusable(role, path, str(error)) from error
+        lacking = [name for name in INTERFACES[role.removeprefix("second ")] if name not in symbols]
+        if lacking:
+            hint = f"a {role.removeprefix('second ')} has {'it' if len(lacking) == 1 else 'them'}"
+            problems.append(ConfigProblem(KEYS[role], f"{path} exports no {' and no '.join(lacking)}", hint))
     if problems:
         raise ConfigError(f"scenario {scenario.name}", problems)
 

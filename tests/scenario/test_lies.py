@@ -201,7 +201,8 @@ def test_qemu_is_told_of_liar_and_wrapped_library(tmp_path: Path) -> None:
 
 def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = loaded(tmp_path, "liar")
-    monkeypatch.setattr(shipments, "require_registration", lambda *_: None)
+    for one in ("require_registration", "require_interfaces"):
+        monkeypatch.setattr(shipments, one, lambda *_: None)
     monkeypatch.setattr(shipments, "has_apir", lambda _: False)
     monkeypatch.setattr(shipments, "best_cpu_library", lambda *_: tmp_path / "usr/lib/best.so")
     monkeypatch.setattr(Payload, "of", lambda role, at, inside=None: Payload(role, at, inside or str(at), "0", "id"))

@@ -32,7 +32,14 @@ from lab.scenario.machine import require_kernel
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from lab.scenario.section import CheckThresholds
-from lab.scenario.shipment import Payload, component_files, require_builds, require_libraries, require_loadable
+from lab.scenario.shipment import (
+    Payload,
+    component_files,
+    require_builds,
+    require_interfaces,
+    require_libraries,
+    require_loadable,
+)
 from lab.scenario.source import read_source
 from lab.scenario.thresholds import Measured, call_findings, check_findings
 from tests.lacking import LACKED, lacking_library
@@ -143,6 +150,21 @@ def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(
     text = f"host.ggml_library: {library} needs libcuda.so.1, which neither the host root nor this machine has"
     assert f"{text} (the GPU's driver brings it)" in str(caught.value)
     require_libraries(SHIPMENT, load(written(tmp_path, SCENARIO)), root)
+
+
+def test_a_library_for_something_else_is_refused_before_a_boot(root: HostRoot, tmp_path: Path) -> None:
+    ggml, other = lacking_library(root, tmp_path), Path(sys.executable).resolve()
+    check = f'[[checks]]\nkind = "bench"\nguest_library = "{other}"\nhost_library = "{other}"\n'
+    named = {"guest_library": Payload.of("guest library", ggml), "host_library": Payload.of("host library", ggml)}
+    with pytest.raises(ConfigError) as caught:
+        require_interfaces(replace(SHIPMENT, **named), load(written(tmp_path, STATE + check)))
+    host = "exports no apir_backend_initialize and no apir_backend_dispatcher"
+    told = [f"{problem.key}: {problem.message} ({problem.hint})" for problem in caught.value.problems]
+    assert told == [
+        f"implementation.host: {ggml} {host} (a host library has them)",
+        f"guest_library of a bench check: {other} exports no ggml_backend_init (a guest library has it)",
+        f"host_library of a bench check: {other} {host} (a host library has them)",
+    ]
 
 
 def test_what_lies_beside_the_ggml_library_is_there_for_the_host_library_too(root: HostRoot, tmp_path: Path) -> None:
