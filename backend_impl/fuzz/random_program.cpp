@@ -40,6 +40,7 @@ std::unique_ptr<Memory> weights(guest::Registry &registry, MeddlingHost &host, u
     MeddlingHost::Peace peace(host);
     auto made = std::make_unique<Memory>();
     if (!made->allocate(registry, elements)) return nullptr;
+    for (ggml_tensor *tensor : made->tensors) ggml_set_name(tensor, "weight"); // for a graph names those that have none
     Random random(seed);
     for (std::vector<float> &held : made->held)
         for (float &each : held) each = static_cast<float>(random.below(1000));
