@@ -10,25 +10,12 @@
 #include <unistd.h>
 
 #include "host_loopback.hpp"
+#include "host_unfit_ops.hpp"
 
 using namespace apir;
 using namespace apir::test;
 
 namespace {
-
-struct Shape {
-    int64_t ne[4];
-    uint32_t type = GGML_TYPE_F32;
-    std::vector<uint64_t> nb = {}; // from the second on; packed where it has none
-};
-
-struct Op {
-    const char *name;
-    ggml_op op;
-    Shape result;
-    std::vector<Shape> sources;
-    std::vector<int32_t> parameters;
-};
 
 const Op ops[] = {
     {"WIN_PART", GGML_OP_WIN_PART, {{768, 14, 14, 25}}, {{{768, 64, 60, 1}}}, {5, 5, 14}},
@@ -389,6 +376,10 @@ void bounds() {
         expect(!strided || supported(*host, packed), text_of(op) + " is refused without its strides");
     }
     for (const Op &op : harmless) expect(supported(*host, op), text_of(op) + " is refused");
+    for (const Op &op : unfit::ops) {
+        expect(!supported(*host, op), text_of(op) + " is supported");
+        expect(refused_as_graph(*host, buffer, size, op), text_of(op) + " is computed, or ends the process");
+    }
 }
 
 } // namespace

@@ -1,0 +1,110 @@
+// Ops as no constructor of ggml's makes them, one for each thing that the rules ask of the ops that most programs have: each would be computed beyond its
+// tensors, or assert.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ggml.h>
+
+namespace apir::test {
+
+struct Shape {
+    int64_t ne[4];
+    uint32_t type = GGML_TYPE_F32;
+    std::vector<uint64_t> nb = {}; // from the second on; packed where it has none
+};
+
+struct Op {
+    const char *name;
+    ggml_op op;
+    Shape result;
+    std::vector<Shape> sources;
+    std::vector<int32_t> parameters;
+};
+
+namespace unfit {
+
+constexpr uint32_t f16 = GGML_TYPE_F16, i32 = GGML_TYPE_I32, i64 = GGML_TYPE_I64;
+constexpr int32_t one = 0x3f800000, minus_one = INT32_MIN | one, four = 0x40800000; // as floats
+
+inline Op turned(int64_t row, int32_t mode, int32_t dimensions, std::vector<Shape> behind, std::vector<int32_t> sections = {}) {
+    std::vector<int32_t> parameters{0, dimensions, mode, 0, 0, 0x461c4000, one, 0, one, 0x42000000, one};
+    parameters.insert(parameters.end(), sections.begin(), sections.end());
+    const Shape each{{row, 2, 3, 1}};
+    behind.insert(behind.begin(), each);
+    return {"ROPE", GGML_OP_ROPE, each, behind, parameters};
+}
+// Part of 8 x 4 numbers, by strides and an offset in bytes.
+inline Op part(Shape of, std::vector<int32_t> places) { return {"ACC", GGML_OP_ACC, {{8, 4, 1, 1}}, {{{8, 4, 1, 1}}, std::move(of)}, std::move(places)}; }
+// Four queries of two heads, eight keys.
+inline Op attended(Shape values, std::vector<Shape> behind) {
+    std::vector<Shape> sources{{{16, 4, 2, 1}}, {{16, 8, 2, 1}}, std::move(values)};
+    sources.insert(sources.end(), behind.begin(), behind.end());
+    return {"FLASH_ATTN_EXT", GGML_OP_FLASH_ATTN_EXT, {{16, 2, 4, 1}}, sources, {one}};
+}
+inline Op adapted(int64_t moment, int64_t parameters) {
+    const Shape each{{4, 1, 1, 1}};
+    return {"OPT_STEP_ADAMW", GGML_OP_OPT_STEP_ADAMW, each, {each, each, each, {{moment, 1, 1, 1}}, {{parameters, 1, 1, 1}}}, {}};
+}
+inline Op like_source(const char *name, ggml_op op, Shape each, std::vector<int32_t> parameters) { return {name, op, each, {each}, std::move(parameters)}; }
+
+inline const Shape row{{4, 1, 1, 1}}, values{{16, 8, 2, 1}}, mask{{8, 4, 1, 1}, f16};
+
+inline const Op ops[] = {
+    {"MUL_MAT", GGML_OP_MUL_MAT, {{3, 5, 3, 1}}, {{{32, 3, 2, 1}}, {{32, 5, 3, 1}}}, {}},
+    {"MUL_MAT_ID", GGML_OP_MUL_MAT_ID, {{1, 3, 2, 1}}, {{{4, 1, 8, 1}}, {{4, 2, 2, 1}}, {{3, 2, 1, 1}, i32}}, {}},
+    {"OUT_PROD", GGML_OP_OUT_PROD, {{4, 2, 3, 1}}, {{{4, 5, 2, 1}}, {{2, 5, 3, 1}}}, {}},
+    {"ADD_ID", GGML_OP_ADD_ID, {{4, 2, 3, 1}}, {{{4, 2, 3, 1}}, {{4, 8, 1, 1}}, {{2, 2, 1, 1}, i32}}, {}},
+    {"GET_ROWS", GGML_OP_GET_ROWS, {{4, 3, 2, 1}}, {{{4, 8, 1, 1}}, {{3, 2, 1, 1}, i32}}, {}},
+    {"GET_ROWS_BACK", GGML_OP_GET_ROWS_BACK, {{4, 8, 1, 1}}, {{{4, 2, 1, 1}}, {{3, 1, 1, 1}, i32}}, {}},
+    {"SET_ROWS by more numbers", GGML_OP_SET_ROWS, {{4, 8, 1, 1}}, {{{4, 2, 1, 1}}, {{3, 1, 1, 1}, i64}}, {}},
+    {"SET_ROWS of other planes", GGML_OP_SET_ROWS, {{4, 8, 3, 1}}, {{{4, 2, 3, 1}}, {{2, 2, 1, 1}, i64}}, {}},
+    {"SOFT_MAX with a shorter mask", GGML_OP_SOFT_MAX, {{4, 3, 1, 1}}, {{{4, 3, 1, 1}}, {{4, 2, 1, 1}}}, {one}},
+    {"SOFT_MAX with sinks of a half", GGML_OP_SOFT_MAX, {{4, 3, 2, 1}}, {{{4, 3, 2, 1}}, {{4, 3, 1, 1}}, {{2, 1, 1, 1}, f16}}, {one}},
+    turned(64, 0, 64, {{{2, 1, 1, 1}, i32}}),
+    turned(64, 0, 128, {{{3, 1, 1, 1}, i32}}),
+    turned(65, 0, 64, {{{3, 1, 1, 1}, i32}}),
+    turned(64, 0, 64, {{{3, 1, 1, 1}, i32}, {{16, 1, 1, 1}}}),
+    turned(64, GGML_ROPE_TYPE_VISION, 64, {{{12, 1, 1, 1}, i32}}, {16, 16, 0, 0}),
+    attended(values, {{{7, 4, 1, 1}, f16}}),
+    attended(values, {{{8, 3, 1, 1}, f16}}),
+    attended(values, {mask, {{3, 1, 1, 1}}}),
+    attended({{16, 7, 2, 1}}, {}),
+    attended({{16, 8, 3, 1}}, {}),
+    part({{8, 2, 1, 1}}, {32, 128, 128, -4}),
+    part({{8, 2, 1, 1}}, {32, 128, 128, 68}),
+    part({{8, 2, 1, 1}}, {-32, 128, 128, 64}),
+    part({{8, 4, 2, 1}}, {32, 0, 128, 0}),
+    {"GLU", GGML_OP_GLU, {{3, 2, 1, 1}}, {{{8, 2, 1, 1}}}, {}},
+    {"CONCAT", GGML_OP_CONCAT, {{4, 5, 1, 1}}, {{{4, 2, 1, 1}}, {{3, 3, 1, 1}}}, {1}},
+    {"DIAG", GGML_OP_DIAG, {{4, 4, 1, 1}}, {{{4, 2, 1, 1}}}, {}},
+    {"TOP_K", GGML_OP_TOP_K, {{5, 1, 1, 1}, i32}, {row}, {}},
+    {"ARGSORT", GGML_OP_ARGSORT, {{4, 1, 1, 1}, i32}, {row}, {2}},
+    {"COUNT_EQUAL", GGML_OP_COUNT_EQUAL, {{1, 1, 1, 1}, i64}, {{{4, 1, 1, 1}, i32}, {{3, 1, 1, 1}, i32}}, {}},
+    like_source("NORM", GGML_OP_NORM, row, {minus_one}),
+    like_source("GROUP_NORM", GGML_OP_GROUP_NORM, {{1, 1, 4, 1}}, {2, minus_one}),
+    like_source("DIAG_MASK_INF", GGML_OP_DIAG_MASK_INF, {{4, 4, 1, 1}}, {-1}),
+    like_source("ROLL", GGML_OP_ROLL, row, {4}),
+    like_source("TRI", GGML_OP_TRI, {{4, 4, 1, 1}}, {GGML_TRI_TYPE_LOWER + 1}),
+    {"PAD", GGML_OP_PAD, {{6, 1, 1, 1}}, {{{8, 1, 1, 1}}}, {-2}},
+    {"PAD_REFLECT_1D", GGML_OP_PAD_REFLECT_1D, {{8, 1, 1, 1}}, {row}, {4}},
+    {"UPSCALE", GGML_OP_UPSCALE, {{4, 4, 1, 1}}, {{{2, 2, 1, 1}}}, {GGML_SCALE_MODE_COUNT}},
+    {"POOL_1D", GGML_OP_POOL_1D, row, {{{8, 1, 1, 1}}}, {GGML_OP_POOL_COUNT, 2, 2, 0}},
+    {"ARANGE", GGML_OP_ARANGE, {{5, 1, 1, 1}}, {}, {0, four, one}},
+    {"TIMESTEP_EMBEDDING", GGML_OP_TIMESTEP_EMBEDDING, {{8, 3, 1, 1}}, {row}, {8, 10000}},
+    {"CONV_2D", GGML_OP_CONV_2D, {{8, 8, 4, 1}}, {{{3, 3, 2, 4}}, {{8, 8, 3, 1}}}, {1, 1, 1, 1, 1, 1}},
+    {"CONV_2D_DW", GGML_OP_CONV_2D_DW, {{8, 8, 3, 1}}, {{{3, 3, 1, 4}}, {{8, 8, 3, 1}}}, {1, 1, 1, 1, 1, 1}},
+    {"IM2COL", GGML_OP_IM2COL, {{27, 8, 8, 1}}, {{{3, 3, 2, 1}}, {{8, 8, 3, 1}}}, {1, 1, 1, 1, 1, 1, 1}},
+    {"CONV_TRANSPOSE_1D", GGML_OP_CONV_TRANSPOSE_1D, {{8, 4, 1, 1}}, {{{4, 4, 3, 1}}, {{3, 2, 1, 1}}}, {2}},
+    {"CONV_TRANSPOSE_2D", GGML_OP_CONV_TRANSPOSE_2D, {{4, 4, 4, 1}}, {{{2, 2, 4, 3}}, {{3, 3, 2, 1}}}, {1}},
+    {"SSM_CONV", GGML_OP_SSM_CONV, {{4, 6, 1, 1}}, {{{8, 4, 1, 1}}, {{3, 5, 1, 1}}}, {}},
+    {"CROSS_ENTROPY_LOSS", GGML_OP_CROSS_ENTROPY_LOSS, {{1, 1, 1, 1}}, {{{4, 2, 1, 1}}, {{4, 3, 1, 1}}}, {}},
+    {"CROSS_ENTROPY_LOSS_BACK", GGML_OP_CROSS_ENTROPY_LOSS_BACK, {{4, 2, 1, 1}}, {{{1, 1, 1, 1}}, {{4, 2, 1, 1}}, {{4, 3, 1, 1}}}, {}},
+    adapted(5, 7),
+    adapted(4, 6),
+    {"OPT_STEP_SGD", GGML_OP_OPT_STEP_SGD, row, {row, row, {{3, 1, 1, 1}}}, {}},
+};
+
+} // namespace unfit
+} // namespace apir::test
