@@ -23,7 +23,7 @@ function(apir_host_test name source library)
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endfunction()
 
-foreach(name calls graph guards extensions batch pipe shapes log)
+foreach(name calls graph guards extensions batch pipe shapes log far)
   apir_host_test(${name} ${name} ggml-virtgpu-backend)
 endforeach()
 
@@ -36,6 +36,7 @@ target_link_libraries(test-host-other-ops PRIVATE -Wl,--no-as-needed ${GGML_BASE
 # that way, which the test has to see.
 apir_changed_host(remote_caches APIR_TEST_REMOTE_CACHES cache_lines.cpp)
 apir_host_test(pipe-remote pipe plant-remote_caches)
+apir_host_test(far-remote far plant-remote_caches)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   apir_changed_host(lost_line APIR_PLANT_LOST_LINE cache_lines.cpp)
   apir_host_test(pipe-lost-line pipe plant-lost_line)

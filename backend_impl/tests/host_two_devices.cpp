@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <mutex>
 #include <new>
@@ -112,11 +114,64 @@ ggml_backend_reg_t opened() {
     return &registry;
 }
 
+// A device with memory that this processor does not reach. Each of its buffers begins at the same address, as ggml-vulkan's do: followed, it ends the process.
+constexpr uintptr_t far_base = 0x1000;
+ggml_backend_device far_device{};
+ggml_backend_buffer_type far_type{};
+ggml_backend_reg far_registry{};
+
+uint8_t *far_place(ggml_backend_buffer_t buffer, const ggml_tensor *tensor, size_t offset) {
+    return static_cast<uint8_t *>(buffer->context) + (reinterpret_cast<uintptr_t>(tensor->data) - far_base) + offset;
+}
+
+ggml_backend_buffer_t far_buffer(ggml_backend_buffer_type_t type, size_t size) {
+    apir::abi::BufferInterface calls{};
+    calls.free_buffer = [](ggml_backend_buffer_t buffer) { std::free(buffer->context); };
+    calls.get_base = [](ggml_backend_buffer_t) { return reinterpret_cast<void *>(far_base); };
+    calls.init_tensor = [](ggml_backend_buffer_t, ggml_tensor *tensor) { return tensor->name[0] == '!' ? GGML_STATUS_FAILED : GGML_STATUS_SUCCESS; };
+    calls.set_tensor = [](ggml_backend_buffer_t buffer, ggml_tensor *tensor, const void *data, size_t offset, size_t bytes) {
+        std::memcpy(far_place(buffer, tensor, offset), data, bytes);
+    };
+    calls.get_tensor = [](ggml_backend_buffer_t buffer, const ggml_tensor *tensor, void *data, size_t offset, size_t bytes) {
+        std::memcpy(data, far_place(buffer, tensor, offset), bytes);
+    };
+    calls.clear = [](ggml_backend_buffer_t buffer, uint8_t value) { std::memset(buffer->context, value, buffer->size); };
+    return ggml_backend_buffer_init(type, calls, std::calloc(1, size), size);
+}
+
+void set_up_far(const ggml_backend_reg &cards_registry) {
+    far_device = cards[0].device;
+    far_device.reg = &far_registry;
+    far_device.iface.get_name = [](ggml_backend_dev_t) { return "FAR"; };
+    far_device.iface.get_buffer_type = [](ggml_backend_dev_t) { return &far_type; };
+    far_device.iface.supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == &far_type; };
+    far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR; };
+    far_device.iface.init_backend = [](ggml_backend_dev_t device, const char *parameters) {
+        ggml_backend_t made = init_backend(device, parameters);
+        made->iface.graph_compute = [](ggml_backend_t, ggml_cgraph *) { return GGML_STATUS_SUCCESS; };
+        return made;
+    };
+    far_type = cards[0].type;
+    far_type.device = &far_device;
+    far_type.iface.alloc_buffer = far_buffer;
+    far_type.iface.get_max_size = [](ggml_backend_buffer_type_t) { return size_t{40} << 20; };
+    far_type.iface.is_host = [](ggml_backend_buffer_type_t) { return false; };
+    far_registry = cards_registry;
+    far_registry.iface.get_name = [](ggml_backend_reg_t) { return "far"; };
+    far_registry.iface.get_device_count = [](ggml_backend_reg_t) { return size_t{1}; };
+    far_registry.iface.get_device = [](ggml_backend_reg_t, size_t) { return &far_device; };
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init() {
     static ggml_backend_reg_t only = opened();
     return only;
+}
+
+extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t far_init() {
+    static const bool there = ggml_backend_init() != nullptr && (set_up_far(registry), true);
+    return there ? &far_registry : nullptr;
 }
 
 // Graphs that a device has computed.

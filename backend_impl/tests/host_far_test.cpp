@@ -1,0 +1,112 @@
+// A device whose memory this processor does not reach: its addresses say nothing, and two buffers may have the same ones.
+#include <ggml.h>
+
+#include <algorithm>
+
+#include "host_loopback.hpp"
+
+using namespace apir;
+using namespace apir::test;
+
+namespace {
+
+constexpr uint32_t ok = 0;
+constexpr uint32_t failed = 1;
+
+struct Far {
+    explicit Far(const char *registration = "far_init") : host(1, {{"ggml.library.path", TWO_DEVICES}, {"ggml.library.reg", registration}, {"ggml.threads", "1"}}) {
+        expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+        host.add(3, large);
+        for (uint64_t &buffer : buffers) buffer = new_buffer(host, large);
+    }
+
+    TensorRecord tensor(int buffer, uint64_t at, uint32_t n) { return f32_tensor(++last_id, buffers[buffer], at, n); }
+    void fill(int buffer, uint8_t value) { expect_equal(host.code(Call::buffer_clear, BufferClearRequest{buffers[buffer], value}), ok, "clear"); }
+    void set(const TensorRecord &to, uint64_t offset, uint64_t size, uint8_t value) {
+        std::fill_n(host.resource(3).data(), size, value);
+        expect_equal(host.code(Call::buffer_set_tensor, BufferSetTensorRequest{to.buffer, to, 3, offset, size}), ok, "set");
+    }
+    // Whether all of it is that.
+    bool holds(const TensorRecord &from, uint64_t offset, uint64_t size, uint8_t value) {
+        uint8_t *data = host.resource(3).data();
+        std::fill_n(data, size, static_cast<uint8_t>(value + 1));
+        expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{from.buffer, from, 3, offset, size}), ok, "get");
+        return std::count(data, data + size, value) == static_cast<std::ptrdiff_t>(size);
+    }
+    uint32_t compute(const Graph &graph) {
+        std::vector<uint8_t> bytes = Loopback::encoded(graph);
+        std::copy(bytes.begin(), bytes.end(), host.resource(3).data());
+        return host.code(Call::backend_graph_compute, BackendGraphComputeRequest{3, bytes.size()});
+    }
+
+    static constexpr uint64_t large = uint64_t{33} << 20; // no cache holds it
+    Loopback host;
+    uint64_t buffers[2] = {};
+    uint64_t last_id = 0;
+};
+
+// Also beside memory that the processor does reach, which it copies by itself where that is large.
+void data() {
+    for (const char *registration : {"far_init", "ggml_backend_init"}) {
+        Far far(registration);
+        for (uint32_t n : {16u, static_cast<uint32_t>(Far::large / 4)}) {
+            const uint64_t size = uint64_t{4} * n;
+            const TensorRecord tensor = far.tensor(0, 0, n);
+            far.fill(0, 1);
+            far.set(tensor, 4, size - 8, 2);
+            const bool same = far.holds(tensor, 0, 4, 1) && far.holds(tensor, 4, size - 8, 2) && far.holds(tensor, size - 4, 4, 1);
+            expect(same, registration + (": what was set, of " + std::to_string(size)));
+        }
+    }
+}
+
+// At the same address, and at one between.
+void copies() {
+    Far far;
+    for (uint64_t at : {0, 16}) {
+        far.fill(0, 7);
+        far.fill(1, 0);
+        const TensorRecord from = far.tensor(0, 0, 16), to = far.tensor(1, at, 16);
+        expect(far.host.call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to.buffer, from, to}).copied, "copied");
+        expect(far.holds(to, 0, 64, 7), "the copy at " + std::to_string(at));
+    }
+    const TensorRecord one = far.tensor(0, 0, 16), other = far.tensor(0, 16, 16);
+    expect(!far.host.call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{one.buffer, one, other}).copied, "overlapping");
+}
+
+// What the device cannot do is not tried.
+void refused() {
+    Far far;
+    expect_equal(new_buffer(far.host, uint64_t{41} << 20), uint64_t{0}, "a buffer that is larger than any of its");
+    expect_equal(far.host.code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{3, 4096, 4096}), failed, "a buffer of shared memory");
+    auto supported = [&](ggml_op op) {
+        WideTensorRecord made, source;
+        for (WideTensorRecord *each : {&made, &source})
+            for (int i = 0; i < 4; ++i) each->ne[i] = 1, each->nb[i] = 4;
+        made.id = 1, made.op = op, made.src[0] = source.id = 2;
+        return far.host.call<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{{made, source}}).supported;
+    };
+    expect(supported(GGML_OP_SQR) && !supported(GGML_OP_SQRT), "the device says what it supports");
+}
+
+void graphs() {
+    Far far;
+    Graph graph;
+    graph.tensors = {far.tensor(0, 0, 16), far.tensor(0, 0, 16), far.tensor(0, 64, 16)};
+    TensorRecord *t = graph.tensors.data();
+    t[1].view_src = 1, t[1].op = GGML_OP_VIEW, t[1].src[0] = 1;
+    t[2].op = GGML_OP_SQR, t[2].src[0] = 2, t[2].flags = static_cast<int32_t>(tensor_flag_compute);
+    graph.nodes = {2, 3};
+    expect_equal(far.compute(graph), ok, "a graph");
+    t[1].buffer = far.buffers[1];
+    expect_equal(far.compute(graph), failed, "a view of what is in another buffer, at the same address");
+    t[1].buffer = far.buffers[0];
+    t[2].name[0] = '!';
+    expect_equal(far.compute(graph), failed, "a tensor that the device cannot initialise");
+}
+
+} // namespace
+
+int main(int count, char **values) {
+    return run_cases({{"data", data}, {"copies", copies}, {"refused", refused}, {"graphs", graphs}}, count > 1 ? values[1] : nullptr);
+}
