@@ -47,39 +47,6 @@ const Op ops[] = {
     {"DSV4_HC_POST", GGML_OP_DSV4_HC_POST, {{31, 4, 17, 1}}, {{{31, 17, 1, 1}}, {{31, 4, 17, 1}}, {{4, 17, 1, 1}}, {{4, 4, 17, 1}}}, {}},
 };
 
-struct Block {
-    int64_t elements;
-    uint64_t bytes;
-};
-
-Block block_of(uint32_t type) {
-    switch (type) {
-    case GGML_TYPE_Q8_0: return {32, 34};
-    case GGML_TYPE_Q8_1: return {32, 36};
-    case GGML_TYPE_Q8_K: return {256, 292};
-    case GGML_TYPE_F16:
-    case GGML_TYPE_BF16: return {1, 2};
-    case GGML_TYPE_I64: return {1, 8};
-    default: return {1, 4};
-    }
-}
-
-WideTensorRecord record_of(const Shape &shape, uint64_t id) {
-    WideTensorRecord record;
-    record.id = id;
-    record.type = shape.type;
-    Block block = block_of(shape.type);
-    record.nb[0] = block.bytes;
-    uint64_t stride = block.bytes * static_cast<uint64_t>(shape.ne[0] / block.elements);
-    for (size_t i = 0; i < 4; ++i) {
-        record.ne[i] = shape.ne[i];
-        if (i == 0) continue;
-        record.nb[i] = i <= shape.nb.size() ? shape.nb[i - 1] : stride;
-        stride *= static_cast<uint64_t>(shape.ne[i]);
-    }
-    return record;
-}
-
 // The same numbers, rows and columns changed over.
 WideTensorRecord transposed(WideTensorRecord record) {
     record.nb[1] = record.nb[0];
@@ -88,18 +55,6 @@ WideTensorRecord transposed(WideTensorRecord record) {
 }
 
 constexpr size_t none = SIZE_MAX;
-
-// The result, which names its sources, and these.
-std::vector<WideTensorRecord> records_of(const Op &op) {
-    std::vector<WideTensorRecord> records{record_of(op.result, 1)};
-    records[0].op = op.op;
-    if (!op.parameters.empty()) std::memcpy(records[0].op_params, op.parameters.data(), op.parameters.size() * sizeof(int32_t));
-    for (size_t i = 0; i < op.sources.size(); ++i) {
-        records[0].src[i] = i + 2;
-        records.push_back(record_of(op.sources[i], i + 2));
-    }
-    return records;
-}
 
 bool supported(Loopback &host, const Op &op, size_t transposed_source = none) {
     WideSupportsOpRequest request;

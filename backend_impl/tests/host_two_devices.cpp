@@ -34,6 +34,7 @@ Card &card_of(ggml_backend_buffer_type_t type) { return type == &cards[1].type ?
 
 std::atomic<int> asked{0};
 std::atomic<bool> throws_next{false};
+std::atomic<void (*)(ggml_cgraph *)> watch{nullptr};
 std::atomic<int> misused{0};
 std::mutex broken_mutex;
 std::set<ggml_backend_t> broken; // that threw
@@ -51,6 +52,7 @@ ggml_status compute(ggml_backend_t backend, ggml_cgraph *graph) {
         throw std::bad_alloc();
     }
     ++card_of(backend->device).graphs;
+    if (auto *look = watch.load()) look(graph);
     return cpu_compute(backend, graph);
 }
 
@@ -181,5 +183,7 @@ extern "C" __attribute__((visibility("default"))) int cards_computed(int index) 
 extern "C" __attribute__((visibility("default"))) int cards_asked() { return asked; }
 
 extern "C" __attribute__((visibility("default"))) void cards_throw_next() { throws_next = true; }
+// Called with each graph before it is computed.
+extern "C" __attribute__((visibility("default"))) void cards_watch(void (*look)(ggml_cgraph *)) { watch = look; }
 // Uses of backends that threw.
 extern "C" __attribute__((visibility("default"))) int cards_misused() { return misused; }

@@ -2,26 +2,9 @@
 // tensors, or assert.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include <ggml.h>
+#include "host_op.hpp"
 
 namespace apir::test {
-
-struct Shape {
-    int64_t ne[4];
-    uint32_t type = GGML_TYPE_F32;
-    std::vector<uint64_t> nb = {}; // from the second on; packed where it has none
-};
-
-struct Op {
-    const char *name;
-    ggml_op op;
-    Shape result;
-    std::vector<Shape> sources;
-    std::vector<int32_t> parameters;
-};
 
 namespace unfit {
 
