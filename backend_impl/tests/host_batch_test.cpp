@@ -95,6 +95,13 @@ void malformed() {
     expect_equal(sent(*host, batch_of({item(Call::set_tensor_inline, inline_set(buffer, 4090, Bytes(4, 1)))})), failed, "behind the buffer");
     expect_equal(sent(*host, batch_of({item(Call::set_tensor_inline, inline_set(buffer, 0, Bytes(4, 1), 30))})), failed, "behind the tensor");
     expect_equal(sent(*host, batch_of({item(Call::set_tensor_inline, inline_set(buffer, 0, Bytes(4, 1), UINT64_MAX - 2))})), failed, "an offset that overflows");
+    // Two blocks, apart: ggml itself counts a row of them by the strides of its numbers, and that it is that leaves the buffer.
+    SetTensorInlineRequest blocks{buffer, f32_tensor(1, buffer, 3000, 64), 1500, 4};
+    blocks.tensor.type = 2; // q4_0
+    blocks.tensor.nb[0] = 1000;
+    Bytes apart = Loopback::encoded(blocks);
+    append(apart, Bytes(4, 1));
+    expect_equal(sent(*host, batch_of({item(Call::set_tensor_inline, apart)})), failed, "behind the buffer, by blocks");
     expect_equal(sent(*host, batch_of({item(Call::set_tensor_inline, inline_set(buffer + 7, 0, Bytes(4, 1)))})), failed, "no buffer");
 }
 

@@ -316,6 +316,8 @@ void allocation_in_sum() {
         std::string where = " with ggml.memory '" + std::string(allowed) + "'";
         expect_equal(allocate(limit + 1), uint64_t{0}, "more than all at once" + where);
         uint64_t most = limit / 5 * 3;
+        const auto untold = Loopback::encoded(BufferTypeAllocBufferRequest{type, most});
+        expect_equal(host.raw(14, untold, nullptr, 4), failed, "a buffer that cannot be told" + where);
         uint64_t first = allocate(most);
         expect(first != 0, "most of it" + where);
         expect_equal(allocate(most), uint64_t{0}, "more in sum than there is" + where);

@@ -60,6 +60,18 @@ void data() {
     }
 }
 
+void facts() {
+    Far far;
+    const auto memory = far.host.call<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
+    expect(memory.free == uint64_t{1} << 30 && memory.total == uint64_t{2} << 30, "its memory");
+    const auto props = far.host.call<DeviceGetPropsReply>(Call::device_get_props, DeviceGetPropsRequest{});
+    expect(props.asynchronous && !props.host_buffer && !props.buffer_from_host_ptr && props.events, "its props");
+    const auto all = far.host.call<DeviceSummaryReply>(Call::device_summary, DeviceSummaryRequest{});
+    expect(all.name == "FAR" && all.description == "far away" && all.buft_name == "CARD0 memory", "its names");
+    expect(all.free == memory.free && all.total == memory.total && all.max_size == uint64_t{40} << 20, "its sizes");
+    expect(!all.buffer_from_host_ptr && props.mmap_support && all.mmap_support, "its props at once");
+}
+
 // At the same address, and at one between.
 void copies() {
     Far far;
@@ -70,8 +82,16 @@ void copies() {
         expect(far.host.call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to.buffer, from, to}).copied, "copied");
         expect(far.holds(to, 0, 64, 7), "the copy at " + std::to_string(at));
     }
-    const TensorRecord one = far.tensor(0, 0, 16), other = far.tensor(0, 16, 16);
-    expect(!far.host.call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{one.buffer, one, other}).copied, "overlapping");
+    auto copied = [&](const TensorRecord &from, const TensorRecord &to) {
+        return far.host.call<BufferCpyTensorReply>(Call::buffer_cpy_tensor, BufferCpyTensorRequest{to.buffer, from, to}).copied;
+    };
+    const TensorRecord one = far.tensor(0, 0, 16);
+    expect(!copied(one, far.tensor(0, 16, 16)), "overlapping");
+    TensorRecord other = far.tensor(1, 0, 16);
+    other.type = GGML_TYPE_I32;
+    expect(!copied(one, other), "another type");
+    other.type = one.type, other.nb[1] += 4;
+    expect(!copied(one, other), "other strides");
 }
 
 // What the device cannot do is not tried.
@@ -79,14 +99,17 @@ void refused() {
     Far far;
     expect_equal(new_buffer(far.host, uint64_t{41} << 20), uint64_t{0}, "a buffer that is larger than any of its");
     expect_equal(far.host.code(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{3, 4096, 4096}), failed, "a buffer of shared memory");
+    WideTensorRecord made, source;
     auto supported = [&](ggml_op op) {
-        WideTensorRecord made, source;
         for (WideTensorRecord *each : {&made, &source})
             for (int i = 0; i < 4; ++i) each->ne[i] = 1, each->nb[i] = 4;
         made.id = 1, made.op = op, made.src[0] = source.id = 2;
         return far.host.call<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{{made, source}}).supported;
     };
     expect(supported(GGML_OP_SQR) && !supported(GGML_OP_SQRT), "the device says what it supports");
+    made.op = GGML_OP_SQR, made.src[0] = 0;
+    WideGetAllocSizeRequest alone{device_buffer_type(far.host), {made}};
+    expect_equal(far.host.call<WideGetAllocSizeReply>(Call::wide_get_alloc_size, alone).size, uint64_t{4}, "the size of an op that lacks what the device would look at");
 }
 
 void graphs() {
@@ -108,5 +131,5 @@ void graphs() {
 } // namespace
 
 int main(int count, char **values) {
-    return run_cases({{"data", data}, {"copies", copies}, {"refused", refused}, {"graphs", graphs}}, count > 1 ? values[1] : nullptr);
+    return run_cases({{"facts", facts}, {"data", data}, {"copies", copies}, {"refused", refused}, {"graphs", graphs}}, count > 1 ? values[1] : nullptr);
 }

@@ -138,6 +138,43 @@ void nodes_that_come_again() {
     expect_equal(example.compute(Loopback::encoded(again)), failed, "a node before its source, and again behind it");
 }
 
+// After a small one, and told by the op that it ends with.
+void many_nodes() {
+    char note[16] = "";
+    auto *note_op = reinterpret_cast<void (*)(uint32_t, char *, size_t)>(dlsym(dlopen(HOST_LIBRARY, RTLD_NOW | RTLD_LOCAL), "apir_backend_note_op"));
+    Example example;
+    note_op(1, note, sizeof note);
+    example.expect_works("at first");
+    expect(std::string(note) == "ADD", std::string("what it ends with: ") + note);
+    Graph many = example.graph;
+    many.nodes.insert(many.nodes.end(), 5000, 14);
+    int32_t status = 99;
+    expect_equal(example.compute(Loopback::encoded(many), &status), ok, "thousands of nodes");
+    expect_equal(status, 0, "thousands of nodes");
+    constexpr uint64_t most = uint64_t{64} << 20;
+    example.host->add(5, most + 1);
+    expect_equal(example.host->code(Call::backend_graph_compute, BackendGraphComputeRequest{5, most + 1}), failed, "more bytes than a graph may have");
+}
+
+// Whichever of its buffers is freed, and in whatever order it names them.
+void kept_graphs_of_several_buffers() {
+    for (size_t freed : {0, 1, 2}) {
+        Example example;
+        const uint64_t buffers[] = {example.buffer, new_buffer(*example.host, 4096), new_buffer(*example.host, 4096)};
+        Graph graph = example.graph;
+        for (int i : {Example::x, Example::y}) graph.tensors[i].buffer = buffers[2];
+        graph.tensors[Example::z].buffer = buffers[1];
+        graph.tensors[Example::s].buffer = buffers[0];
+        const std::vector<uint8_t> bytes = Loopback::encoded(graph);
+        std::copy(bytes.begin(), bytes.end(), example.host->resource(2).data());
+        const auto kept = example.host->call<GraphKeepReply>(Call::graph_keep, GraphKeepRequest{2, bytes.size(), false, {}});
+        auto known = [&] { return example.host->call<GraphRunReply>(Call::graph_run, GraphRunRequest{kept.graph}).known; };
+        expect(kept.graph != 0 && known(), "a kept graph");
+        expect_equal(example.host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{buffers[freed]}), ok, "free");
+        expect(!known(), "a graph whose buffer " + std::to_string(freed) + " is gone");
+    }
+}
+
 void truncated() {
     Example example;
     std::vector<uint8_t> bytes = Loopback::encoded(example.graph);
@@ -148,6 +185,23 @@ void truncated() {
                  "more than the resource");
     expect_equal(example.host->code(Call::backend_graph_compute, BackendGraphComputeRequest{99, 4}), failed, "no such resource");
     example.expect_works("after truncations");
+}
+
+// 64 rows; with a place in one place of its buffer.
+void spread(TensorRecord &tensor, uint64_t place = UINT64_MAX) {
+    tensor.ne[1] = 64;
+    tensor.nb[2] = tensor.nb[3] = 64 * tensor.nb[1];
+    if (place == UINT64_MAX) return;
+    tensor.nb[1] = tensor.nb[2] = tensor.nb[3] = 0;
+    tensor.data = place;
+}
+// Two rows of one number over and over, that far apart.
+void repeat(TensorRecord &tensor, uint32_t apart) {
+    tensor.nb[0] = 0;
+    tensor.ne[1] = 2;
+    tensor.nb[1] = apart;
+    tensor.nb[2] = tensor.nb[3] = 2 * apart;
+    tensor.data = tensor.view_src = tensor.view_offs = 0;
 }
 
 struct Malformation {
@@ -181,6 +235,9 @@ void malformed() {
         {"a result far beyond", [](G g) { g.tensors[s].data = UINT64_MAX - 3; }},
         {"a source that reaches beyond", [](G g) { g.tensors[x].nb[1] = 1 << 20, g.tensors[x].ne[1] = 2; }},
         {"a result with strides of 0 that is too large", [](G g) { g.tensors[s].ne[1] = 4096, g.tensors[s].nb[1] = 0; }},
+        {"a result that is larger without its strides", [](G g) { spread(g.tensors[z], 4096 - 16), spread(g.tensors[y]), g.tensors[z].op = GGML_OP_SQR, g.tensors[y].view_src = 0, g.nodes = {13}; }},
+        {"a source that is larger without its strides", [](G g) { spread(g.tensors[z]), spread(g.tensors[y], 4096 - 16), g.tensors[z].op = GGML_OP_SQR, g.tensors[y].view_src = 0, g.nodes = {13}; }},
+        {"a last row that ends behind the buffer", [](G g) { repeat(g.tensors[y], 4084), repeat(g.tensors[z], 16), g.tensors[z].op = GGML_OP_CONT, g.tensors[z].nb[0] = 4, g.nodes = {13}; }},
         {"an unknown type", [](G g) { g.tensors[z].type = 43; }},
         {"a removed type", [](G g) { g.tensors[z].type = 4; }},
         {"an unknown op", [](G g) { g.tensors[z].op = GGML_OP_COUNT; }},
@@ -250,6 +307,8 @@ int main(int count, char **values) {
                       {"copied cast", computes_a_copied_cast},
                       {"nodes_of_an_earlier_graph", nodes_of_an_earlier_graph},
                       {"nodes_that_come_again", nodes_that_come_again},
+                      {"many_nodes", many_nodes},
+                      {"kept_graphs_of_several_buffers", kept_graphs_of_several_buffers},
                       {"truncated", truncated},
                       {"malformed", malformed},
                       {"counts_that_lie", counts_that_lie},

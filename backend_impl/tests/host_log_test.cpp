@@ -85,10 +85,39 @@ void nobody_opens_the_other_end() {
     unlink(path.c_str());
 }
 
+std::string content(const std::string &path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A guest that is always refused does not fill the log, and what it did before is still there for a library that is to append.
+void refusals() {
+    std::string path = "host-log-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    auto lines_of = [&](const std::string &what) {
+        const std::string text = content(path);
+        size_t count = 0;
+        for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+        return count;
+    };
+    {
+        auto host = cpu_loopback();
+        for (int i = 0; i < 5; ++i) host->code(Call::buffer_get_base, BufferGetBaseRequest{1});
+        expect_equal(lines_of("is no handle of a buffer"), size_t{1}, "lines about the same thing");
+        for (uint64_t handle = 2; handle < 400; ++handle) host->code(Call::buffer_get_base, BufferGetBaseRequest{handle});
+        expect_equal(lines_of("is no handle of a buffer"), size_t{200}, "lines about refusals");
+    }
+    Loopback next(1, {{"ggml.library.path", "/no/such\n[error] line\x1b[2J"}, {"apir.log.append", "1"}});
+    next.initialize();
+    expect_equal(lines_of("is no handle of a buffer"), size_t{200}, "what was said before");
+    expect(lines_of("/no/such?[error] line?[2J") != 0, "a path in one line: " + content(path));
+    unlink(path.c_str());
+}
+
 } // namespace
 
 int main(int count, char **values) {
-    return run_cases({{"shared_log", shared_log},
+    return run_cases({{"shared_log", shared_log}, {"refusals", refusals},
                       {"nobody_reads_the_echo", nobody_reads_the_echo},
                       {"nobody_opens_the_other_end", nobody_opens_the_other_end}},
                      count > 1 ? values[1] : nullptr);

@@ -175,6 +175,32 @@ void a_kept_graph_after_a_refusal() {
     }
 }
 
+// Numbers that the graph makes before are waited for, whichever part of them is written once more in between.
+void numbers_that_are_made_here() {
+    World world;
+    WideGraph graph;
+    auto add = [&](uint64_t id, Shape shape, uint64_t place, ggml_op op = GGML_OP_NONE, std::vector<uint64_t> sources = {}) {
+        WideTensorRecord record = record_of(shape, id);
+        record.buffer = world.buffer, record.data = place, record.op = op;
+        std::copy(sources.begin(), sources.end(), record.src);
+        if (op != GGML_OP_NONE) record.flags = static_cast<int32_t>(tensor_flag_compute), graph.nodes.push_back(id);
+        graph.tensors.push_back(record);
+    };
+    add(1, {{16, 1, 1, 1}, i32}, 0);
+    add(2, {{16, 1, 1, 1}, i32}, 4096, GGML_OP_CONT, {1});
+    add(3, {{4, 1, 1, 1}, i32}, 128);
+    add(4, {{4, 1, 1, 1}, i32}, 4096 + 16, GGML_OP_CONT, {3});
+    add(5, {{4, 8, 1, 1}}, 8192);
+    add(6, {{3, 1, 1, 1}, i32}, 4096 + 48);
+    add(7, {{4, 3, 1, 1}}, 12288, GGML_OP_GET_ROWS, {5, 6});
+    std::fill_n(reinterpret_cast<int32_t *>(world.memory), 16, 5);
+    for (int i = 0; i < 32; ++i) reinterpret_cast<float *>(world.memory + 8192)[i] = static_cast<float>(i);
+    expect_equal(world.code(Call::wide_graph_compute, WideGraphComputeRequest{Loopback::data_resource, world.send(graph)}), ok, "a graph");
+    float first = 0;
+    std::memcpy(&first, world.memory + 12288, sizeof first);
+    expect(first == 20, "a row by a number that was made before: " + std::to_string(first));
+}
+
 struct Worked {
     Op op;
     const char *less; // than its steps, and more than any of its tensors has numbers
@@ -210,6 +236,7 @@ int main(int count, char **values) {
     return run_cases({{"numbers_are_checked", numbers_are_checked},
                       {"the_guest_does_not_reach_them", the_guest_does_not_reach_them},
                       {"a_kept_graph_after_a_refusal", a_kept_graph_after_a_refusal},
+                      {"numbers_that_are_made_here", numbers_that_are_made_here},
                       {"work_of_each_op", work_of_each_op}},
                      count > 1 ? values[1] : nullptr);
 }

@@ -145,6 +145,9 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     far_device = cards[0].device;
     far_device.reg = &far_registry;
     far_device.iface.get_name = [](ggml_backend_dev_t) { return "FAR"; };
+    far_device.iface.get_description = [](ggml_backend_dev_t) { return "far away"; };
+    far_device.iface.get_memory = [](ggml_backend_dev_t, size_t *free, size_t *total) { *free = size_t{1} << 30, *total = size_t{2} << 30; };
+    far_device.iface.get_props = [](ggml_backend_dev_t, ggml_backend_dev_props *props) { *props = {}, props->caps = {true, false, false, true, true}; };
     far_device.iface.get_buffer_type = [](ggml_backend_dev_t) { return &far_type; };
     far_device.iface.supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == &far_type; };
     far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR; };
@@ -157,6 +160,9 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     far_type.device = &far_device;
     far_type.iface.alloc_buffer = far_buffer;
     far_type.iface.get_max_size = [](ggml_backend_buffer_type_t) { return size_t{40} << 20; };
+    far_type.iface.get_alloc_size = [](ggml_backend_buffer_type_t, const ggml_tensor *tensor) {
+        return ggml_nbytes(tensor) + (tensor->op == GGML_OP_SQR ? ggml_nbytes(tensor->src[0]) : 0);
+    };
     far_type.iface.is_host = [](ggml_backend_buffer_type_t) { return false; };
     far_registry = cards_registry;
     far_registry.iface.get_name = [](ggml_backend_reg_t) { return "far"; };
