@@ -1,8 +1,10 @@
-// Which parts of an arena blobs get; what a context's memory costs, and its queue's bell.
+// Which parts of an arena blobs get; what a context's memory costs, its queue, and that one's bell.
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <dirent.h>
+#include <fcntl.h>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -79,6 +81,53 @@ void all_can_be_exchanged() {
         blobs.clear();
         fill();
     }
+}
+
+// A worker that has not seen yet that a range is gone may still write there.
+void nothing_is_given_before_the_worker_is_past_it() {
+    for (const uint64_t size : {page, huge_page}) { // without its pages, and with them
+        Arena arena(2 * size);
+        expect_equal(arena.allocate(size, 0).value_or(1), uint64_t{0}, "the first one");
+        expect_equal(arena.allocate(size, 0).value_or(1), size, "the second one");
+        arena.release({0, size}, 100);
+        expect(!arena.allocate(size, 99) && !arena.next_to_empty(99), "the worker is before it");
+        expect_equal(arena.allocate(size, 100).value_or(1), uint64_t{0}, "the worker is past it");
+    }
+}
+
+bool is_mapped(const uint8_t *at) {
+    unsigned char resident = 0;
+    return mincore(const_cast<uint8_t *>(at), page, &resident) == 0;
+}
+
+// Nothing else comes to what a guest may be able to write to for ever, and what it writes is read by nobody: all else is free again.
+void what_is_left_mapped() {
+    uint8_t *at = nullptr;
+    const int file = [&] {
+        Arena arena(64 * page);
+        at = arena.at(0);
+        at[10 * page] = 1;
+        arena.leave_mapped({20 * page, page});
+        arena.leave_mapped({10 * page, page});
+        arena.leave_mapped({12 * page, page});
+        return dup(arena.fd());
+    }();
+    expect(!is_mapped(at + 9 * page) && !is_mapped(at + 21 * page) && !is_mapped(at) && !is_mapped(at + 63 * page), "what lies beside it is free");
+    expect(is_mapped(at + 10 * page) && is_mapped(at + 20 * page), "all of it is there");
+    uint8_t *now = map_shared_file(file, 64 * page);
+    expect(at[10 * page] == 0, "and is other memory");
+    at[20 * page] = 7;
+    expect(now[20 * page] == 0, "of which nobody else has any");
+    munmap(now, 64 * page);
+    close(file);
+}
+
+// Who has a file as well, as a worker has, does not take its end away from under QEMU.
+void files_keep_their_size() {
+    const int fd = make_shared_file("apir-test", 2 * page);
+    expect(ftruncate(fd, page) != 0 && ftruncate(fd, 3 * page) != 0, "another size is refused");
+    expect_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1, "another seal is");
+    close(fd);
 }
 
 void files_are_mapped_at_huge_pages() {
@@ -243,6 +292,59 @@ void the_bell_wakes_one() {
     expect_equal(woken.load(), 1, "of those who wait for the bell");
 }
 
+// As long as there is room the producer puts entries of all sizes behind each other, around the ring's end as well; the consumer gets the same ones.
+void entries_around_the_end() {
+    QueueProducer queue;
+    QueueConsumer consumer(queue.fd());
+    std::deque<std::pair<uint64_t, size_t>> waiting; // numbers and sizes of what was put there
+    std::vector<uint8_t> bytes(max_command_size);
+    uint64_t next = 0;
+    auto take = [&] {
+        Entry entry{};
+        while (consumer.take(entry, consumer.position())) {
+            consumer.done();
+            if (entry.kind == EntryKind::skip) continue;
+            const auto [number, size] = waiting.front();
+            waiting.pop_front();
+            bool same = entry.kind == EntryKind::command && entry.size == size && entry.submitted_ns == number;
+            for (size_t i = 0; same && i < size; ++i) same = entry.payload[i] == static_cast<uint8_t>(number + i);
+            return expect(same, "entry " + std::to_string(number));
+        }
+        expect(false, "an entry is there");
+    };
+    while (next < 2000 && failures == 0) {
+        size_t size = next * 7919 % max_command_size;
+        // Every other time one ends near the end of the ring, and leaves in turn nothing there, too little for a header, and more.
+        const size_t laps = queue.position() / queue_ring_size, rest = queue_ring_size - queue.position() % queue_ring_size;
+        const size_t left = sizeof(EntryHeader) + laps / 2 * 8 % 40;
+        if (laps % 2 == 1 && rest < max_command_size && rest > left) size = rest - left;
+        for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(next + i);
+        if (queue.push(EntryKind::command, bytes.data(), size, next)) waiting.emplace_back(next++, size);
+        else expect(waiting.size() > 50, "there is room for more than " + std::to_string(waiting.size())), take();
+    }
+    while (!waiting.empty() && failures == 0) take();
+    expect_equal(consumer.available(), false, "nothing is left");
+}
+
+// What a worker writes of how far it is is believed only where it can be.
+void a_worker_that_lies_about_the_queue() {
+    QueueProducer queue;
+    auto *header = reinterpret_cast<QueueHeader *>(map_shared_file(queue.fd(), queue_memory_size));
+    const auto is_sane = [&](uint64_t head) {
+        bool sane = false;
+        header->head = head;
+        queue.done(sane);
+        return sane;
+    };
+    for (int i = 0; i < 3; ++i) expect(queue.push(EntryKind::command, nullptr, 0, 0), "push");
+    const uint64_t end = queue.position();
+    expect(!is_sane(end + 8) && !is_sane(UINT64_MAX), "beyond what was put there");
+    expect(is_sane(end / 3) && is_sane(end), "as far as that");
+    expect(!is_sane(end - 8) && !is_sane(0), "back again");
+    expect(!queue.push(EntryKind::command, nullptr, 0, 0), "nothing is put there then");
+    munmap(header, queue_memory_size);
+}
+
 } // namespace
 
 int main(int count, char **values) {
@@ -250,11 +352,16 @@ int main(int count, char **values) {
                       {"large_ones_begin_with_a_huge_page", large_ones_begin_with_a_huge_page},
                       {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
                       {"all_can_be_exchanged", all_can_be_exchanged},
+                      {"nothing_is_given_before_the_worker_is_past_it", nothing_is_given_before_the_worker_is_past_it},
+                      {"what_is_left_mapped", what_is_left_mapped},
+                      {"files_keep_their_size", files_keep_their_size},
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
                       {"files_are_not_dumped", files_are_not_dumped},
                       {"nothing_is_locked", nothing_is_locked},
                       {"nothing_is_left_of_what_cannot_be_mapped", nothing_is_left_of_what_cannot_be_mapped},
                       {"files_are_limited", files_are_limited},
-                      {"the_bell_wakes_one", the_bell_wakes_one}},
+                      {"the_bell_wakes_one", the_bell_wakes_one},
+                      {"entries_around_the_end", entries_around_the_end},
+                      {"a_worker_that_lies_about_the_queue", a_worker_that_lies_about_the_queue}},
                      count > 1 ? values[1] : nullptr);
 }
