@@ -277,6 +277,16 @@ void blobs() {
     expect_equal(extended.base.fd, -1, "no descriptor");
     expect(create_blob(3, 31, 4096) != 0, "a number that is taken");
     expect(create_blob(3, 32, 0) != 0, "no bytes");
+    expect(create_blob(3, 0, 4096) != 0, "a number that is none");
+    expect_equal(virgl_renderer_resource_attach_iov(31, nullptr, 0), -EINVAL, "memory of the guest's for it");
+    expect_equal(virgl_renderer_submit_cmd(nullptr, 3, -1), EINVAL, "less than no command");
+    virgl_renderer_resource_create_blob_args other{};
+    other.res_handle = 32, other.ctx_id = 3, other.size = 4096, other.blob_mem = VIRGL_RENDERER_BLOB_MEM_HOST3D_GUEST;
+    expect_equal(virgl_renderer_resource_create_blob(&other), -EINVAL, "a blob of another kind");
+    fake_passed();
+    other.blob_mem = VIRGL_RENDERER_BLOB_MEM_GUEST;
+    virgl_renderer_resource_create_blob(&other);
+    expect_equal(fake_passed(), 1, "one in the guest's memory is virglrenderer's");
     expect(create_blob(3, 32, 1 << 20) != 0, "more than the context may have");
     expect(create_blob(3, 32, UINT64_MAX) != 0, "much more");
     expect_equal(virgl_renderer_resource_unmap(31), 0, "unmap");
@@ -335,6 +345,8 @@ void too_many_contexts() {
     for (uint32_t context = 1; context <= 100; ++context)
         made += virgl_renderer_context_create_with_flags(context, venus_capset, 4, "test") == 0 ? 1 : 0;
     expect_equal(made, 64, "contexts at once");
+    virgl_renderer_context_destroy(64);
+    expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), EINVAL, "a number that is taken");
     for (uint32_t context = 1; context <= 100; ++context) virgl_renderer_context_destroy(context);
     expect_equal(virgl_renderer_context_create_with_flags(1, venus_capset, 4, "test"), 0, "room again");
 }

@@ -19,7 +19,8 @@ namespace {
 void worker_is_confined() {
     environment();
     setenv("LD_PRELOAD", "", 1);
-    int witness = open("/dev/null", O_RDONLY); // inheritable, and must not be inherited
+    const int null = open("/dev/null", O_RDONLY);
+    const int witness = fcntl(null, F_DUPFD, 50); // inheritable, by no number that a worker has for itself, and must not be inherited
     Qemu qemu;
     GuestContext guest(3, 30);
     guest.start();
@@ -40,6 +41,7 @@ void worker_is_confined() {
     virgl_apir_configure_kv(4, "ggml.library.reg", "late");
     expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
     close(witness);
+    close(null);
 }
 
 // An abstract socket that fake host libraries know of.

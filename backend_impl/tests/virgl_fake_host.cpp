@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/vt.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -26,6 +27,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "../virgl/shared_queue.hpp"
 #include "virgl_fake_host.hpp"
 
 namespace {
@@ -45,6 +47,18 @@ void work() {
         usleep(50'000);
         ++*beats;
     }
+}
+
+// As a worker that was taken over by its guest may do; its queue is descriptor 3.
+[[noreturn]] void lie(const std::string &what) {
+    constexpr int queue = 3;
+    void *memory = mmap(nullptr, sizeof(apir::virgl::QueueHeader), PROT_READ | PROT_WRITE, MAP_SHARED, queue, 0);
+    if (memory == MAP_FAILED) std::_Exit(1);
+    auto *header = static_cast<apir::virgl::QueueHeader *>(memory);
+    const uint64_t number = std::strtoull(what.c_str() + 5, nullptr, 10);
+    if (what.rfind("ring ", 0) == 0) header->ring = number, std::abort();
+    header->head = number;
+    for (;;) pause();
 }
 
 std::string open_files() {
@@ -145,6 +159,7 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
     switch (static_cast<FakeCall>(call)) {
     case FakeCall::echo: return argument;
     case FakeCall::reach: return reach();
+    case FakeCall::lie: lie(argument);
     case FakeCall::nap: usleep(static_cast<useconds_t>(std::atoi(argument.c_str())) * 1000); return argument;
     case FakeCall::set_tensor: usleep(1000); return argument;
     case FakeCall::log_word: return log_word == nullptr ? "(null)" : std::to_string(++*log_word);

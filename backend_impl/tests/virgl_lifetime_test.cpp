@@ -16,11 +16,14 @@ extern "C" int fake_passed();
 
 static std::atomic<bool> emptying_takes_long{false};
 static std::atomic<int> emptyings{0};
+static std::atomic<bool> emptying{false};
 
 // In the place of the C library's: a worker that was taken over may keep the file's lock to itself, for as long as it takes to give the file memory.
 extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode, off_t offset, off_t size) {
     ++emptyings;
-    if (emptying_takes_long) poll(nullptr, 0, 3000);
+    emptying = true;
+    for (int i = 0; emptying_takes_long && i < 2000; ++i) poll(nullptr, 0, 5);
+    emptying = false;
     return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
 }
 
@@ -160,6 +163,7 @@ void memory_given_back_slowly() {
     other.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
     kill(worker, SIGKILL);
     expect_equal(other.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command of the other one");
+    expect(emptying, "and all of that meanwhile");
     emptying_takes_long = false;
 }
 
@@ -173,14 +177,59 @@ void several_pending() {
     for (uint32_t page = 100; page < 100 + pages; ++page) expect_equal(create_blob(3, page, 4096), 0, "create_blob");
     guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
     for (uint32_t page = 100; page < 100 + pages; ++page) guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, page);
+    const uint32_t answered = 7;
+    expect_equal(create_blob(3, 99, 4096), 0, "create_blob");
+    guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, 99);
+    std::memcpy(mapped(99), &answered, sizeof answered);
     kill(worker, SIGKILL);
     expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the command under way");
+    expect(std::memcmp(mapped(99), &answered, sizeof answered) == 0, "what the worker had answered before stays");
     for (uint32_t page = 100; page < 100 + pages; ++page) {
         uint32_t notify = 0;
         std::memcpy(&notify, mapped(page), sizeof notify);
         expect_equal(notify, static_cast<uint32_t>(ReturnCode::worker_lost) + 1, "a command in the queue");
         virgl_renderer_resource_unref(page);
     }
+}
+
+// What cannot be handed to a worker that is far behind is answered.
+void full_queue() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect_equal(create_blob(3, 31, 4096), 0, "create_blob");
+    auto *notify = reinterpret_cast<uint32_t *>(mapped(31));
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
+    std::vector<uint8_t> large(size_t{60} << 10);
+    Writer writer(large.data(), large.size());
+    write(writer, CommandHeader{2, static_cast<uint32_t>(FakeCall::echo), 31});
+    int sent = 0;
+    while (*notify == 0 && ++sent < 100) guest.submit_raw(large);
+    expect_equal(*notify, static_cast<uint32_t>(ReturnCode::call_failed) + 1, "the first one that has no room");
+    expect(sent > 60, "behind others that had: " + std::to_string(sent));
+}
+
+// One that was taken over by its guest writes into the queue what it likes: it is ended for that, and QEMU goes where it says only within its memory.
+void worker_lies() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    const std::string ring = "ring " + std::to_string((uint64_t{1} << 45) + 1), head = "head " + std::to_string(uint64_t{1} << 40);
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::lie), {ring.begin(), ring.end()});
+    expect_equal(guest.wait(5000), static_cast<int64_t>(ReturnCode::worker_lost), "a ring that is nowhere");
+    GuestContext other(4, 40);
+    other.start();
+    other.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::lie), {head.begin(), head.end()});
+    constexpr auto lost = static_cast<int64_t>(ReturnCode::worker_lost);
+    int64_t code = -1;
+    for (int i = 0; i < 500 && code != lost; ++i) { // it has yet to write, and what is sent until its end is seen is refused
+        other.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::pid));
+        code = other.wait(10);
+        poll(nullptr, 0, 5);
+    }
+    expect_equal(code, lost, "farther than there is anything");
 }
 
 void context_end() {
@@ -300,6 +349,8 @@ int main(int count, char **values) {
                       {"no_stall_limit", no_stall_limit},
                       {"memory_given_back_slowly", memory_given_back_slowly},
                       {"several_pending", several_pending},
+                      {"full_queue", full_queue},
+                      {"worker_lies", worker_lies},
                       {"context_end", context_end},
                       {"stopped_while_traced", stopped_while_traced},
                       {"cleanup", cleanup},
