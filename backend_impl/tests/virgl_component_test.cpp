@@ -67,6 +67,17 @@ void commands() {
     ReplyTiming timing;
     expect(read(times, timing) && timing.compute_ns > 0 && timing.compute_ns < 5'000'000'000, "how long it took the host");
     expect(timing.queue_ns < 5'000'000'000, "how long it waited");
+    std::vector<uint8_t> long_text(reply_page_size - sizeof(uint32_t) - reply_timing_size, 'x');
+    long_text.back() = 0;
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::echo), long_text), static_cast<int64_t>(ReturnCode::ok), "a reply up to the times");
+    long_text.insert(long_text.begin(), 'x');
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::echo), long_text), static_cast<int64_t>(ReturnCode::call_failed), "one that would reach into them");
+    Writer nothing(offer.data(), offer.size());
+    write(nothing, NegotiateRequest{1, 0, 42});
+    guest.forward(static_cast<uint32_t>(Call::negotiate), offer);
+    uint64_t accepted = 1;
+    std::memcpy(&accepted, guest.reply(), sizeof accepted);
+    expect_equal(accepted, uint64_t{0}, "no extension that is not offered");
 }
 
 void other_major() {
@@ -79,6 +90,8 @@ void other_major() {
                  "and served no calls");
     expect_equal(guest.handshake(), static_cast<int64_t>(handshake_magic), "the right major");
     expect_equal(guest.load(), static_cast<int64_t>(LoadCode::ok), "is served");
+    guest.handshake(1, 0);
+    expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::no_dispatch), "until it is another one again");
 }
 
 int64_t load_with(const char *library, const char *ggml = nullptr) {

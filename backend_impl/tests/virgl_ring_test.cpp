@@ -1,4 +1,5 @@
 // The command ring at the component: real workers with a fake host library, and a guest that does what no guest should.
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <sched.h>
@@ -82,6 +83,14 @@ class RingGuest {
     RingPlaces places() const { return {memory_, measures}; }
     GuestContext &plain() { return guest_; }
     RingProducer &producer() { return *producer_; }
+    // Goes on with another ring.
+    bool exchange(uint32_t resource) {
+        create_blob(context_, resource, 16384);
+        memory_ = mapped(resource);
+        std::memset(memory_, 0, 64);
+        producer_ = std::make_unique<RingProducer>(memory_, measures);
+        return create(resource, measures);
+    }
     uint32_t *reply() { return reply_; }
 
     static constexpr uint32_t page = 91;
@@ -173,6 +182,29 @@ void nonsense() {
         guest.kick();
         expect(guest.becomes(RingState::closed), "size " + std::to_string(size));
     }
+}
+
+// A guest may free the ring that was closed and have another one; and where that was, when it is gone too, nobody writes.
+void rings_after_one_that_was_closed() {
+    environment();
+    Qemu qemu;
+    RingGuest guest(3);
+    expect(guest.echo("first") == "first", "before");
+    guest.places().turn(1) = 5;
+    guest.kick();
+    expect(guest.becomes(RingState::closed), "closed");
+    virgl_renderer_resource_unref(ring_resource);
+    expect(guest.exchange(92) && guest.echo("second") == "second", "the second ring");
+    const pid_t worker = guest.plain().worker();
+    virgl_renderer_resource_unref(92);
+    expect(guest.plain().ask(FakeCall::echo, "gone") == "gone", "without a ring");
+    for (uint32_t resource : {93, 94, 95}) { // in the places of both
+        create_blob(3, resource, 16384);
+        std::memset(mapped(resource), 0, 16384);
+    }
+    kill(worker, SIGKILL);
+    expect(guest.plain().wait(1) >= 0 && guest.plain().forward(static_cast<uint32_t>(FakeCall::hang)) == static_cast<int64_t>(ReturnCode::worker_lost), "the end of the worker");
+    for (uint32_t resource : {93, 94, 95}) expect(std::count(mapped(resource), mapped(resource) + 16384, 0) == 16384, "another blob stays as it is");
 }
 
 void expect_dead(RingGuest &guest, const char *how) {
@@ -399,7 +431,7 @@ int main(int count, char **values) {
     return run_cases({{"calls", calls},
                       {"refused_offers", refused_offers},
                       {"switched_off", switched_off},
-                      {"nonsense", nonsense},
+                      {"nonsense", nonsense}, {"rings_after_one_that_was_closed", rings_after_one_that_was_closed},
                       {"worker_dies", worker_dies},
                       {"ring_exchanged_under_a_command", ring_exchanged_under_a_command},
                       {"ring_goes", ring_goes},
