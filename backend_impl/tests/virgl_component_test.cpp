@@ -564,6 +564,20 @@ void host_libraries_share_their_log() {
     expect(second.ask(FakeCall::log_word) == "2", "the second one's");
 }
 
+// So many graphs of a mebibyte, which all lie in the same place, in one command.
+std::vector<uint8_t> batch_of(uint32_t count, uint32_t resource) {
+    std::vector<uint8_t> bytes(4 + count * (12 + 16));
+    Writer writer(bytes.data(), bytes.size());
+    write(writer, BatchRequest{count});
+    for (uint32_t i = 0; i < count; ++i) {
+        write(writer, BatchedCall{0, static_cast<uint32_t>(Call::backend_graph_compute), 12});
+        write(writer, BackendGraphComputeRequest{resource, uint64_t{1} << 20});
+    }
+    expect(!writer.failed(), "a batch");
+    bytes.resize(writer.size());
+    return bytes;
+}
+
 void call_records() {
     environment();
     char folder[] = "virgl-component-test-XXXXXX";
@@ -577,20 +591,36 @@ void call_records() {
         path = std::string(folder) + "/host-3-" + std::to_string(guest.worker()) + ".calls";
         guest.submit(9, 0, {}, 30); // counted, though not answered
         guest.ask(FakeCall::echo, "last");
+        std::vector<uint8_t> bytes(4096);
+        const auto send = [&](Call call, const auto &request) {
+            Writer writer(bytes.data(), bytes.size());
+            write(writer, request);
+            guest.forward(static_cast<uint32_t>(call), {bytes.data(), bytes.data() + writer.size()});
+        };
+        send(Call::negotiate, NegotiateRequest{1, 0, 42});
+        send(Call::wide_set_tensor, WideSetTensorRequest{1, {}, 30, 0, 1000});
+        send(Call::pipe_get_tensor, PipeGetTensorRequest{1, {}, 30, 128, 64, 0, 1000});
+        guest.forward(static_cast<uint32_t>(Call::batch), batch_of(2, 30));
+        guest.ask(FakeCall::echo, "very last");
     }
     std::ifstream file(path, std::ios::binary);
     CallLogHeader header{};
     file.read(reinterpret_cast<char *>(&header), sizeof header);
     expect(std::string(header.magic, 8) == "APIRCALL" && header.context == 3 && header.capset == venus_capset, "header");
-    expect_equal(header.counted, uint64_t{5}, "counted");
-    expect_equal(header.written, uint64_t{5}, "written");
-    CallRecord records[5];
+    expect_equal(header.counted, uint64_t{10}, "counted");
+    expect_equal(header.written, uint64_t{10}, "written");
+    expect_equal(header.session, uint64_t{42}, "the guest's number");
+    CallRecord records[9];
     file.read(reinterpret_cast<char *>(records), sizeof records);
     expect_equal(records[0].status, static_cast<int32_t>(handshake_magic), "handshake's status");
     expect_equal(records[2].call, static_cast<uint32_t>(FakeCall::pid), "call");
     expect_equal(records[2].bytes_out, uint64_t{12}, "bytes out");
     expect_equal(records[2].bytes_in, uint64_t{8}, "bytes in");
     expect_equal(records[3].status, -1, "no reply");
+    expect(records[6].bytes_out > 1000 && records[6].bytes_in == 4, "data to the host");
+    expect(records[7].bytes_out < 1000 && records[7].bytes_in == 1004, "data to the guest");
+    expect_equal(records[8].call, static_cast<uint32_t>(Call::backend_graph_compute), "what a batch is about");
+    expect(records[8].bytes_out > size_t{2} << 20 && records[8].bytes_in == 4, "data of all of its calls");
     expect(records[4].queue_ns < 1'000'000'000 && records[4].duration_ns < 1'000'000'000, "times");
     unlink(path.c_str());
     rmdir(folder);
@@ -631,20 +661,6 @@ void traces() {
     expect(has(2, "\"call\":\"LoadLibrary\",\"return_code\":0"), "load");
     expect(has(4, "\"call\":1001,\"return_code\":4,\"reply\":\"68656c6c6f00\"") && has(4, "\"duration_ns\":"), "echo");
     expect(has(5, "\"call\":1008") && !has(5, "return_code"), "the command that ended the worker");
-}
-
-// So many graphs of a mebibyte, which all lie in the same place, in one command.
-std::vector<uint8_t> batch_of(uint32_t count, uint32_t resource) {
-    std::vector<uint8_t> bytes(4 + count * (12 + 16));
-    Writer writer(bytes.data(), bytes.size());
-    write(writer, BatchRequest{count});
-    for (uint32_t i = 0; i < count; ++i) {
-        write(writer, BatchedCall{0, static_cast<uint32_t>(Call::backend_graph_compute), 12});
-        write(writer, BackendGraphComputeRequest{resource, uint64_t{1} << 20});
-    }
-    expect(!writer.failed(), "a batch");
-    bytes.resize(writer.size());
-    return bytes;
 }
 
 // What a guest names over and over does not take memory over and over: there is no more of the trace then, and the commands go on.

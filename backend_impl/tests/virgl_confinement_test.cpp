@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fstream>
+#include <sched.h>
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,6 +20,11 @@ namespace {
 void worker_is_confined() {
     environment();
     setenv("LD_PRELOAD", "", 1);
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    size_t cpu = 0;
+    while (!CPU_ISSET(cpu, &allowed)) ++cpu;
+    setenv("VIRGL_APIR_WORKER_CPUS", std::to_string(cpu).c_str(), 1);
     const int null = open("/dev/null", O_RDONLY);
     const int witness = fcntl(null, F_DUPFD, 50); // inheritable, by no number that a worker has for itself, and must not be inherited
     Qemu qemu;
@@ -28,8 +34,8 @@ void worker_is_confined() {
     rlimit core{};
     getrlimit(RLIMIT_CORE, &core);
     const std::string limits = guest.ask(FakeCall::limits);
-    const std::string rest = " dumps 00000000 privileges 1 death 9";
-    expect(limits == "core 1" + rest || (core.rlim_max == 0 && limits == "core 0" + rest), limits);
+    const std::string before = "cpus 1 oom 1000 few files ", rest = " dumps 00000000 privileges 1 death 9";
+    expect(limits == before + "core 1" + rest || (core.rlim_max == 0 && limits == before + "core 0" + rest), limits);
     expect(guest.ask(FakeCall::environment, "LD_PRELOAD") == "(null)", "the preload is not handed on");
     expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");
     expect(guest.ask(FakeCall::config, "apir.load_library.path") == FAKE_HOST, "keys come from the environment");

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <netinet/in.h>
+#include <sched.h>
 #include <string>
 #include <linux/kd.h>
 #include <linux/sched.h>
@@ -177,7 +178,13 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
         prctl(PR_GET_PDEATHSIG, &death);
         std::string dumped;
         std::ifstream("/proc/self/coredump_filter") >> dumped;
-        return "core " + std::to_string(core.rlim_cur) + " dumps " + dumped + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
+        std::string killed_first;
+        std::ifstream("/proc/self/oom_score_adj") >> killed_first;
+        rlimit files{};
+        getrlimit(RLIMIT_NOFILE, &files);
+        cpu_set_t cpus;
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        return "cpus " + std::to_string(CPU_COUNT(&cpus)) + " oom " + killed_first + (files.rlim_max <= 4096 ? " few files" : " files") + " core " + std::to_string(core.rlim_cur) + " dumps " + dumped + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
                " death " + std::to_string(death);
     }
     case FakeCall::fill: {
