@@ -52,11 +52,6 @@ std::chrono::milliseconds pipe_patience_of(uint32_t context, const apir_callback
     return PipeWork::usual_patience;
 }
 
-bool appends_to_log(uint32_t context, const apir_callbacks &callbacks) {
-    // The component says so to all contexts but its first one: with one process per context each would truncate the file.
-    return callbacks.get_config != nullptr && callbacks.get_config(context, "apir.log.append") != nullptr;
-}
-
 template <typename Question, typename Answer>
 void answer(Session &session, Answer (Session::*act)(const Question &), Reader &request, Writer &reply) {
     Question question;
@@ -68,7 +63,7 @@ void answer(Session &session, Answer (Session::*act)(const Question &), Reader &
 } // namespace
 
 Session::Session(uint32_t context, const apir_callbacks &callbacks)
-    : log_(appends_to_log(context, callbacks)), memory_(context), library_(options_of(context, callbacks)),
+    : memory_(context), library_(options_of(context, callbacks)),
       memory_limit_(memory_limit_of(context, callbacks)), pipe_patience_(pipe_patience_of(context, callbacks)), next_base_(first_base), guarded_(limits_of(context, callbacks)) {
 }
 

@@ -125,7 +125,7 @@ class Session {
     uint64_t keep(ggml_backend_buffer_t made, uint64_t size, uint64_t allocated);
     uint64_t made_up_base(const void *base, uint64_t size, uint64_t alignment);
 
-    LogHold log_;
+    LogHold log_{true}; // who makes a session holds it, too, and has opened it
     std::mutex mutex_; // one call at a time: backends are not safe for more
     const apir_callbacks *callbacks_ = nullptr; // of the call under way
     int refusals_ = 0;
