@@ -25,6 +25,7 @@ class NoHost : public FakeHost {
 class AnsweringTransport : public Transport {
   public:
     Status submit(const uint8_t *, size_t, const Deadline &, OtherSide &other) override {
+        if (deaf) return Status::failure("no memory for a submission");
         other = submitted++ == 0 ? OtherSide::asleep : OtherSide::awake;
         return {};
     }
@@ -34,30 +35,45 @@ class AnsweringTransport : public Transport {
         answer(notify);
         return ends ? 0 : notify.load();
     }
-    const char *gone() const override { return ends && !awaited.empty() ? "the worker has ended" : nullptr; }
+    const char *gone() const override { return ended || (ends && !awaited.empty()) ? "the worker has ended" : nullptr; }
 
     bool ends = false; // behind its first reply, before anybody has seen that
+    bool ended = false;
+    bool deaf = false; // carries nothing
+    bool nonsense = false; // in what is answered
+    ReturnCode code = ReturnCode::ok;
     int submitted = 0;
     std::vector<OtherSide> awaited;
 
   private:
-    static void answer(const std::atomic<uint32_t> &notify) {
-        const_cast<std::atomic<uint32_t> &>(notify).store(1 + static_cast<uint32_t>(ReturnCode::ok), std::memory_order_release);
+    void answer(const std::atomic<uint32_t> &notify) const {
+        auto &word = const_cast<std::atomic<uint32_t> &>(notify);
+        if (nonsense) std::memset(reinterpret_cast<uint8_t *>(&word) + sizeof word, 0xff, 64);
+        word.store(1 + static_cast<uint32_t>(code), std::memory_order_release);
     }
 };
 
 // A channel by itself.
 struct Line {
+    explicit Line(std::chrono::milliseconds most = std::chrono::seconds(1)) : ordinary(most) {}
     Channel::Pending<DeviceGetMemoryReply> begin() {
         return channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{});
     }
+    Channel::Pending<GraphRunReply> begin_long(Patience patience) {
+        CallTraits traits;
+        traits.patience = patience;
+        return channel.begin<GraphRunReply>(Call::graph_run, GraphRunRequest{1}, traits);
+    }
+    // Goes along with the next one.
+    void write() { expect(channel.defer(Call::buffer_clear, BufferClearRequest{1, 2}), "a write that waits for the next call"); }
 
+    const std::chrono::milliseconds ordinary;
     NoHost host;
     FakeDevice device{DevicePlan{}, host};
     BlobPool reply_slots{device, reply_page_size, reply_page_size, 4};
     CallLog call_log;
     AnsweringTransport transport;
-    Channel channel{transport, reply_slots, call_log, {std::chrono::seconds(1), std::chrono::seconds(1)}, false};
+    Channel channel{transport, reply_slots, call_log, {ordinary, std::chrono::hours(1)}, false};
     DeviceGetMemoryReply reply;
 };
 
@@ -163,6 +179,66 @@ void the_last_reply_counts() {
     expect(line.channel.lost() && !line.begin().sent(), "and nothing after it");
 }
 
+// Of those that others have and will never give back.
+void nobody_waits_for_a_slot_of_a_lost_device() {
+    Line line;
+    std::vector<BlobPool::Lease> all;
+    for (size_t i = 0; i < line.reply_slots.limit(); ++i) all.push_back(line.reply_slots.take(Clock::now()));
+    int looks = 0;
+    line.channel.relieve_by([&] {
+        line.transport.ended = true;
+        if (++looks > 1) all.clear(); // that the test goes on
+    });
+    CapturedLog log;
+    expect(!line.channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, line.reply).ok() && looks == 1, "who waits sees its end");
+}
+
+// Neither for a graph that the host has never got.
+void what_has_no_more_time() {
+    Line line(std::chrono::milliseconds(1));
+    line.transport.deaf = true;
+    CapturedLog log;
+    expect(!line.begin_long(Patience::graph).sent(), "a graph that is not carried");
+    Deadline until(Clock::now());
+    line.transport.deaf = false;
+    auto behind = line.begin();
+    while (Clock::now() < until.moment() + 2 * line.ordinary) {} // as long as any call has
+    expect(!behind.has_more_time(Clock::now(), until), "a call behind it");
+    auto transfer = line.begin_long(Patience::pipe);
+    expect(transfer.has_more_time(Clock::now(), until), "a transfer");
+    transfer.hurry();
+    expect(!transfer.has_more_time(Clock::now(), until), "one that is given up");
+}
+
+// Whatever becomes of the call that they went along with: they are told of once, and of nothing else.
+void writes_that_went_along() {
+    CapturedLog log;
+    {
+        Line line;
+        line.write();
+        line.begin();
+        expect(line.channel.lost_transfers() == 1, "with a call that nobody awaits");
+    }
+    {
+        Line line;
+        line.write();
+        line.transport.nonsense = true;
+        DeviceGetNameReply name;
+        const CallResult result = line.channel.call(Call::device_get_name, DeviceGetNameRequest{}, name);
+        expect(result.outcome == Outcome::undecodable && line.channel.lost_transfers() == 1, "with one whose reply makes no sense");
+    }
+    Line line;
+    line.write();
+    line.transport.deaf = true;
+    expect(!line.channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, line.reply).ok(), "a call that is not carried");
+    line.transport.deaf = false;
+    expect(line.channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, line.reply).ok(), "the next one takes them along");
+    line.transport.code = ReturnCode::call_failed;
+    expect(!line.channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, line.reply).ok(), "one that is refused");
+    line.channel.look_at_carried();
+    expect(line.channel.lost_transfers() == 0, "and had none with it");
+}
+
 } // namespace
 
 int main() {
@@ -171,5 +247,8 @@ int main() {
     execbuffer_tells_whether_the_worker_may_sleep();
     a_doorbell_that_fails_is_rung_again();
     the_last_reply_counts();
+    nobody_waits_for_a_slot_of_a_lost_device();
+    what_has_no_more_time();
+    writes_that_went_along();
     return failures();
 }
