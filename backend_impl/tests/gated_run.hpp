@@ -9,7 +9,7 @@
 
 namespace apir::guest::test {
 
-// Holds commands back while its gate is closed, answers graph_run with nonsense and refuses calls when it is told to.
+// Holds commands back while its gate is closed, answers graph_run and graph_patch with nonsense and refuses calls when it is told to.
 class GatedLibrary : public LibraryHost {
   public:
     using LibraryHost::LibraryHost;
@@ -20,7 +20,7 @@ class GatedLibrary : public LibraryHost {
             std::unique_lock lock(mutex_);
             turned_.wait(lock, [this] { return open_; });
         }
-        if (forgets && call_of(command) == static_cast<uint32_t>(Call::graph_run)) answer_zeros(command, ReturnCode::ok);
+        if (forgets && is_by_number(command)) answer_zeros(command, ReturnCode::ok);
         else if ((refused != 0 && call_of(command) == refused) || is_next(command)) answer_zeros(command, ReturnCode::call_failed);
         else LibraryHost::on_command(command);
         ++served_;
@@ -56,12 +56,16 @@ class GatedLibrary : public LibraryHost {
         return call;
     }
 
+    static bool is_by_number(const std::vector<uint8_t> &command) {
+        return call_of(command) == static_cast<uint32_t>(Call::graph_run) || call_of(command) == static_cast<uint32_t>(Call::graph_patch);
+    }
+
     bool is_next(const std::vector<uint8_t> &command) {
         uint32_t call = call_of(command);
         return call != 0 && refuses_next.compare_exchange_strong(call, 0);
     }
 
-    // To graph_run: "There is no such graph."
+    // To both: "There is no such graph."
     void answer_zeros(const std::vector<uint8_t> &command, ReturnCode code) {
         uint32_t resource = 0;
         std::memcpy(&resource, command.data() + 8, sizeof resource);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "gated_run.hpp"
+#include "model_graph.hpp"
 
 using namespace apir;
 using namespace apir::guest;
@@ -134,12 +135,30 @@ void lost_graphs() {
         CapturedLog log;
         ggml_backend_graph_compute(run.backend.get(), doubled.graph);
         run.host.forgets = false;
+        std::vector<float> at_once(count);
+        if (!asynchronous) ggml_backend_tensor_get(doubled.output, at_once.data(), 0, count * 4);
+        expect(asynchronous || at_once == std::vector<float>(count, 14.0F), "what is awaited was computed all the same");
         ggml_status next = ggml_backend_graph_compute(run.backend.get(), doubled.graph);
         expect((next == GGML_STATUS_FAILED) == asynchronous, std::string("a lost graph, extensions ") + extensions);
         if (asynchronous) expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == GGML_STATUS_SUCCESS, "and then again");
         ggml_backend_tensor_get(doubled.output, numbers.data(), 0, count * 4);
         expect(numbers == std::vector<float>(count, 14.0F), "the graph was sent anew");
     }
+}
+
+// Nor is one lost that changes from token to token.
+void lost_changes() {
+    std::vector<float> logits[2];
+    for (const bool forgets : {false, true}) {
+        GatedRun run("-asynchronous,-batch"); // what is written goes by itself
+        apir::test::ModelGraph model(run.backend.get(), apir::test::CacheWrite::view);
+        for (int position = 0; position < 3; ++position) {
+            run.host.forgets = forgets && position == 2;
+            logits[forgets ? 1 : 0] = model.next(7 + position, position);
+        }
+        expect(run.host.calls()[static_cast<uint32_t>(Call::graph_patch)] != 0, "a graph that is told by what has changed");
+    }
+    expect(!logits[0].empty() && logits[0] == logits[1], "of a host that has lost it, the same comes");
 }
 
 // However often graphs are lost: the host has room for some number of them only.
@@ -317,6 +336,7 @@ int main(int count, char **arguments) {
     events_outlive_streams();
     many_streams();
     lost_graphs();
+    lost_changes();
     lost_graphs_make_room();
     numbers_of_a_refused_graph();
     late_failures();
