@@ -207,6 +207,17 @@ void another_stream_computes_with_it(const char *path) {
     }
 }
 
+// A stream that has ended tells nobody: the next graph that is refused does, for whatever cause, and then it is read as it stands.
+void any_graph_tells_of_a_stream_that_has_ended(const char *path) {
+    FailedRun run(path);
+    Tripled unrelated(run.buft(), run.source.tensor);
+    Backend other = run.another();
+    run.backend.reset();
+    expect(numbers_in(run.failed.output) == zeros, std::string(path) + ": nobody was told"); // which is told by the next graph, as is any read of zeros
+    expect(ggml_backend_graph_compute(other.get(), unrelated.graph) == GGML_STATUS_FAILED, std::string(path) + ": a graph that does not read it");
+    expect(numbers_in(run.failed.output) == std::vector<float>(count, 21.0F), std::string(path) + ": what stood there before");
+}
+
 // One refusal tells of all of its buffers.
 void more_than_one_buffer(const char *path) {
     GatedRun run("all", path);
@@ -381,6 +392,7 @@ int main(int arguments, char **values) {
         told_while_more_is_in_flight(path);
         more_than_one_buffer(path);
         another_stream_computes_with_it(path);
+        any_graph_tells_of_a_stream_that_has_ended(path);
         it_is_copied(path);
         others_are_left_alone(path);
         buffer_is_given_anew(path);
