@@ -184,6 +184,7 @@ void test_worker_lost() {
     Bench bench(host);
     Doubling doubling(bench);
     host.refuse(Call::backend_graph_compute, static_cast<uint32_t>(ReturnCode::worker_lost));
+    bench.backend(); // and freed again: it is no buffer of which to take account
     CapturedLog log;
     expect(doubling.compute() == GGML_STATUS_FAILED, "a graph of a dead worker");
     expect(log.has("the host's worker process has ended"), "a dead worker is not told");
@@ -249,6 +250,22 @@ void test_data_slot_of_a_graph() {
     expect(host.sent(Call::buffer_set_tensor).size() == 1 && log.text().empty(), "a transfer that waits for its slot: " + log.text());
 }
 
+// The host may yet read a graph that it has not answered.
+void test_data_slot_of_a_silent_graph() {
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
+    ScriptedHost host;
+    Bench bench(host);
+    Doubling doubling(bench);
+    host.silence(Call::backend_graph_compute);
+    CapturedLog log;
+    expect(doubling.compute() == GGML_STATUS_FAILED, "a graph without a reply");
+    const std::vector<float> numbers(8, 3.0F);
+    ggml_backend_tensor_set(doubling.a, numbers.data(), 0, 32);
+    const auto graph = host.sent(Call::backend_graph_compute)[0];
+    const auto set = host.sent(Call::buffer_set_tensor)[0];
+    expect(graph[12] != set[12 + 8 + TensorRecord::wire_size], "its data slot is used again");
+}
+
 // With the extension a graph has no deadline of the guest's own, except one that the user wants; a dead worker ends it at once.
 void test_liveness() {
     auto accepted = [](uint64_t bits) {
@@ -303,6 +320,7 @@ int main() {
     test_worker_lost();
     test_graph_deadline();
     test_data_slot_of_a_graph();
+    test_data_slot_of_a_silent_graph();
     test_liveness();
     return failures();
 }
