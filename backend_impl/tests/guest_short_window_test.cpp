@@ -2,6 +2,8 @@
 // window that is full is not asked for more all the time.
 //
 // Usage: test-guest-short-window HOST_LIBRARY GGML_BACKEND_LIBRARY
+#include <algorithm>
+
 #include "extension_run.hpp"
 
 using namespace apir;
@@ -230,6 +232,38 @@ void slots_smaller_than_a_transfer() {
     expect(got == numbers, "what was written and read in pieces");
 }
 
+// Slots that were made while others had the window are no longer than before when there is room for more of them: only what fits one goes along with
+// the next call in it, or is sent ahead.
+void slots_that_stay_short() {
+    Variable chosen("GGML_VIRTGPU_EXTENSIONS", "all");
+    Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
+    LibraryHost host(libraries.host, libraries.ggml, "1");
+    DevicePlan plan;
+    plan.window = size_t{16} << 20;
+    auto device = std::make_unique<FakeDevice>(plan, host);
+    FakeDevice &window = *device;
+    Blob others;
+    expect(window.create_blob(plan.window - (size_t{512} << 10), others).ok(), "what others have");
+    std::unique_ptr<Registry> registry = make_registry(std::move(device));
+    window.close_blob(others);
+    constexpr int64_t bytes = 900'000;
+    Context memory = context();
+    ggml_tensor *tensor = ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, bytes);
+    Buffer buffer{ggml_backend_alloc_ctx_tensors_from_buft(memory.get(), ggml_backend_dev_buffer_type(registry->device())), ggml_backend_buffer_free};
+    std::vector<uint8_t> data(bytes);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<uint8_t>(i % 251);
+    ggml_backend_tensor_set(tensor, data.data(), 0, data.size());
+    std::vector<uint8_t> got(data.size());
+    ggml_backend_tensor_get(tensor, got.data(), 0, got.size());
+    expect(got == data, "what is longer than a slot");
+    Backend backend{ggml_backend_dev_init(registry->device(), nullptr), ggml_backend_free};
+    std::reverse(data.begin(), data.end());
+    ggml_backend_tensor_set_async(backend.get(), tensor, data.data(), 0, data.size());
+    ggml_backend_tensor_get_async(backend.get(), tensor, got.data(), 0, got.size());
+    ggml_backend_synchronize(backend.get());
+    expect(got == data, "in order with a stream's calls, too");
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -244,6 +278,7 @@ int main(int count, char **arguments) {
     slots_of_answered_calls_are_had();
     slots_of_graphs_are_awaited();
     slots_smaller_than_a_transfer();
+    slots_that_stay_short();
     a_full_window_is_not_asked_again();
     return failures();
 }
