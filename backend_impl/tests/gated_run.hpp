@@ -48,6 +48,7 @@ class GatedLibrary : public LibraryHost {
     std::atomic<bool> forgets{false};
     std::atomic<uint32_t> refused{0}; // a call, by its number
     std::atomic<uint32_t> refuses_next{0}; // the same, once
+    std::atomic<int> before_that{0}; // so many calls of that kind are served first
 
   private:
     static uint32_t call_of(const std::vector<uint8_t> &command) {
@@ -62,7 +63,7 @@ class GatedLibrary : public LibraryHost {
 
     bool is_next(const std::vector<uint8_t> &command) {
         uint32_t call = call_of(command);
-        return call != 0 && refuses_next.compare_exchange_strong(call, 0);
+        return call != 0 && (refuses_next != call || before_that-- <= 0) && refuses_next.compare_exchange_strong(call, 0);
     }
 
     // To both: "There is no such graph."

@@ -279,6 +279,43 @@ void transfers_that_go_at_once() {
 }
 
 // What is in no buffer of the device cannot be carried over, and is told of like any other transfer.
+// One of several pieces, the first or the last: all of it.
+void a_piece_that_is_refused() {
+    Variable awaited("GGML_VIRTGPU_WRITE_BEHIND", "off");
+    constexpr int64_t many = int64_t{9} << 18; // of 4 bytes: two pieces and a part of a third
+    for (const int before : {0, 2}) {
+        for (const Call call : {Call::buffer_set_tensor, Call::buffer_get_tensor}) {
+            GatedRun run("-pipes,-batch");
+            Doubled doubled(run.buft(), many);
+            std::vector<float> numbers(many, 3.0F);
+            CapturedLog log;
+            run.host.before_that = before;
+            run.host.refuses_next = static_cast<uint32_t>(call);
+            ggml_backend_tensor_set(doubled.input, numbers.data(), 0, numbers.size() * 4);
+            ggml_backend_tensor_get(doubled.input, numbers.data(), 0, numbers.size() * 4);
+            expect(run.host.refuses_next == 0, "a piece is refused");
+            if (call == Call::buffer_get_tensor) expect(numbers == std::vector<float>(many, 0.0F), "what could not all be read is zeros");
+            for (const ggml_status status : {GGML_STATUS_FAILED, GGML_STATUS_SUCCESS})
+                expect(ggml_backend_graph_compute(run.backend.get(), doubled.graph) == status, "which the next graph tells: " + log.text());
+        }
+    }
+}
+
+// What a stream reads behind a write of its own that has failed is not what it wrote.
+void a_read_behind_a_write_that_fails() {
+    GatedRun run("all");
+    Doubled doubled(run.buft(), count);
+    std::vector<float> numbers(count, 3.0F);
+    ggml_backend_tensor_set(doubled.input, numbers.data(), 0, count * 4);
+    run.registry->session().write_behind().settle();
+    CapturedLog log;
+    run.host.refuses_next = static_cast<uint32_t>(Call::buffer_set_tensor);
+    ggml_backend_tensor_set_async(run.backend.get(), doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_tensor_get_async(run.backend.get(), doubled.input, numbers.data(), 0, count * 4);
+    ggml_backend_synchronize(run.backend.get());
+    expect(run.host.refuses_next == 0 && numbers == std::vector<float>(count, 0.0F), "nothing is read");
+}
+
 void transfers_of_what_is_elsewhere() {
     GatedRun run("all");
     Doubled doubled(run.buft(), count);
@@ -343,6 +380,8 @@ int main(int count, char **arguments) {
     late_failures_are_told_with_an_awaited_graph();
     for (const char *path : {"copied", "shared"}) late_graphs(path);
     transfers_that_go_at_once();
+    a_piece_that_is_refused();
+    a_read_behind_a_write_that_fails();
     transfers_of_what_is_elsewhere();
     for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
     return failures();
