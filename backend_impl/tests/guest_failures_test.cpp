@@ -172,6 +172,15 @@ void test_unanswered_sizes() {
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 64, "of that size");
     host.silence(Call::buffer_type_get_alloc_size);
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 64, "which is known from then on");
+    ggml_tensor *larger = ggml_new_tensor_1d(memory.get(), GGML_TYPE_Q8_0, 96);
+    expect(ggml_backend_buft_get_alloc_size(bench.buft(), larger) > 1'000'000, "while the program has a buffer, another one is none either");
+
+    host.silence(Call::device_supports_op);
+    ggml_tensor *sum = ggml_add(memory.get(), weight, weight);
+    expect(ggml_backend_dev_supports_op(bench.registry->device(), sum), "an op of which nothing was told, where the program has a buffer");
+    host.end_silence(Call::device_supports_op);
+    host.answer(Call::device_supports_op, {1});
+    expect(ggml_backend_dev_supports_op(bench.registry->device(), sum) && host.sent(Call::device_supports_op).size() == 2, "is asked for again");
 
     // Nothing more will be told.
     bench.registry->session().channel().lose("the test says so");
@@ -250,6 +259,71 @@ void test_data_slot_of_a_graph() {
     expect(host.sent(Call::buffer_set_tensor).size() == 1 && log.text().empty(), "a transfer that waits for its slot: " + log.text());
 }
 
+// Of blobs: the host may yet use one whose buffer it has not said to be freed, or not to be made.
+void test_blobs_of_silent_calls() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable none_kept("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
+    for (Call call : {Call::buffer_free_buffer, Call::device_buffer_from_ptr}) {
+        ScriptedHost host;
+        host.takes_pointers = true;
+        Bench bench(host);
+        CapturedLog log;
+        host.silence(call);
+        bench.buffer(4096);
+        host.end_silence(call);
+        bench.buffer(4096);
+        const auto made = host.sent(Call::device_buffer_from_ptr);
+        expect(made.size() == 2 && made[0][12] != made[1][12], std::string("a blob is used again behind a silent ") + call_name(static_cast<uint32_t>(call)));
+    }
+}
+
+// A device that wants more than a mapping of the guest's has gets buffers of its own.
+void test_alignment_of_blobs() {
+    ScriptedHost host;
+    host.takes_pointers = true;
+    host.answer(Call::buffer_type_get_alignment, from_hex("0000002000000000"));
+    host.answer(Call::buffer_get_base, from_hex("0000002000000000"));
+    Bench bench(host);
+    Buffer buffer = bench.buffer(4096);
+    expect(ggml_backend_buffer_get_base(buffer.get()) == reinterpret_cast<void *>(uintptr_t{1} << 29), "a base that is aligned");
+}
+
+// What the host does not copy, libggml does.
+void test_a_copy_that_the_host_does_not_make() {
+    ScriptedHost host;
+    Bench bench(host);
+    Context memory = context();
+    Buffer buffer = bench.buffer(4096);
+    ggml_tensor *from = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+    ggml_tensor *to = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 1024);
+    std::vector<uint8_t> bytes(100, 7);
+    ggml_backend_tensor_set(from, bytes.data(), 0, 100);
+    host.script(Call::buffer_cpy_tensor, [](Reader &, Writer &writer) {
+        write(writer, BufferCpyTensorReply{false});
+        return ScriptedHost::ok;
+    });
+    ggml_backend_tensor_copy(from, to);
+    ggml_backend_tensor_get(to, bytes.data(), 0, 100);
+    expect(bytes == std::vector<uint8_t>(100, 7) && host.sent(Call::buffer_set_tensor).size() == 2, "bytes that go by way of the guest");
+}
+
+// A host that says that it has more devices than there may be is asked for no more than that.
+void test_devices_without_end() {
+    ScriptedHost host;
+    host.script(Call::negotiate, [](Reader &, Writer &writer) {
+        write(writer, NegotiateReply{static_cast<uint64_t>(Extension::devices)});
+        return ScriptedHost::ok;
+    });
+    host.script(Call::device_get_count, [](Reader &, Writer &writer) {
+        write(writer, DeviceGetCountReply{1000});
+        return ScriptedHost::ok;
+    });
+    host.refuse(Call::on_device, static_cast<uint32_t>(ReturnCode::call_failed));
+    CapturedLog log;
+    std::unique_ptr<Registry> registry = set_up(host);
+    expect(registry->devices.size() == 1 && host.sent(Call::on_device).size() < max_devices, "devices without end");
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -321,6 +395,10 @@ int main() {
     test_graph_deadline();
     test_data_slot_of_a_graph();
     test_data_slot_of_a_silent_graph();
+    test_blobs_of_silent_calls();
+    test_alignment_of_blobs();
+    test_a_copy_that_the_host_does_not_make();
+    test_devices_without_end();
     test_liveness();
     return failures();
 }
