@@ -1,6 +1,7 @@
 // Coming up: what is sent first, and that whatever is missing ends in a message and no device, never in an abort.
 #include <chrono>
 
+#include "guest/config.hpp"
 #include "guest_fake.hpp"
 
 using namespace apir;
@@ -226,6 +227,52 @@ void test_bunched_fences() {
     expect(asked(bunched) == 0, "an extension that was not offered");
 }
 
+// Whether `is` holds of what is read while a variable has this value, and whether it is warned of.
+template <typename Is> void reads(const char *name, const char *value, bool warns, Is is) {
+    Variable variable(name, value);
+    CapturedLog log;
+    const bool holds = is(read_config());
+    expect(holds && log.has(name) == warns, std::string(name) + "=" + value + ": " + log.text());
+}
+
+// What is documented is taken, and what is no such value is told and changes nothing.
+void test_variables() {
+    using namespace std::chrono_literals;
+    const Config usual = read_config();
+    const auto bit = [](Extension one) { return static_cast<uint64_t>(one); };
+    for (auto [value, wanted] : {std::pair<const char *, std::optional<std::chrono::milliseconds>>{"1", 1ms}, {"86400000", 24h}, {"0", {}}, {"-5", {}}, {"86400001", {}},
+                                 {"99999999999999999999", {}}, {"10s", {}}, {"ms", {}}}) {
+        reads("GGML_VIRTGPU_GRAPH_DEADLINE_MS", value, !wanted, [wanted = wanted](const Config &config) { return config.graph_deadline == wanted; });
+        reads("GGML_VIRTGPU_CALL_DEADLINE_MS", value, !wanted, [&, wanted = wanted](const Config &config) { return config.call_deadline == wanted.value_or(usual.call_deadline); });
+    }
+    for (auto [value, mib] : {std::pair<const char *, std::optional<size_t>>{"0", 0}, {"1048576", 1048576}, {"1048577", {}}, {"-1", {}}, {"-18446744073709551615", {}}, {"8M", {}},
+                              {"99999999999999999999", {}}})
+        reads("GGML_VIRTGPU_BUFFER_POOL_MIB", value, !mib, [mib = mib](const Config &config) { return config.buffer_pool_bytes == mib.value_or(64) << 20; });
+    const uint64_t ring = bit(Extension::ring);
+    const uint64_t batch = bit(Extension::batch);
+    for (auto [value, wanted] : {std::pair<const char *, std::optional<uint64_t>>{"all", UINT64_MAX}, {"none", 0}, {"ring", ring}, {"ring,batch", ring | batch}, {"-ring", ~ring},
+                                 {"-ring,-batch", ~(ring | batch)}, {"ring,batch,-ring", batch}, {"rings", {}}, {"ring,", {}}, {"-none", {}}, {"ring batch", {}}})
+        reads("GGML_VIRTGPU_EXTENSIONS", value, !wanted, [wanted = wanted](const Config &config) { return config.extensions == wanted.value_or(UINT64_MAX); });
+    for (auto [value, wanted] : {std::pair<const char *, bool>{"off", false}, {"auto", true}, {"Off", true}})
+        reads("GGML_VIRTGPU_RING", value, value[0] == 'O', [wanted = wanted](const Config &config) { return config.ring == wanted; });
+    for (auto [value, wanted] : {std::pair<const char *, LogLevel>{"error", LogLevel::error}, {"info", LogLevel::info}, {"debug", LogLevel::debug}, {"all", LogLevel::warn}})
+        reads("GGML_VIRTGPU_LOG", value, wanted == LogLevel::warn, [wanted = wanted](const Config &config) { return config.log_level == wanted; });
+    for (auto [value, wanted] : {std::pair<const char *, WriteBehindUse>{"on", WriteBehindUse::on}, {"off", WriteBehindUse::off}, {"1", WriteBehindUse::automatic}})
+        reads("GGML_VIRTGPU_WRITE_BEHIND", value, value[0] == '1', [wanted = wanted](const Config &config) { return config.write_behind == wanted; });
+    for (auto [value, wanted] : {std::pair<const char *, DataPath>{"shared", DataPath::shared}, {"copied", DataPath::copied}, {"blobs", DataPath::automatic}})
+        reads("GGML_VIRTGPU_DATA_PATH", value, value[0] == 'b', [wanted = wanted](const Config &config) { return config.data_path == wanted; });
+    for (const char *value : {"", "0", "1"}) // present, whatever it says
+        reads("GGML_REMOTING_USE_APIR_CAPSET", value, false, [](const Config &config) { return config.use_apir_capset; });
+    expect(!usual.use_apir_capset && usual.render_node.empty() && usual.call_log_folder.empty() && !usual.graph_deadline, "what is not set");
+
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.nodes = {"/fake/a", "/fake/b"};
+    plan.open = Status::failure("not ours");
+    Variable node("GGML_VIRTGPU_RENDER_NODE", "/fake/c");
+    refuses("one node that was asked for", host, "backend not available: not ours\n", plan);
+}
+
 } // namespace
 
 int main() {
@@ -238,5 +285,6 @@ int main() {
     test_old_host();
     test_bunched_fences();
     test_facts();
+    test_variables();
     return failures();
 }
