@@ -262,6 +262,20 @@ void slots_that_stay_short() {
     ggml_backend_tensor_get_async(backend.get(), tensor, got.data(), 0, got.size());
     ggml_backend_synchronize(backend.get());
     expect(got == data, "in order with a stream's calls, too");
+
+    // Of some 450 KiB.
+    Context nodes = context();
+    ggml_tensor *one = ggml_new_tensor_1d(nodes.get(), GGML_TYPE_F32, count);
+    ggml_tensor *sum = one;
+    for (int i = 0; i < 1500; ++i) sum = ggml_add(nodes.get(), sum, one);
+    ggml_cgraph *graph = ggml_new_graph(nodes.get());
+    ggml_build_forward_expand(graph, sum);
+    Buffer numbers{ggml_backend_alloc_ctx_tensors_from_buft(nodes.get(), ggml_backend_dev_buffer_type(registry->device())), ggml_backend_buffer_free};
+    std::vector<float> values(count, 1.0F);
+    ggml_backend_tensor_set(one, values.data(), 0, count * 4);
+    expect(ggml_backend_graph_compute(backend.get(), graph) == GGML_STATUS_SUCCESS, "a graph that is longer than a slot");
+    ggml_backend_tensor_get(sum, values.data(), 0, count * 4);
+    expect(values == std::vector<float>(count, 1501.0F), "is computed");
 }
 
 } // namespace
