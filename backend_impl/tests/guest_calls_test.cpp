@@ -29,6 +29,15 @@ void test_rows(const std::string &what, ggml_tensor *a) {
     ggml_backend_tensor_set_2d(a, in.data(), 0, 50, 20, 50, 50);
     ggml_backend_tensor_get_2d(a, out.data(), 0, 50, 20, 50, 50);
     expect(out == in, what + ": rows side by side");
+    // On one side only.
+    ggml_backend_tensor_memset(a, 0, 0, 1000);
+    ggml_backend_tensor_set_2d(a, in.data(), 0, 4, 3, 16, 4);
+    ggml_backend_tensor_get(a, out.data(), 0, 64);
+    expect(out[3] == in[3] && out[4] == 0 && out[16] == in[4] && out[35] == in[11], what + ": from side by side");
+    ggml_backend_tensor_set(a, in.data(), 0, 1000);
+    std::fill(out.begin(), out.end(), uint8_t{0xee});
+    ggml_backend_tensor_get_2d(a, out.data(), 0, 4, 3, 4, 10);
+    expect(out[3] == in[3] && out[4] == 0xee && out[10] == in[4] && out[23] == in[11], what + ": of side by side");
 }
 
 // Everything that a buffer can do, whichever way its bytes go.
