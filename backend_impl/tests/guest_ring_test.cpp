@@ -243,6 +243,16 @@ void test_fallbacks() {
     }
 }
 
+// It may come to it yet.
+void test_memory_of_a_ring_without_an_answer() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    RingHost host;
+    host.silence(Call::ring_create);
+    CapturedLog log;
+    std::unique_ptr<Registry> registry = set_up(host);
+    expect(ask(*registry) && host.taken == 0 && host.open_blobs() == 4, "its blob stays, beside those of two replies, one of them lost, and of data");
+}
+
 // A host that takes nothing any more: calls run into their deadline, then the ring is full and says so.
 void test_full_ring() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "60");
@@ -455,6 +465,7 @@ int main() {
     test_failed_doorbell();
     test_threads();
     test_fallbacks();
+    test_memory_of_a_ring_without_an_answer();
     test_full_ring();
     test_deferred_calls_of_a_full_ring();
     test_full_behind_a_graph();
