@@ -418,6 +418,7 @@ void buffer_in_anothers_place() {
     ggml_backend_buffer_t now = others.back().get();
     std::printf("a buffer was %sgiven another one's address\n", now == then ? "" : "not ");
     if (now != then) return;
+    expect(cache.same(first.graph) == nullptr, "the very same graph, in a buffer that took another's place");
     Sample second(now, 10);
     const ptrdiff_t apart = base - static_cast<const uint8_t *>(ggml_backend_buffer_get_base(now));
     for (auto *tensors : {&second.leaves, &second.nodes})
