@@ -324,6 +324,20 @@ void test_devices_without_end() {
     expect(registry->devices.size() == 1 && host.sent(Call::on_device).size() < max_devices, "devices without end");
 }
 
+// For as long as a graph may take, otherwise.
+void test_no_data_slot_of_a_lost_device() {
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "6000");
+    ScriptedHost host;
+    Bench bench(host);
+    Session &session = bench.registry->session();
+    std::vector<BlobPool::Lease> all;
+    while (BlobPool::Lease slot = session.data_slots().take(Clock::now())) all.push_back(std::move(slot));
+    CapturedLog log;
+    session.channel().lose("the test says so");
+    const auto start = Clock::now();
+    expect(!session.data_slot_in_time(1) && Clock::now() - start < 3s, "nobody waits for a data slot of a lost device");
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -395,6 +409,7 @@ int main() {
     test_graph_deadline();
     test_data_slot_of_a_graph();
     test_data_slot_of_a_silent_graph();
+    test_no_data_slot_of_a_lost_device();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
