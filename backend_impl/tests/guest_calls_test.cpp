@@ -82,9 +82,9 @@ void test_shared_life() {
     host.takes_pointers = true;
     Bench bench(host);
     size_t before = host.open_blobs();
-    for (int i = 0; i < 100; ++i) bench.buffer(100000);
+    for (int i = 0; i < 600; ++i) bench.buffer(100000); // of more bytes than are kept, all together
     expect(host.open_blobs() == before + 1, "blobs of freed buffers are not used again");
-    expect(host.events().size() == 100, "a small blob is closed");
+    expect(host.events().size() == 600, "a small blob is closed");
     { Buffer two[] = {bench.buffer(100000), bench.buffer(90000)}; }
     expect(host.open_blobs() == before + 2, "two buffers share a blob, or more than two blobs are there");
     bench.buffer(size_t{100} << 20);
@@ -334,6 +334,24 @@ void test_known_graph() {
     }
 }
 
+// Weights in the guest's memory are carried to a GPU for many rows, and never to the host's processor.
+void test_offload() {
+    for (const bool gpu : {false, true}) {
+        ScriptedHost host;
+        if (gpu) host.script(Call::device_get_type, [](Reader &, Writer &writer) {
+            write(writer, DeviceGetTypeReply{static_cast<uint32_t>(DeviceType::gpu)});
+            return ScriptedHost::ok;
+        });
+        Bench bench(host);
+        Context memory = context();
+        ggml_tensor *weight = ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, 64);
+        auto offloads = [&](ggml_tensor *op) { return ggml_backend_dev_offload_op(bench.registry->device(), op); };
+        auto product = [&](int64_t rows) { return ggml_mul_mat(memory.get(), weight, ggml_new_tensor_2d(memory.get(), GGML_TYPE_F32, 8, rows)); };
+        expect(offloads(product(32)) == gpu && !offloads(product(31)), "a product of 32 rows, and of 31");
+        expect(!offloads(ggml_get_rows(memory.get(), weight, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I32, 64))), "rows that are looked up");
+    }
+}
+
 } // namespace
 
 int main() {
@@ -353,5 +371,6 @@ int main() {
     test_32_bit();
     test_graph_status();
     test_known_graph();
+    test_offload();
     return failures();
 }
