@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -13,9 +14,10 @@ import paramiko
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import GuestError, WaitTimeout
+from lab.errors import GuestError, GuestLost, WaitTimeout
 from lab.guest import ssh
-from lab.guest.ssh import GuestShell
+from lab.guest.keys import boot_keys
+from lab.guest.ssh import GuestShell, connected_shell
 
 EVERY_S = 0.02
 
@@ -25,7 +27,7 @@ class Channel:
 
     def __init__(self, word: bytes) -> None:
         self._word = word
-        self._ends = time.monotonic() + 10
+        self._ends = time.monotonic() + (10 if word else 0)
 
     def exec_command(self, command: str) -> None:
         if "kill -9" in command:
@@ -85,10 +87,22 @@ class Unheard(Channel):
         self._closed.set()
 
 
+class Silent(Channel):
+    """A command that says nothing, for at most ten seconds."""
+
+    def recv(self, size: int) -> bytes:
+        if super().recv(size):
+            raise TimeoutError
+        return b""
+
+
 class Alive:
     """A machine that is never lost."""
 
     def lost(self) -> None: ...
+
+    def serial_tail(self) -> str:
+        return ""
 
 
 def shell(word: bytes) -> GuestShell:
@@ -109,6 +123,27 @@ def test_command_that_keeps_talking_ends_with_its_deadline(run: Callable[[GuestS
     with pytest.raises(WaitTimeout, match="the guest command: yes"):
         run(shell(b"line\n"), Deadline.after(0.2))
     assert time.monotonic() - began < 3
+
+
+def test_command_that_says_nothing_ends_with_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Transport, "open_session", lambda _self, **_timeout: Silent(b"none of it comes"))
+    with pytest.raises(WaitTimeout, match="the guest command: sleep"):
+        shell(b"").execute("sleep", Deadline.after(0.2))
+
+
+def test_last_line_needs_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [b"", b"ne\nrest", b"li"]
+    monkeypatch.setattr(Channel, "recv", lambda *_: said.pop())
+    assert shell(b"").execute("printf") == (0, "line\nrest")
+
+
+def test_command_whose_connection_broke_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "REASON_S", 0.0)
+    monkeypatch.setattr(Channel, "recv_exit_status", lambda _self: -1)
+    assert shell(b"").execute("true").status == -1
+    monkeypatch.setattr(Transport, "is_active", lambda _self: False)
+    with pytest.raises(GuestLost, match="the SSH connection broke"):
+        shell(b"").execute("true")
 
 
 def test_guest_that_does_not_even_kill_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +193,14 @@ def test_what_is_kept_of_a_guest_has_a_bound(
         run(shell(word))
 
 
+def test_standard_error_is_kept_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 100)
+    said = [b"", *[b"error " * 10] * 5]
+    monkeypatch.setattr(Channel, "recv_stderr", lambda *_: said.pop())
+    monkeypatch.setattr(Channel, "recv", lambda *_: b"")
+    assert shell(b"").separate("yes").stderr == (b"error " * 20)[:100]
+
+
 @pytest.mark.parametrize("word", [b"no end ", b"line\n" * 2], ids=["a line", "lines"])
 def test_command_that_never_ends_is_a_hang_however_much_it_says(word: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lab.guest.ssh.KEPT_BYTES", 20)
@@ -192,6 +235,18 @@ def test_file_that_is_too_large_is_refused_before_its_first_byte(
     assert not (tmp_path / "values").exists()
 
 
+def test_file_that_grows_while_it_is_fetched_is_fetched_up_to_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/zero", "rb") as endless:
+        theirs = SimpleNamespace(prefetch=lambda *_: None, read=lambda size: endless.read(size if endless.tell() < 1 << 20 else 0))
+        growing = SimpleNamespace(
+            stat=lambda _: SimpleNamespace(st_size=10), open=lambda *_: contextlib.nullcontext(theirs), close=lambda: None
+        )
+        monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: growing)
+        with pytest.raises(GuestError, match="differ"):
+            shell(b"").get("/values", tmp_path / "values")
+    assert (tmp_path / "values").stat().st_size == 10
+
+
 @pytest.mark.parametrize(
     "answer",
     [paramiko.SFTPError("Garbage packet received"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")],
@@ -215,3 +270,17 @@ def test_file_whose_hash_the_guest_does_not_tell_did_not_arrive(tmp_path: Path, 
     (tmp_path / "library").write_text("whole")
     with pytest.raises(GuestError, match=r"differ: SHA-256 [0-9a-f]{64} here, none there"):
         shell(b"").put(tmp_path / "library", "/library")
+
+
+def test_guest_with_another_host_key_is_shown_no_key_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    with boot_keys() as keys, boot_keys() as others:
+        other = SimpleNamespace(get_remote_server_key=lambda: others.host_key, auth_publickey=lambda name, _key: shown.append(name))
+        for step in ("set_keepalive", "start_client", "close", "join"):
+            setattr(other, step, lambda *_, **__: None)
+        monkeypatch.setattr("socket.create_connection", lambda *_, **__: None)
+        monkeypatch.setattr("paramiko.Transport", lambda _link: other)
+        reached = connected_shell(22, keys, Alive(), Deadline.after(5))
+        with pytest.raises(GuestLost, match="a host key that is not the one it was given"), reached:
+            pytest.fail("it was let in")
+    assert not shown
