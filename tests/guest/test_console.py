@@ -109,6 +109,13 @@ def test_oops_without_panic_ends_the_wait_too(console: Console, pair: Pair) -> N
     assert "trace" in lost.value.serial_tail
 
 
+def test_first_oops_is_the_reason_however_many_follow(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(b"Oops: 0002 [#1]\r\nOops: 0002 [#2]\r\n")
+    pair.theirs.close()
+    with pytest.raises(GuestLost, match=r"kernel oops: Oops: 0002 \[#1\]"):
+        console.wait_ready(Deadline.after(5))
+
+
 def test_hang_up_ends_the_wait(console: Console, pair: Pair) -> None:
     pair.theirs.sendall(b"last words without an end")
     pair.theirs.close()

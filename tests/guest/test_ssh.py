@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -129,6 +130,21 @@ def test_command_that_says_nothing_ends_with_its_deadline(monkeypatch: pytest.Mo
     monkeypatch.setattr(Transport, "open_session", lambda _self, **_timeout: Silent(b"none of it comes"))
     with pytest.raises(WaitTimeout, match="the guest command: sleep"):
         shell(b"").execute("sleep", Deadline.after(0.2))
+
+
+def test_command_that_says_nothing_ends_with_its_guest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Transport, "open_session", lambda _self, **_timeout: Silent(b"none of it comes"))
+    monkeypatch.setattr(Alive, "lost", lambda _self: "kernel panic")
+    with pytest.raises(GuestLost, match="kernel panic"):
+        shell(b"").execute("sleep", Deadline.after(0.2))
+
+
+@pytest.mark.parametrize("program", ["dash", "bash"])
+def test_death_by_a_signal_has_a_status_whichever_shell_the_guest_has(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Channel, "exec_command", lambda _self, command: asked.append(command))
+    shell(b"").execute("sh -c 'kill -9 $$'")
+    assert subprocess.run([program, "-c", *asked], check=False).returncode == 128 + 9
 
 
 def test_last_line_needs_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
