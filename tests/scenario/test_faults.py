@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lab.bundle import read_bundle
-from lab.errors import LaunchError
+from lab.deadline import Deadline
+from lab.errors import GuestLost, LaunchError
 from lab.paths import SCENARIOS
-from lab.scenario.checks.fault import Neighbour, Seen, Told, judged, judged_refusal
+from lab.scenario.checks.fault import Killing, Neighbour, Seen, Told, answers, judged, judged_refusal
 from lab.scenario.faults import EXPECTATIONS, Fault
 from lab.scenario.listener import SilentListener
 from lab.scenario.model_checks import FaultCheck
@@ -95,6 +97,32 @@ def test_killed_worker_that_is_handled_badly_is_told(changes: dict[str, Any], ex
     assert wrong(Fault.WORKER_KILLED, seen(**changes)) == expected
 
 
+def test_programs_own_worker_alone_is_killed_once_in_the_graph_that_must_fail() -> None:
+    workers, killed = [3], list[int]()
+    stage: Any = SimpleNamespace(guest=SimpleNamespace(worker_pids=lambda: tuple(workers), kill=killed.append))
+    killing = Killing(stage, Fault.WORKER_KILLED)
+    told = Told(killing.on_event)
+    workers.append(9)
+    for line in ('{"event": "computing", "graphs": 4}', '{"event": "computing", "graphs": 5}'):
+        told.feed(line)
+    assert killed == [9]
+    for graphs, under_way in ((5, True), (4, False), (6, False)):
+        told.feed(f'{{"event": "lost", "status": -1, "graphs": {graphs}}}')
+        assert killing.in_graph(told) is under_way
+    assert killing.waited_s is not None
+
+
+@pytest.mark.parametrize(("alive", "status", "well"), [(True, 0, True), (False, 0, False), (True, 1, False), (True, None, False)])
+def test_guest_is_well_that_runs_and_does_what_it_is_asked_to(alive: bool, status: int | None, *, well: bool) -> None:
+    def execute(_command: str, _deadline: Deadline) -> tuple[int, str]:
+        if status is None:
+            raise GuestLost("it says nothing")
+        return status, ""
+
+    stage: Any = SimpleNamespace(guest=SimpleNamespace(alive=lambda: alive, ssh=SimpleNamespace(execute=execute)))
+    assert answers(stage) is well
+
+
 def test_fault_before_any_device_must_leave_none() -> None:
     told = seen(said=["ggml-virtgpu: backend not available: no render node of a virtio-gpu device in /dev/dri"])
     assert wrong(Fault.NO_DEVICE, told) == ["remote device"]
@@ -122,7 +150,7 @@ def test_machine_without_a_window_must_be_refused_with_the_reason() -> None:
     reason = "qemu-system-x86_64: -device virtio-gpu-gl-pci: venus requires enabled blob and hostmem options\n"
     assert refusal(1, reason) == []
     assert refusal(1, "qemu-system-x86_64: no such device") == ["message"]
-    assert refusal(None, reason) == ["end of QEMU"]
+    assert [refusal(status, reason) for status in (None, 0, -11)] == [["end of QEMU"]] * 3
 
 
 def test_switches_lead_elsewhere_for_a_while_and_leave_nothing(tmp_path: Path) -> None:
