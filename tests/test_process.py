@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -73,6 +74,12 @@ def test_leaving_the_context_ends_the_whole_group(tmp_path: Path) -> None:
     assert not group_is_alive(group)
 
 
+def test_a_zombie_is_no_process_that_runs() -> None:
+    with subprocess.Popen(("true",), start_new_session=True) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not group_is_alive(child.pid)
+
+
 def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     script = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); {SLEEP}"
     with spawn((sys.executable, "-c", script), log=tmp_path / "log") as child:
@@ -94,6 +101,11 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
     )
     done = finish((sys.executable, "-c", script), deadline=Deadline.after(20))
     wait_group_gone(int(done.output.split()[0]), Deadline.after(5))
+
+
+def test_a_child_whose_parent_died_before_it_could_ask_ends_itself() -> None:
+    script = "from lab.process import dying_with; dying_with(-1)()"
+    assert finish((sys.executable, "-c", script), deadline=Deadline.after(20)).exit_status == 127
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -116,6 +116,16 @@ def test_first_oops_is_the_reason_however_many_follow(console: Console, pair: Pa
         console.wait_ready(Deadline.after(5))
 
 
+def test_loss_is_told_once_and_the_tail_has_the_last_lines(pair: Pair) -> None:
+    with watched_console(pair.ours, pair.log, pair.lose) as console:
+        pair.theirs.sendall(b"noise\n" * 1000 + b"Kernel panic - not syncing: dead\n")
+        pair.theirs.close()
+        with pytest.raises(GuestLost, match="kernel panic: dead"):
+            console.wait_ready(Deadline.after(5))
+    assert pair.losses == 1
+    assert len(console.tail().splitlines()) < 100
+
+
 def test_hang_up_ends_the_wait(console: Console, pair: Pair) -> None:
     pair.theirs.sendall(b"last words without an end")
     pair.theirs.close()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_descendants_come_parents_first_and_go() -> None:
     shell.wait()
     # its child dies by the same signal, a moment later on a busy machine
     poll("the end of the family", lambda: not any(process.alive() for process in family), Deadline.after(10))
+
+
+def test_zombie_is_not_alive_nor_is_another_process_of_the_same_number() -> None:
+    with subprocess.Popen(("sleep", "60")) as child:
+        (there,) = (process for process in descendants(os.getpid()) if process.pid == child.pid)
+        assert there.alive()
+        assert not replace(there, start_ticks=there.start_ticks + 1).alive()
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert not there.alive()
+        assert child.pid not in {process.pid for process in descendants(os.getpid())}
 
 
 def test_who_outlives_its_parent_is_alive() -> None:
