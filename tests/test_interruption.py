@@ -54,6 +54,15 @@ def interrupted_after(step: Callable[..., Any]) -> Callable[..., Any]:
     return both
 
 
+def test_line_that_drops_is_nothing_to_who_ignores_it() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_postponed_signal_comes_at_the_end() -> None:
     steps = []
     with pytest.raises(KeyboardInterrupt), interruptible():  # noqa: PT012 - what is looked at is how far it comes

@@ -39,9 +39,12 @@ def both(folder: Path, guest: Records, host: Records, **guest_options: int) -> c
 
 
 def test_joined_calls_carry_both_sides(tmp_path: Path) -> None:
-    joined = both(tmp_path, records_of([3, 4, 3]), records_of([4, 3, 3]))
+    served = records_of([4, 3, 3])
+    served["queue_ns"] = 8
+    joined = both(tmp_path, records_of([3, 4, 3]), served)
     assert joined.findings == ()
     assert [call.host_compute_ns for call in joined.calls] == [2000, 1000, 3000]
+    assert {(call.encode_ns, call.host_queue_ns) for call in joined.calls} == {(7, 8)}
     assert (joined.guest_counted, joined.host_counted) == (3, 3)
     assert joined.calls[0].command == "buffer_set_tensor"
     assert joined.calls[0].context == 3
