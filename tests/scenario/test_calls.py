@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lab.bundle.rows import CallRow
 from lab.deadline import Deadline, poll
 from lab.errors import GuestError, GuestLost, WaitTimeout
 from lab.metrics.calls import Joined, JoinedCall
@@ -124,6 +125,17 @@ def test_summary_tells_the_largest_call_of_a_command_and_the_replies_that_tell_t
     record = calls_record(Joined(calls, (), 3, 3))
     assert record.timed == 2
     assert [(one.command, one.most_bytes) for one in record.commands] == [("x", 9000), ("y", 20)]
+
+
+def test_each_call_of_a_worker_is_streamed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "STREAM_EVERY_S", 0.0)
+    rows: list[CallRow] = []
+    bundle: Any = SimpleNamespace(call=lambda row, **_: rows.append(row), flush_calls=lambda: None)
+    collector = calls.CallCollector(bundle, ("ops", "venus"), tmp_path, tmp_path / "guest-calls")
+    for count in (2, 2, 5):
+        write_calls(tmp_path / "host-1.calls", 1, Made(7, 4, 9), count)
+        collector.stream()
+    assert [row.seq for row in rows] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(("unanswered", "told"), [(2, 2), (100, 100), (5000, 101)])
