@@ -142,6 +142,19 @@ def test_results_by_another_accelerator_are_not_kept(running: Running) -> None:
     assert [(one.run, one.kept) for one in refused.run.resumed] == [(cut.run.run, 0)]
 
 
+@pytest.mark.parametrize("role", ["host root", "guest image", "library of another time"])
+def test_results_by_another_root_image_or_library_are_not_kept(running: Running, role: str) -> None:
+    cut = killed_lab(running(Program()), 5)
+    record = json.loads((cut.folder / "run.json").read_text())
+    record["built"] = [one | ({"key": "another"} if one["role"] == role else {}) for one in record["built"]]
+    if role.startswith("library"):
+        record["boots"][0]["payloads"].append({"role": role, "path": "/x", "sha256": "0", "build_id": "another"})
+    (cut.folder / "run.json").write_text(json.dumps(record))
+    refused = running(Program(), earlier=read_bundle(cut.folder))
+    assert refused.run.status is Status.ERROR
+    assert f"the {role} was another, here it is" in refused.findings[0].text
+
+
 def test_results_by_another_vulkan_driver_are_not_kept(running: Running) -> None:
     text = SCENARIO.replace("\n[[checks]]", '\n[host]\nggml_library = "vulkan"\n\n[[checks]]', 1)
     cut = killed_lab(running(Program(), text=text), 5)

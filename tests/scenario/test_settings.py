@@ -15,8 +15,9 @@ from lab.bundle import Bundle, read_bundle
 from lab.bundle.outcome import CaseResult, Outcome
 from lab.bundle.schema import CapabilityRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle
+from lab.deadline import Deadline
 from lab.elf import build_id
-from lab.errors import ConfigError
+from lab.errors import BuildError, ConfigError
 from lab.host import outside, probe
 from lab.host.capability import CAPABILITY_NAMES
 from lab.host.driver import GpuDriver
@@ -34,6 +35,7 @@ from lab.scenario.runner import run
 from lab.scenario.section import CheckThresholds
 from lab.scenario.shipment import (
     Payload,
+    best_cpu_library,
     component_files,
     require_builds,
     require_interfaces,
@@ -130,12 +132,24 @@ def test_wrong_implementation_is_told(tmp_path: Path, line: str, expected: str) 
 
 def test_another_build_than_the_expected_one_is_refused_with_both_ids(tmp_path: Path) -> None:
     path = written(tmp_path, STATE + '[implementation]\nhost = { build_id = "0123456789" }\nguest = { build_id = "abcdef01" }\n')
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('component = { build_id = "fedcba98" }\n')
     shipped = replace(SHIPMENT, host_library=replace(SHIPMENT.host_library, build_id="0123456789ab"))
     with pytest.raises(ConfigError) as caught:
         require_builds(shipped, load(path))
     text = str(caught.value)
     assert "implementation.guest.build_id: /native/libggml-virtgpu.so has build id id of guest library, not abcdef01" in text
+    assert "implementation.component.build_id: " in text
     assert "implementation.host" not in text
+
+
+def test_cpu_variant_that_does_not_run_here_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = HostRoot(Path("/root"), "key", (), ())
+    monkeypatch.setattr("lab.scenario.shipment.cpu_scores", lambda *_: {"/usr/a.so": 1, "/usr/b.so": 7})
+    assert best_cpu_library(root, Deadline.after(1)) == Path("/root/usr/b.so")
+    monkeypatch.setattr("lab.scenario.shipment.cpu_scores", lambda *_: {"/usr/a.so": 0, "/usr/b.so": 0})
+    with pytest.raises(BuildError, match="no CPU variant of ggml runs on this processor"):
+        best_cpu_library(root, Deadline.after(1))
 
 
 def test_a_library_that_lacks_another_is_refused_before_a_boot_with_both_names(
