@@ -189,6 +189,16 @@ def test_run_that_proves_nothing_does_not_pass(running: Running, script: Script,
     assert expected in texts(bundle)
 
 
+@pytest.mark.parametrize(
+    ("role", "process"),
+    [("guest library", "guest program"), ("component", "QEMU"), ("worker", "worker"), ("ggml library", "worker")],
+)
+def test_each_library_is_proved_by_its_whole_build_id(running: Running, role: str, process: str) -> None:
+    bundle = running(Script(mapped_ids={role: f"id of {role} and more"}), variants=("venus",))
+    assert bundle.run.exit == 2
+    assert f"wrong library [lab] build id of the {role} mapped in {process}: expected id of {role}, seen" in texts(bundle)
+
+
 def test_guest_without_render_nodes_is_a_wrong_state(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     def file(path: str) -> SimpleNamespace:
         def listdir() -> list[str]:
