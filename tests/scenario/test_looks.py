@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from lab.bundle.outcome import Outcome
-from lab.scenario.checks.state import Fact
-from tests.scenario.fakes import HEADER_LINE, TEXTS, Script, row
+from lab.elf import MappedFile, ProcessFacts
+from lab.scenario.checks.state import Fact, mapped_fact, process_facts
+from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, Script, row
 from tests.scenario.small_runs import run_small, texts, variant
 from tests.scenario.test_catalog_check import SCENARIO as CATALOG
 from tests.scenario.test_catalog_check import FakeHost, agent
@@ -26,6 +29,29 @@ def test_program_that_crashes_before_it_was_looked_at_is_the_products_failure(tm
     bundle = run_small(tmp_path, script, variants=("venus",))
     assert bundle.run.exit == 1, texts(bundle)
     assert "interrupted [product] guest crash: test-backend-ops was ended by signal 11" in texts(bundle)
+
+
+def test_processes_that_nobody_looked_at_are_a_wrong_state() -> None:
+    stage: Any = SimpleNamespace(listing=SimpleNamespace(observed=None))
+    (fact,) = process_facts(stage)
+    assert (fact.name, fact.seen, fact.ok) == ("processes while devices were listed", "not observed", False)
+
+
+def test_library_of_each_process_is_looked_at() -> None:
+    ours = SHIPMENT.host_library
+    path, right = ours.inside, ours.build_id
+
+    def seen(*mapped: tuple[str, str | None]) -> str:
+        workers = tuple(ProcessFacts(pid, "apir-worker", (), (), (MappedFile(*one),)) for pid, one in enumerate(mapped))
+        return mapped_fact("worker", workers, ours).seen
+
+    assert seen((path, right), (path, right)) == right
+    assert seen((path, right), (path, "wrong")) == "wrong", "of the second one"
+    assert seen((path, right), (f"{path} (deleted)", "before")) == "before", "a file that was replaced meanwhile"
+    assert seen((path, right), (path, None)) == f"none, of {path}"
+    assert seen((path, right), (f"/elsewhere{path}", "other")) == right, "somebody else's, of the same name"
+    assert seen((f"/seen/there{path}", right)) == right
+    assert seen(("/other.so", right)) == "not mapped"
 
 
 def test_program_in_a_guest_too_busy_to_look_is_no_hang(tmp_path: Path) -> None:

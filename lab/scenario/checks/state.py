@@ -24,6 +24,8 @@ from lab.scenario.stage import Stage
 
 RENDER_NODES = "/dev/dri"
 MAPPED = "build id of the "
+DELETED = " (deleted)"
+"""What is behind the path of a mapping whose file was replaced since."""
 """How the names of the facts begin that tell which libraries a process has mapped."""
 
 
@@ -129,17 +131,18 @@ def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:
 
 
 def mapped_fact(process: str, facts: tuple[ProcessFacts, ...], payload: Payload) -> Fact:
-    """Whether one of the processes has the payload mapped, with its build id."""
+    """Whether one of the processes has the payload mapped, with its build id, and none another file in its place."""
     name = f"{MAPPED}{payload.role} mapped in {process}"
     expected = payload.build_id or "none: the file has no build id"
     seen = [file for one in facts for file in one.mapped if same_file(file.path, payload.inside)]
-    found = (seen[0].build_id or f"none, of {seen[0].path}") if seen else "not mapped"
+    others = [file for file in seen if file.path.removesuffix(DELETED) == payload.inside and file.build_id != payload.build_id]
+    found = next(((file.build_id or f"none, of {file.path}") for file in (*others, *seen)), "not mapped")
     return Fact(name, expected, found, FindingKind.WRONG_LIBRARY)
 
 
 def same_file(mapped: str, path: str) -> bool:
     """Whether a mapping is of the path; one whose file was replaced while mapped is, with " (deleted)" behind it."""
-    return mapped.removesuffix(" (deleted)").rpartition("/")[2] == path.rpartition("/")[2]
+    return mapped.removesuffix(DELETED).rpartition("/")[2] == path.rpartition("/")[2]
 
 
 def missing_variables(stage: Stage) -> tuple[str, ...]:
