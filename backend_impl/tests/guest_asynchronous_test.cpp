@@ -278,7 +278,6 @@ void transfers_that_go_at_once() {
     expect(data == std::vector<uint8_t>(bytes, 0), "what could not be read is zeros");
 }
 
-// What is in no buffer of the device cannot be carried over, and is told of like any other transfer.
 // One of several pieces, the first or the last: all of it.
 void a_piece_that_is_refused() {
     Variable awaited("GGML_VIRTGPU_WRITE_BEHIND", "off");
@@ -335,6 +334,7 @@ void writes_to_shared_memory_wait() {
     expect(numbers == std::vector<float>(count, 2.0F), "a graph of what stood there before");
 }
 
+// What is in no buffer of the device cannot be carried over, and is told of like any other transfer.
 void transfers_of_what_is_elsewhere() {
     GatedRun run("all");
     Doubled doubled(run.buft(), count);
