@@ -1,24 +1,16 @@
 // Call record files: whoever has the same name for its own takes no other's away.
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "call_log.hpp"
+#include "host_expect.hpp"
 
 using namespace apir;
+using namespace apir::test;
 
 namespace {
-
-int failures = 0;
-
-void expect(bool holds, const std::string &what) {
-    if (holds) return;
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    ++failures;
-}
 
 CallLogHeader header_of(const std::filesystem::path &path) {
     CallLogHeader header{};
@@ -42,8 +34,7 @@ void two_of_one_name(const std::filesystem::path &folder) {
         expect(std::memcmp(header.magic, "APIRCALL", sizeof header.magic) == 0 && header.session == i + 1 && header.written == 1,
                std::string(names[i]) + " has its own session and record");
     }
-    const auto files = std::distance(std::filesystem::directory_iterator(folder), {});
-    expect(files == 3, std::to_string(files) + " files");
+    expect_equal(std::distance(std::filesystem::directory_iterator(folder), {}), std::ptrdiff_t{3}, "files");
 }
 
 void no_folder() {
