@@ -132,7 +132,7 @@ void test_deadlines() {
 
 // The host may be at it for as long as nothing says that it is through with a call that it has not answered.
 void test_shared_memory_in_doubt() {
-    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "300");
     ScriptedHost host;
     host.takes_pointers = true;
     Bench bench(host);
@@ -261,7 +261,7 @@ void test_data_slot_of_a_graph() {
 
 // Of blobs: the host may yet use one whose buffer it has not said to be freed, or not to be made.
 void test_blobs_of_silent_calls() {
-    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "300");
     Variable none_kept("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
     for (Call call : {Call::buffer_free_buffer, Call::device_buffer_from_ptr}) {
         ScriptedHost host;

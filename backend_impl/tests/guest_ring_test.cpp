@@ -245,7 +245,7 @@ void test_fallbacks() {
 
 // It may come to it yet.
 void test_memory_of_a_ring_without_an_answer() {
-    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "400");
     RingHost host;
     host.silence(Call::ring_create);
     CapturedLog log;
@@ -255,7 +255,7 @@ void test_memory_of_a_ring_without_an_answer() {
 
 // A host that takes nothing any more: calls run into their deadline, then the ring is full and says so.
 void test_full_ring() {
-    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "60");
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "400");
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
     host.takes = false;
