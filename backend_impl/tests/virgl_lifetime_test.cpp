@@ -180,10 +180,11 @@ void several_pending() {
     const uint32_t answered = 7;
     expect_equal(create_blob(3, 99, 4096), 0, "create_blob");
     guest.submit(2, static_cast<uint32_t>(FakeCall::pid), {}, 99);
-    std::memcpy(mapped(99), &answered, sizeof answered);
+    auto *before = reinterpret_cast<uint32_t *>(mapped(99));
+    __atomic_store_n(before, answered, __ATOMIC_RELEASE);
     kill(worker, SIGKILL);
     expect_equal(guest.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the command under way");
-    expect(std::memcmp(mapped(99), &answered, sizeof answered) == 0, "what the worker had answered before stays");
+    expect_equal(__atomic_load_n(before, __ATOMIC_ACQUIRE), answered, "what the worker had answered before stays");
     for (uint32_t page = 100; page < 100 + pages; ++page) {
         uint32_t notify = 0;
         std::memcpy(&notify, mapped(page), sizeof notify);
