@@ -121,7 +121,7 @@ RandomProgram::Bytes RandomProgram::right(size_t number, const Range &range) {
 }
 
 void RandomProgram::run(int steps) {
-    if (streams_[0].backend == nullptr) return;
+    if (streams_[0].backend == nullptr) return setting_.host.meddles() ? void() : violate("there are no streams");
     for (int i = 0; i < steps && violations_.empty() && (setting_.comes_back || !is_lost()); ++i) {
         step();
         demand();
