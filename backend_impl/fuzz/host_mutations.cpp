@@ -160,8 +160,9 @@ std::string Driver::keep_finding(const Ended &ended, uint64_t begin) {
 std::string last_words(const std::string &log) {
     Bytes bytes = std::filesystem::exists(log) ? load(log) : Bytes{};
     std::string text(bytes.begin(), bytes.end());
-    size_t at = text.find("GGML_ASSERT");
-    if (at == std::string::npos) at = text.find("libggml");
+    size_t at = std::string::npos;
+    for (const char *cause : {"GGML_ASSERT", "CUDA error", "libggml"})
+        if (at == std::string::npos) at = text.find(cause);
     if (at == std::string::npos) at = 0;
     at = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
     return text.substr(at, text.find('\n', at) - at);

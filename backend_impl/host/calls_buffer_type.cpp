@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cuda_layout.hpp"
 #include "huge_pages.hpp"
 #include "refusal.hpp"
 #include "session.hpp"
@@ -54,6 +55,7 @@ uint64_t Session::alloc_size(ggml_backend_buffer_type_t type, OpTensors &op) {
     ggml_backend_dev_t owner = ggml_backend_buft_get_device(type);
     // Some backends look at the sources of some ops: then they have to be there.
     if (!op.acceptable(owner == nullptr ? device().ggml : owner)) op.forget_op();
+    if (owner != nullptr && has_cuda_kernels(owner) && !has_cuda_blocks(*op.tensor())) refuse("the size of blocks that lie apart");
     return ggml_backend_buft_get_alloc_size(type, op.tensor());
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "cuda_layout.hpp"
 #include "op_rules.hpp"
 #include "refusal.hpp"
 #include "tensor_check.hpp"
@@ -89,9 +90,11 @@ ggml_cgraph *GraphBuilder::link_all(BufferTable &buffers, ggml_backend_dev_t dev
     for (uint32_t index : distinct_) link_node(index);
     // Backends keep what they need to know of a tensor in it; those that do not have no such function. Sources come before
     // their views in no order, so that this waits until all views are linked.
-    for (ggml_tensor &tensor : tensors_)
+    for (ggml_tensor &tensor : tensors_) {
+        if (checked) check_room(tensor);
         if (tensor.buffer != nullptr && ggml_backend_buffer_init_tensor(tensor.buffer, &tensor) != GGML_STATUS_SUCCESS)
             refuse("tensor '%s' cannot be initialised in its buffer", tensor.name);
+    }
     if (checked)
         for (uint32_t index : distinct_) check_node(index, device);
     return assemble();
@@ -175,6 +178,13 @@ void GraphBuilder::check_memory(const ggml_tensor &tensor, ggml_backend_dev_t de
     user_ = device;
 }
 
+// ggml-cuda fills up the last row of blocks as soon as it is told of their tensor.
+void GraphBuilder::check_room(const ggml_tensor &tensor) {
+    if (tensor.buffer == nullptr || tensor.view_src != nullptr || !ggml_is_quantized(tensor.type)) return;
+    ggml_backend_dev_t owner = ggml_backend_buft_get_device(ggml_backend_buffer_get_type(tensor.buffer));
+    if (owner != nullptr && has_cuda_kernels(owner) && !has_cuda_room(tensor)) refuse("tensor '%s' has no room in its buffer", tensor.name);
+}
+
 void GraphBuilder::check_packed(const ggml_tensor &tensor) {
     const Links &record = links_[static_cast<size_t>(&tensor - tensors_.data())];
     uint64_t size = ggml_backend_buffer_get_size(tensor.buffer);
@@ -196,7 +206,7 @@ void GraphBuilder::check_node(size_t index, ggml_backend_dev_t device) {
     check_packed(node);
     for (const ggml_tensor *source : node.src)
         if (source != nullptr) check_packed(*source);
-    if (has_vulkan_kernels(device) && !has_vulkan_layout(node))
+    if ((has_vulkan_kernels(device) && !has_vulkan_layout(node)) || (has_cuda_kernels(device) && !has_cuda_layout(node)))
         refuse("%s of tensors that do not lie as the device needs them", ggml_op_name(node.op));
     if (!ggml_backend_dev_supports_op(device, &node))
         refuse("the device cannot compute %s as '%s' has it", ggml_op_name(node.op), node.name);

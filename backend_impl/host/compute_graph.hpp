@@ -113,6 +113,7 @@ class GraphBuilder {
     void order_nodes();
     void link_views();
     void link_node(size_t index);
+    static void check_room(const ggml_tensor &tensor);
     void check_packed(const ggml_tensor &tensor);
     void check_node(size_t index, ggml_backend_dev_t device);
     void check_memory(const ggml_tensor &tensor, ggml_backend_dev_t device);

@@ -12,5 +12,11 @@ namespace apir::host {
 bool has_cuda_kernels(ggml_backend_dev_t device);
 // Of a node whose types, sources and shapes are sound.
 bool has_cuda_kernel(const ggml_tensor &node);
+// Whether its blocks lie side by side: asked for a tensor's size in a buffer, ggml-cuda asserts it.
+bool has_cuda_blocks(const ggml_tensor &tensor);
+// Of a tensor that owns its data, in a buffer: whether what ggml-cuda fills up of its last row, and reads there, is the buffer's too.
+bool has_cuda_room(const ggml_tensor &tensor);
+// Of a node whose tensors lie in buffers: whether they begin where the kernels can load them.
+bool has_cuda_layout(const ggml_tensor &node);
 
 } // namespace apir::host

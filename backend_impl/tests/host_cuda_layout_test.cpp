@@ -117,6 +117,153 @@ void outer_products() {
     expect(has_cuda_kernel(*ggml_out_prod(s.context(), s.leaf(GGML_TYPE_F32, 16, 1), s.leaf(GGML_TYPE_F32, 5, 1))), "and one that is an array");
 }
 
+void strides() {
+    Shapes s;
+    ggml_tensor *a = s.leaf(GGML_TYPE_F32, 8, 4);
+    auto taken = [](ggml_tensor *node) { return has_cuda_kernel(*node); };
+    ggml_tensor *scaled = ggml_scale(s.context(), a, 2);
+    expect(taken(scaled), "a result in an array");
+    scaled->nb[1] *= 2;
+    expect(!taken(scaled), "SCALE with a result that lies apart");
+    ggml_tensor *sum = ggml_add_inplace(s.context(), s.slice(GGML_TYPE_F32, 8, 4, 16), a);
+    expect(taken(sum), "ADD goes by its result's strides");
+    a->nb[1] += 2;
+    expect(!taken(sum), "ADD of what lies half a number apart");
+    a->nb[1] = (size_t{1} << 32) * sizeof(float);
+    expect(!taken(sum), "ADD of what lies farther apart than kernels count");
+    a->nb[1] -= sizeof(float);
+    expect(taken(sum), "or as far as they do");
+    ggml_tensor *blocks = s.leaf(GGML_TYPE_Q4_0, 64, 4);
+    ggml_tensor *rows = ggml_get_rows(s.context(), blocks, s.leaf(GGML_TYPE_I32, 2));
+    expect(taken(rows) && has_cuda_blocks(*blocks), "rows of blocks");
+    blocks->nb[0] *= 2;
+    expect(!taken(rows) && !has_cuda_blocks(*blocks), "blocks that lie apart");
+}
+
+void pairs() {
+    Shapes s;
+    ggml_tensor *places = s.leaf(GGML_TYPE_I32, 3);
+    auto turned = [&](int64_t wide) {
+        ggml_tensor *all = s.leaf(GGML_TYPE_F32, wide, 2, 3);
+        ggml_tensor *part = ggml_view_3d(s.context(), all, 8, 2, 3, all->nb[1], all->nb[2], 0);
+        return ggml_rope(s.context(), part, places, 8, 0);
+    };
+    expect(has_cuda_kernel(*turned(8)) && has_cuda_kernel(*turned(9)), "ROPE of rows wherever they begin");
+    ggml_tensor *result = turned(8);
+    for (int axis : {1, 2, 3}) {
+        result->nb[axis] += sizeof(float);
+        expect(!has_cuda_kernel(*result), "ROPE into rows that begin within a pair");
+        result->nb[axis] += sizeof(float);
+        expect(has_cuda_kernel(*result), "ROPE into rows that begin with one");
+    }
+}
+
+void parameters() {
+    Shapes s;
+    ggml_tensor *whole = s.leaf(GGML_TYPE_F32, 16, 8);
+    ggml_tensor *part = s.leaf(GGML_TYPE_F32, 8, 4);
+    for (ggml_tensor *node : {ggml_set(s.context(), whole, part, whole->nb[1], whole->nb[2], whole->nb[3], 4),
+                              ggml_acc(s.context(), whole, part, whole->nb[1], whole->nb[2], whole->nb[3], 4)}) {
+        const std::string name = ggml_op_name(node->op);
+        expect(has_cuda_kernel(*node), name + " behind a number");
+        for (int at : {0, 1, 2, 3}) {
+            node->op_params[at] += 2;
+            expect(!has_cuda_kernel(*node), name + " behind half of one, by parameter " + std::to_string(at));
+            node->op_params[at] -= 2;
+        }
+    }
+    ggml_tensor *experts = s.leaf(GGML_TYPE_Q8_0, 32, 16, 4);
+    for (ggml_tensor *node : {ggml_mul_mat(s.context(), s.leaf(GGML_TYPE_Q8_0, 32, 16), s.leaf(GGML_TYPE_F32, 32, 2)),
+                              ggml_mul_mat_id(s.context(), experts, s.leaf(GGML_TYPE_F32, 32, 2, 5), s.leaf(GGML_TYPE_I32, 2, 5))}) {
+        const std::string name = ggml_op_name(node->op);
+        expect(ggml_prec_set_acc(node, GGML_PREC_F32) && ggml_prec_set_src(node, GGML_PREC_Q4, 1) && has_cuda_kernel(*node), name + " of a precision");
+        for (int at : {0, 3}) {
+            const int32_t kept = node->op_params[at];
+            node->op_params[at] = 7;
+            expect(!has_cuda_kernel(*node), name + " of one that ggml does not have");
+            node->op_params[at] = kept;
+        }
+    }
+    ggml_tensor *kv = s.leaf(GGML_TYPE_F16, 64, 64, 4);
+    ggml_tensor *attention = ggml_flash_attn_ext(s.context(), s.leaf(GGML_TYPE_F32, 64, 3, 4), kv, kv, nullptr, 1, 0, 0);
+    expect(ggml_prec_set_acc(attention, GGML_PREC_F32) && has_cuda_kernel(*attention), "attention of a precision");
+    attention->op_params[3] = 7;
+    expect(!has_cuda_kernel(*attention), "attention of one that ggml does not have");
+}
+
+void sources_alike() {
+    Shapes s;
+    ggml_tensor *signal = s.leaf(GGML_TYPE_F32, 9, 2);
+    ggml_tensor *kernel = s.leaf(GGML_TYPE_F32, 3, 4, 2);
+    ggml_tensor *convolved = ggml_conv_transpose_1d(s.context(), kernel, signal, 1, 0, 1);
+    expect(has_cuda_kernel(*convolved), "CONV_TRANSPOSE_1D of arrays");
+    for (ggml_tensor *source : {kernel, signal}) {
+        source->nb[1] += sizeof(float);
+        expect(!has_cuda_kernel(*convolved), "CONV_TRANSPOSE_1D of what lies apart");
+        source->nb[1] -= sizeof(float);
+    }
+    ggml_tensor *q = ggml_new_tensor_4d(s.context(), GGML_TYPE_F32, 64, 2, 5, 1);
+    ggml_tensor *k = ggml_dup_tensor(s.context(), q);
+    ggml_tensor *v = ggml_dup_tensor(s.context(), q);
+    ggml_tensor *one = ggml_new_tensor_4d(s.context(), GGML_TYPE_F32, 1, 2, 5, 1);
+    ggml_tensor *state = ggml_new_tensor_4d(s.context(), GGML_TYPE_F32, 64, 64, 2, 1);
+    ggml_tensor *net = ggml_gated_delta_net(s.context(), q, k, v, one, ggml_dup_tensor(s.context(), one), state, 1);
+    expect(has_cuda_kernel(*net), "GATED_DELTA_NET of queries and keys alike");
+    k->nb[3] += sizeof(float);
+    expect(!has_cuda_kernel(*net), "GATED_DELTA_NET of such that lie otherwise");
+}
+
+// In host memory, of ggml-base's own kind: what of it ggml-cuda would want more of is the test's.
+void places() {
+    Shapes s;
+    alignas(64) static uint8_t memory[4096];
+    ggml_backend_buffer_ptr buffer(ggml_backend_cpu_buffer_from_ptr(memory, sizeof memory));
+    auto placed = [&](ggml_tensor *tensor, size_t at) {
+        tensor->buffer = buffer.get();
+        tensor->data = memory + at;
+        return tensor;
+    };
+    ggml_tensor *half = placed(s.leaf(GGML_TYPE_F16, 8), 64);
+    ggml_tensor *sum = placed(ggml_add(s.context(), half, placed(s.leaf(GGML_TYPE_F16, 8), 96)), 128);
+    expect(has_cuda_layout(*sum), "numbers at their places");
+    for (ggml_tensor *tensor : {sum, sum->src[0], sum->src[1]}) {
+        placed(tensor, 193);
+        expect(!has_cuda_layout(*sum), "numbers between their places");
+        placed(tensor, 194);
+        expect(has_cuda_layout(*sum), "numbers at odd ones");
+    }
+    ggml_tensor *turned = placed(ggml_rope(s.context(), placed(s.leaf(GGML_TYPE_F32, 8, 1, 1), 64), placed(s.leaf(GGML_TYPE_I32, 1), 96), 8, 0), 128);
+    expect(has_cuda_layout(*turned), "pairs at their places");
+    placed(turned->src[0], 260);
+    expect(has_cuda_layout(*turned), "read where they like");
+    placed(turned, 260);
+    expect(!has_cuda_layout(*turned), "and written between their places");
+    // By words of two bytes, of four, and of one.
+    for (auto [type, word] : {std::pair{GGML_TYPE_Q8_0, size_t{2}}, {GGML_TYPE_Q4_1, size_t{4}}, {GGML_TYPE_MXFP4, size_t{1}}}) {
+        ggml_tensor *blocks = s.leaf(type, 256, 2);
+        ggml_tensor *node = placed(ggml_get_rows(s.context(), placed(blocks, 64), placed(s.leaf(GGML_TYPE_I32, 1), 32)), 2048);
+        const std::string name = ggml_type_name(type);
+        placed(blocks, 64 + word);
+        expect(has_cuda_layout(*node), name + " at a word's place");
+        placed(blocks, 64 + word / 2);
+        expect(has_cuda_layout(*node) == (word == 1), name + " between them");
+        placed(blocks, sizeof memory - ggml_nbytes(blocks));
+        expect(has_cuda_room(*blocks), name + " at the end");
+        placed(blocks, sizeof memory - ggml_nbytes(blocks) + 1);
+        expect(!has_cuda_room(*blocks), name + " beyond it");
+        placed(blocks, 64);
+        blocks->nb[0] *= 2;
+        expect(!has_cuda_room(*blocks), name + " apart");
+    }
+    ggml_tensor *number = placed(s.leaf(GGML_TYPE_F32, 1024), 4);
+    expect(has_cuda_room(*number), "of numbers no row is filled up");
+    ggml_tensor *kv = placed(s.leaf(GGML_TYPE_F16, 64, 1, 1), 0);
+    ggml_tensor *attention = placed(ggml_flash_attn_ext(s.context(), placed(s.leaf(GGML_TYPE_F32, 64, 1, 1), 0), kv, kv, nullptr, 1, 0, 0), sizeof memory - 256);
+    expect(has_cuda_layout(*attention), "attention at the end");
+    placed(attention, sizeof memory - 252);
+    expect(!has_cuda_layout(*attention), "attention beyond it");
+}
+
 void copies() {
     Shapes s;
     for (ggml_type type : {GGML_TYPE_F32, GGML_TYPE_Q8_0}) {
@@ -164,6 +311,11 @@ int main() {
     products_by_experts();
     outer_products();
     copies();
+    strides();
+    pairs();
+    parameters();
+    sources_alike();
+    places();
     functions();
     its_devices_are_known();
     return apir::test::failures == 0 ? 0 : 1;
