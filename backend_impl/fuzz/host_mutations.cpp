@@ -88,7 +88,7 @@ class Driver {
         return Generator(std::move(seeds), std::move(recorded), options_.family, options_.seed, options_.strides != 0);
     }
     void run_numbers(uint64_t begin, uint64_t end, Progress &progress) const;
-    bool dies(const std::vector<Message> &messages);
+    bool dies(const std::vector<Message> &messages, const std::string &log = "/dev/null");
     std::vector<Message> messages(uint64_t begin, uint64_t end) const;
     std::string keep_finding(const Ended &ended, uint64_t begin);
 
@@ -113,7 +113,7 @@ void Driver::run_numbers(uint64_t begin, uint64_t end, Progress &progress) const
 }
 
 // Whether a fresh world does not survive them.
-bool Driver::dies(const std::vector<Message> &messages) {
+bool Driver::dies(const std::vector<Message> &messages, const std::string &log) {
     auto work = [&](Progress &progress) {
         HostWorld world(options_.host_library, options_.config);
         progress.number = 0;
@@ -123,7 +123,7 @@ bool Driver::dies(const std::vector<Message> &messages) {
             check(world);
         }
     };
-    return supervisor_.run(work, "/dev/null").ending != Ending::finished;
+    return supervisor_.run(work, log).ending != Ending::finished;
 }
 
 // Made by a child as well: the parent has no world, and with it no handles.
@@ -217,8 +217,11 @@ int Driver::run() {
 
 int Driver::replay(const std::string &path) {
     Bytes bytes = load(path);
-    bool dead = dies(decoded(bytes.data(), bytes.size()));
-    std::printf("%s: %s\n", path.c_str(), dead ? "does not survive" : "ok");
+    std::string log = options_.out + "/replay." + std::to_string(getpid()) + ".log";
+    bool dead = dies(decoded(bytes.data(), bytes.size()), log);
+    Bytes words = load(log);
+    std::filesystem::remove(log);
+    std::printf("%.*s%s: %s\n", static_cast<int>(words.size()), reinterpret_cast<const char *>(words.data()), path.c_str(), dead ? "does not survive" : "ok");
     return dead ? 1 : 0;
 }
 

@@ -73,8 +73,14 @@ bool counts_in_elements(const ggml_tensor &tensor) {
     return std::all_of(tensor.nb, tensor.nb + GGML_MAX_DIMS, [&](size_t stride) { return stride % ggml_type_size(tensor.type) == 0; });
 }
 
+// Dimensions that lie one behind the other in all tensors are taken for one, whose stride is the last one's, or the first one's times all of them.
 bool counts_in_32_bits(const ggml_tensor &tensor) {
-    return std::all_of(tensor.nb, tensor.nb + GGML_MAX_DIMS, [&](size_t stride) { return stride / ggml_type_size(tensor.type) <= UINT32_MAX; });
+    double most = 0, behind = 1;
+    for (int axis = GGML_MAX_DIMS - 1; axis > 0; --axis) {
+        behind *= static_cast<double>(tensor.ne[axis]);
+        most = std::max(most, behind * static_cast<double>(tensor.nb[axis] / ggml_type_size(tensor.type)));
+    }
+    return most <= UINT32_MAX;
 }
 
 // Of two sources, either of which may be repeated.
@@ -82,6 +88,11 @@ bool combines(const ggml_tensor &node) {
     const auto counts = [](const ggml_tensor *source) { return source == nullptr || counts_in_32_bits(*source); };
     return counts_in_32_bits(node) && std::all_of(node.src, node.src + GGML_MAX_SRC, counts);
 }
+
+bool takes_arrays(const ggml_tensor &node) { return ggml_is_contiguous(node.src[0]) && ggml_is_contiguous(node.src[1]); }
+
+// Those of dimensions of one, too.
+bool has_rising_strides(const ggml_tensor &tensor) { return std::is_sorted(tensor.nb, tensor.nb + GGML_MAX_DIMS); }
 
 // Of all other ops kernels write their result as an array, and some assert that it is one.
 bool goes_by_strides_of_result(ggml_op op) {
@@ -151,7 +162,9 @@ bool has_cuda_kernel(const ggml_tensor &node) {
     case GGML_OP_MUL:
     case GGML_OP_REPEAT:
     case GGML_OP_SUB: return combines(node);
-    case GGML_OP_CONV_TRANSPOSE_1D: return ggml_is_contiguous(node.src[0]) && ggml_is_contiguous(node.src[1]);
+    case GGML_OP_CONV_TRANSPOSE_1D:
+    case GGML_OP_CONV_TRANSPOSE_2D:
+    case GGML_OP_GET_ROWS_BACK: return takes_arrays(node);
     case GGML_OP_CONT:
     case GGML_OP_DUP: return copies(node);
     case GGML_OP_FLASH_ATTN_EXT: return attends(node);
@@ -159,6 +172,7 @@ bool has_cuda_kernel(const ggml_tensor &node) {
     case GGML_OP_GATED_LINEAR_ATTN:
     case GGML_OP_RWKV_WKV6:
     case GGML_OP_RWKV_WKV7: return has_head(node);
+    case GGML_OP_LIGHTNING_INDEXER: return has_rising_strides(node);
     case GGML_OP_MUL_MAT: return has_precisions(node) && multiplies(node);
     case GGML_OP_MUL_MAT_ID: return has_precisions(node) && multiplies_by_experts(node);
     case GGML_OP_OUT_PROD: return multiplies_outer(node);

@@ -129,10 +129,12 @@ void strides() {
     expect(taken(sum), "ADD goes by its result's strides");
     a->nb[1] += 2;
     expect(!taken(sum), "ADD of what lies half a number apart");
-    a->nb[1] = (size_t{1} << 32) * sizeof(float);
+    a->nb[1] = (size_t{1} << 30) * sizeof(float); // four rows of them
     expect(!taken(sum), "ADD of what lies farther apart than kernels count");
     a->nb[1] -= sizeof(float);
     expect(taken(sum), "or as far as they do");
+    sum->nb[2] = (size_t{1} << 32) * sizeof(float); // of a dimension of one
+    expect(!taken(sum), "and its result");
     ggml_tensor *blocks = s.leaf(GGML_TYPE_Q4_0, 64, 4);
     ggml_tensor *rows = ggml_get_rows(s.context(), blocks, s.leaf(GGML_TYPE_I32, 2));
     expect(taken(rows) && has_cuda_blocks(*blocks), "rows of blocks");
@@ -196,11 +198,28 @@ void sources_alike() {
     ggml_tensor *signal = s.leaf(GGML_TYPE_F32, 9, 2);
     ggml_tensor *kernel = s.leaf(GGML_TYPE_F32, 3, 4, 2);
     ggml_tensor *convolved = ggml_conv_transpose_1d(s.context(), kernel, signal, 1, 0, 1);
-    expect(has_cuda_kernel(*convolved), "CONV_TRANSPOSE_1D of arrays");
-    for (ggml_tensor *source : {kernel, signal}) {
-        source->nb[1] += sizeof(float);
-        expect(!has_cuda_kernel(*convolved), "CONV_TRANSPOSE_1D of what lies apart");
-        source->nb[1] -= sizeof(float);
+    ggml_tensor *picture = s.leaf(GGML_TYPE_F32, 9, 9, 2);
+    ggml_tensor *kernels = ggml_new_tensor_4d(s.context(), GGML_TYPE_F16, 3, 3, 4, 2);
+    ggml_tensor *spread = ggml_conv_transpose_2d_p0(s.context(), kernels, picture, 1);
+    ggml_tensor *gradients = ggml_get_rows_back(s.context(), s.leaf(GGML_TYPE_F32, 8, 3), s.leaf(GGML_TYPE_I32, 3), s.leaf(GGML_TYPE_F32, 8, 5));
+    for (ggml_tensor *node : {convolved, spread, gradients}) {
+        const std::string name = ggml_op_name(node->op);
+        expect(has_cuda_kernel(*node), name + " of arrays");
+        for (ggml_tensor *source : {node->src[0], node->src[1]}) {
+            source->nb[0] *= 2;
+            expect(!has_cuda_kernel(*node), name + " of what lies apart");
+            source->nb[0] /= 2;
+        }
+    }
+    ggml_tensor *queries = s.leaf(GGML_TYPE_F32, 128, 4, 1);
+    ggml_tensor *keys = s.leaf(GGML_TYPE_F16, 128, 1, 256);
+    ggml_tensor *scores = ggml_lightning_indexer(s.context(), queries, keys, s.leaf(GGML_TYPE_F32, 4), s.leaf(GGML_TYPE_F16, 256));
+    expect(has_cuda_kernel(*scores), "LIGHTNING_INDEXER");
+    for (int axis : {1, 2, 3}) { // all of one
+        const size_t stride = scores->nb[axis];
+        scores->nb[axis] = 0;
+        expect(!has_cuda_kernel(*scores), "LIGHTNING_INDEXER whose strides do not rise");
+        scores->nb[axis] = stride;
     }
     ggml_tensor *q = ggml_new_tensor_4d(s.context(), GGML_TYPE_F32, 64, 2, 5, 1);
     ggml_tensor *k = ggml_dup_tensor(s.context(), q);

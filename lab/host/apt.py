@@ -34,6 +34,7 @@ class HostPackage:
     name: str
     witness: str
     ordinary_user_only: bool = False
+    to_build_only: bool = False
 
     def installed(self) -> bool:
         """Whether its witness (a program in PATH or an absolute path) is there."""
@@ -43,37 +44,40 @@ class HostPackage:
 
 
 NEEDED = (
-    HostPackage("mmdebstrap", "mmdebstrap"),
+    HostPackage("mmdebstrap", "mmdebstrap", to_build_only=True),
     HostPackage("bubblewrap", "bwrap"),
-    HostPackage("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg"),
+    HostPackage("debian-archive-keyring", "/usr/share/keyrings/debian-archive-keyring.gpg", to_build_only=True),
     HostPackage("util-linux", "setpriv"),
     HostPackage("uidmap", "newuidmap", ordinary_user_only=True),
 )
 
 
-def missing_packages(*, for_users: bool = False) -> tuple[str, ...]:
+def missing_packages(*, for_users: bool = False, to_build: bool = True) -> tuple[str, ...]:
     """Names of the needed packages that are not installed.
 
     Args:
         for_users: with those that ordinary users need, even if we are none.
+        to_build: with those that roots and images are built with, and that nothing needs where the cache has both.
     """
-    wanted = for_users or os.geteuid() != 0
-    return tuple(package.name for package in NEEDED if (wanted or not package.ordinary_user_only) and not package.installed())
+    users = for_users or os.geteuid() != 0
+    needed = (each for each in NEEDED if (users or not each.ordinary_user_only) and (to_build or not each.to_build_only))
+    return tuple(package.name for package in needed if not package.installed())
 
 
-def ensure_packages(progress: Progress, deadline: Deadline, *, for_users: bool = False) -> None:
+def ensure_packages(progress: Progress, deadline: Deadline, *, for_users: bool = False, to_build: bool = True) -> None:
     """Install what is missing, as root or with passwordless sudo.
 
     Args:
         progress: told what is installed.
         deadline: for all of it.
         for_users: with what ordinary users need, even if we are none.
+        to_build: with what roots and images are built with.
 
     Raises:
         HostError: packages are missing and we may not install them; the hint is the one command to run.
         BuildError: apt failed.
     """
-    missing = missing_packages(for_users=for_users)
+    missing = missing_packages(for_users=for_users, to_build=to_build)
     if not missing:
         return
     command = f"apt-get install --no-install-recommends {' '.join(missing)}"
@@ -86,7 +90,7 @@ def ensure_packages(progress: Progress, deadline: Deadline, *, for_users: bool =
         finish((*prefix, "apt-get", "update", "-q"), deadline=limit, env=env)
         install = (*prefix, "apt-get", "install", "-y", "-q", "--no-install-recommends", *missing)
         check(install, what="installing Debian packages", deadline=limit, env=env)
-    left = missing_packages(for_users=for_users)
+    left = missing_packages(for_users=for_users, to_build=to_build)
     if left:
         raise HostError("packages", f"still not there after installing: {', '.join(left)}", hint=f"run as root: {command}")
 

@@ -27,6 +27,8 @@ from lab.apir.protocol_gen import (
     BufferSetTensorRequest,
     BufferTypeAllocBufferReply,
     BufferTypeAllocBufferRequest,
+    BufferTypeGetAllocSizeReply,
+    BufferTypeGetAllocSizeRequest,
     Call,
     DeviceGetBufferTypeReply,
     DeviceGetBufferTypeRequest,
@@ -47,8 +49,6 @@ from lab.ops.catalog import case_named
 from lab.ops.engine import Engine, ordered
 
 ALIGNMENT = 128
-MARGIN = 1024
-"""Room behind a tensor: some backends want more than its bytes."""
 STATUS_FAILED = 1
 
 
@@ -71,6 +71,15 @@ def raw_record(address: int, *, whole: bool) -> RawTensor:
         view_src=(struct.view_src or 0) if whole else 0,
         view_offs=struct.view_offs,
         name=struct.name,
+    )
+
+
+def op_record(address: int) -> OpRecord:
+    """A tensor with its sources and its view source, as questions about it have them."""
+    struct = TensorStruct.from_address(address)
+    view = raw_record(struct.view_src, whole=False) if struct.view_src else None
+    return OpRecord(
+        raw_record(address, whole=True), None, view, tuple(raw_record(source, whole=False) for source in sources_of(struct))
     )
 
 
@@ -146,11 +155,7 @@ class LoopbackDevice:
 
     def supports(self, tensor: int) -> bool:
         """Ask the host library."""
-        struct = TensorStruct.from_address(tensor)
-        view = raw_record(struct.view_src, whole=False) if struct.view_src else None
-        parts = tuple(raw_record(source, whole=False) for source in sources_of(struct))
-        request = DeviceSupportsOpRequest(OpRecord(raw_record(tensor, whole=True), None, view, parts))
-        reply = self.library.call(Call.DEVICE_SUPPORTS_OP, request)
+        reply = self.library.call(Call.DEVICE_SUPPORTS_OP, DeviceSupportsOpRequest(op_record(tensor)))
         return isinstance(reply, DeviceSupportsOpReply) and reply.supported
 
 
@@ -169,7 +174,7 @@ class Loopback:
         for tensor in context.tensors():
             if not TensorStruct.from_address(tensor).view_src:
                 offsets[tensor] = size
-                size += -(-(int(context.ggml.call("ggml_nbytes", tensor)) + MARGIN) // ALIGNMENT) * ALIGNMENT
+                size += -(-self._alloc_size(tensor) // ALIGNMENT) * ALIGNMENT
         library = self.device.library
         reply = library.call(Call.BUFFER_TYPE_ALLOC_BUFFER, BufferTypeAllocBufferRequest(self.buffer_type, size))
         if not isinstance(reply, BufferTypeAllocBufferReply) or not reply.buffer:
@@ -186,6 +191,14 @@ class Loopback:
         finally:
             del self.bases[reply.buffer]
             library.call(Call.BUFFER_FREE_BUFFER, BufferFreeBufferRequest(reply.buffer))
+
+    def _alloc_size(self, tensor: int) -> int:
+        """What the device wants for it: more than its bytes for rows that it fills up, or for what it notes behind a result."""
+        request = BufferTypeGetAllocSizeRequest(self.buffer_type, op_record(tensor))
+        reply = self.device.library.call(Call.BUFFER_TYPE_GET_ALLOC_SIZE, request)
+        if not isinstance(reply, BufferTypeGetAllocSizeReply):
+            raise GgmlError("buffer_type_get_alloc_size", f"{reply}")
+        return reply.size
 
     def compute(self, graph: int) -> None:
         """Send the graph and wait for its status."""

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import ConfigError
+from lab.deadline import Deadline
+from lab.errors import ConfigError, HostError
 from lab.host import apt
 from lab.host.apt import HostPackage, deb822_sources, debian_mirror, missing_packages, one_line_sources
+from lab.host.progress import SilentProgress
 
 DEB822 = """\
 Types: deb
@@ -119,13 +121,24 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         HostPackage("there", "sh"),
         HostPackage("not-there", "/no/such/file"),
         HostPackage("for-users", "no-such-program", ordinary_user_only=True),
+        HostPackage("to-build", "no-such-program", to_build_only=True),
     )
     monkeypatch.setattr(apt, "NEEDED", needed)
     monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
-    assert missing_packages() == ("not-there",)
-    assert missing_packages(for_users=True) == ("not-there", "for-users")
+    assert missing_packages() == ("not-there", "to-build")
+    assert missing_packages(for_users=True) == ("not-there", "for-users", "to-build")
+    assert missing_packages(to_build=False) == ("not-there",)
     monkeypatch.setattr(apt.os, "geteuid", lambda: 1000)
-    assert missing_packages() == ("not-there", "for-users")
+    assert missing_packages() == ("not-there", "for-users", "to-build")
+    assert missing_packages(to_build=False) == ("not-there", "for-users")
+
+
+def test_what_only_builds_is_installed_to_build_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apt, "NEEDED", (HostPackage("to-build", "no-such-program", to_build_only=True),))
+    monkeypatch.setattr(apt, "_root_prefix", lambda: None)
+    apt.ensure_packages(SilentProgress(), Deadline.after(5.0), to_build=False)
+    with pytest.raises(HostError, match="not installed: to-build"):
+        apt.ensure_packages(SilentProgress(), Deadline.after(5.0))
 
 
 def test_program_is_found_without_a_path_as_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.deadline import Deadline
 from lab.ggml.registry import Device
 from lab.guest.agent.ops import BadOption, Options, options_of
-from lab.ops.agent_rows import LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
+from lab.ops.agent_rows import LOST, MAX_LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
 from lab.ops.catalog import all_cases
+from lab.ops.native import NativeRun
 from lab.ops.parcel import agent_parcel, imported, needed_modules
 from lab.ops.said import remark
 
@@ -68,6 +70,23 @@ def test_case_whose_row_was_torn_is_run_again_and_no_other() -> None:
 def test_too_many_losses_end_it() -> None:
     with pytest.raises(AgentFailed, match="3 cases ended the process"):
         all_rows(CASES, agent(set(CASES), []), max_lost=2)
+
+
+def test_a_library_by_itself_may_end_the_process_more_often_than_behind_our_rules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    killers = set(CASES[: MAX_LOST + 1])
+    once = agent(killers, [])
+
+    def ended(_run: NativeRun, words: Sequence[str], part: Sequence[str], _files: object, _deadline: object) -> AgentStream:
+        return once(part, int(words[-1]))
+
+    monkeypatch.setattr(NativeRun, "_once", ended)
+    run = NativeRun(lambda argv, _folder, _env: argv, tmp_path, 1)
+    computed = run.compute("/a/library.so", CASES, "own", Deadline.after(5.0))
+    assert {case for case, row in computed.rows.items() if row.outcome == LOST} == killers
+    with pytest.raises(AgentFailed):
+        all_rows(CASES, once)
 
 
 @pytest.mark.parametrize("count", [1, 3])
