@@ -132,11 +132,11 @@ size_t word_of(ggml_type type) {
 
 bool is_aligned(const ggml_tensor &tensor) { return reinterpret_cast<uintptr_t>(tensor.data) % word_of(tensor.type) == 0; }
 
+// The tensor itself lies in its buffer.
 bool leaves_room(const ggml_tensor &tensor) {
     const auto *base = static_cast<const uint8_t *>(ggml_backend_buffer_get_base(tensor.buffer));
     const auto begin = static_cast<size_t>(static_cast<const uint8_t *>(tensor.data) - base);
-    const size_t size = ggml_backend_buffer_get_size(tensor.buffer);
-    return begin <= size && ggml_backend_buffer_get_alloc_size(tensor.buffer, &tensor) <= size - begin;
+    return ggml_backend_buffer_get_alloc_size(tensor.buffer, &tensor) <= ggml_backend_buffer_get_size(tensor.buffer) - begin;
 }
 
 // Blocks are copied as they are.

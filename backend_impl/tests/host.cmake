@@ -23,7 +23,7 @@ function(apir_host_test name source library)
   set_tests_properties(host-${name} PROPERTIES TIMEOUT 120)
 endfunction()
 
-foreach(name calls graph guards extensions batch pipe shapes log far taken)
+foreach(name calls graph guards extensions batch pipe shapes log far filling taken)
   apir_host_test(${name} ${name} ggml-virtgpu-backend)
 endforeach()
 # It looks at what a backend is given.

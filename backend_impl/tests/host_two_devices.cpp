@@ -170,6 +170,47 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     far_registry.iface.get_device = [](ggml_backend_reg_t, size_t) { return &far_device; };
 }
 
+// A device that goes by ggml-cuda's name, and as that one asserts that blocks lie side by side when it is asked for their size, and fills up
+// their last row when it is told of them. Here either ends the process.
+ggml_backend_device filling_device{};
+ggml_backend_buffer_type filling_type{};
+ggml_backend_reg filling_registry{};
+
+size_t filled_up(const ggml_tensor *tensor) {
+    constexpr int64_t row = 512;
+    if (!ggml_is_quantized(tensor->type) || tensor->ne[0] % row == 0) return ggml_nbytes(tensor);
+    if (tensor->nb[0] != ggml_type_size(tensor->type)) std::abort();
+    return ggml_nbytes(tensor) + ggml_row_size(tensor->type, row - tensor->ne[0] % row);
+}
+
+ggml_backend_buffer_t filling_buffer(ggml_backend_buffer_type_t type, size_t size) {
+    ggml_backend_buffer_t made = cards[0].type.iface.alloc_buffer(&cards[0].type, size);
+    if (made == nullptr) return nullptr;
+    made->buft = type;
+    made->iface.init_tensor = [](ggml_backend_buffer_t buffer, ggml_tensor *tensor) {
+        if (tensor->view_src != nullptr) return GGML_STATUS_SUCCESS;
+        const auto *end = static_cast<const uint8_t *>(ggml_backend_buffer_get_base(buffer)) + buffer->size;
+        if (static_cast<const uint8_t *>(tensor->data) + filled_up(tensor) > end) std::abort();
+        return GGML_STATUS_SUCCESS;
+    };
+    return made;
+}
+
+void set_up_filling(const ggml_backend_reg &cards_registry) {
+    filling_device = cards[0].device;
+    filling_device.reg = &filling_registry;
+    filling_device.iface.get_buffer_type = [](ggml_backend_dev_t) { return &filling_type; };
+    filling_device.iface.supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == &filling_type; };
+    filling_type = cards[0].type;
+    filling_type.device = &filling_device;
+    filling_type.iface.alloc_buffer = filling_buffer;
+    filling_type.iface.get_alloc_size = [](ggml_backend_buffer_type_t, const ggml_tensor *tensor) { return filled_up(tensor); };
+    filling_registry = cards_registry;
+    filling_registry.iface.get_name = [](ggml_backend_reg_t) { return "CUDA"; };
+    filling_registry.iface.get_device_count = [](ggml_backend_reg_t) { return size_t{1}; };
+    filling_registry.iface.get_device = [](ggml_backend_reg_t, size_t) { return &filling_device; };
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init() {
@@ -180,6 +221,11 @@ extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backen
 extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t far_init() {
     static const bool there = ggml_backend_init() != nullptr && (set_up_far(registry), true);
     return there ? &far_registry : nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) ggml_backend_reg_t filling_init() {
+    static const bool there = ggml_backend_init() != nullptr && (set_up_filling(registry), true);
+    return there ? &filling_registry : nullptr;
 }
 
 // Graphs that a device has computed.
