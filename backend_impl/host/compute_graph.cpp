@@ -178,9 +178,10 @@ void GraphBuilder::check_memory(const ggml_tensor &tensor, ggml_backend_dev_t de
     user_ = device;
 }
 
-// ggml-cuda fills up the last row of blocks as soon as it is told of their tensor.
+// ggml-cuda fills up the last row of blocks as soon as it is told of their tensor. What looks into another one has the room of that, of its type.
 void GraphBuilder::check_room(const ggml_tensor &tensor) {
-    if (tensor.buffer == nullptr || tensor.view_src != nullptr || !ggml_is_quantized(tensor.type)) return;
+    if (tensor.buffer == nullptr || !ggml_is_quantized(tensor.type)) return;
+    if (tensor.view_src != nullptr && tensor.view_src->type == tensor.type) return;
     ggml_backend_dev_t owner = ggml_backend_buft_get_device(ggml_backend_buffer_get_type(tensor.buffer));
     if (owner != nullptr && has_cuda_kernels(owner) && !has_cuda_room(tensor)) refuse("tensor '%s' has no room in its buffer", tensor.name);
 }

@@ -49,23 +49,11 @@ bool multiplies_outer(const ggml_tensor &node) {
 // Of sizes that kernels are made for. The first source has a head's numbers along the first axis.
 bool has_head(const ggml_tensor &node) { return node.src[0]->ne[0] == 64 || node.src[0]->ne[0] == 128; }
 
-bool is_precision(int32_t number) {
-    switch (number) {
-    case GGML_PREC_UNDEFINED:
-    case GGML_PREC_F32:
-    case GGML_PREC_BF16:
-    case GGML_PREC_F16:
-    case GGML_PREC_Q8:
-    case GGML_PREC_Q4: return true;
-    default: return false;
-    }
-}
-
-// With a cap on its logits attention has fewer kernels. (The parameter behind it is the precision.)
+// With a cap on its logits attention has fewer kernels.
 bool attends(const ggml_tensor &node) {
     float cap = 0;
     std::memcpy(&cap, node.op_params + 2, sizeof cap);
-    return is_precision(node.op_params[3]) && (cap == 0 || node.src[0]->ne[0] == 128 || node.src[0]->ne[0] == 256);
+    return cap == 0 || node.src[0]->ne[0] == 128 || node.src[0]->ne[0] == 256;
 }
 
 // Kernels find what lies apart by strides in elements.
@@ -73,11 +61,11 @@ bool counts_in_elements(const ggml_tensor &tensor) {
     return std::all_of(tensor.nb, tensor.nb + GGML_MAX_DIMS, [&](size_t stride) { return stride % ggml_type_size(tensor.type) == 0; });
 }
 
-// Dimensions that lie one behind the other in all tensors are taken for one, whose stride is the last one's, or the first one's times all of them.
-bool counts_in_32_bits(const ggml_tensor &tensor) {
+// Of arrays dimensions are taken together, with the first one's stride times all of them, also where that is none that is used.
+bool counts_in_32_bits(const ggml_tensor &tensor, bool are_arrays) {
     double most = 0, behind = 1;
     for (int axis = GGML_MAX_DIMS - 1; axis > 0; --axis) {
-        behind *= static_cast<double>(tensor.ne[axis]);
+        if (are_arrays) behind *= static_cast<double>(tensor.ne[axis]);
         most = std::max(most, behind * static_cast<double>(tensor.nb[axis] / ggml_type_size(tensor.type)));
     }
     return most <= UINT32_MAX;
@@ -85,8 +73,10 @@ bool counts_in_32_bits(const ggml_tensor &tensor) {
 
 // Of two sources, either of which may be repeated.
 bool combines(const ggml_tensor &node) {
-    const auto counts = [](const ggml_tensor *source) { return source == nullptr || counts_in_32_bits(*source); };
-    return counts_in_32_bits(node) && std::all_of(node.src, node.src + GGML_MAX_SRC, counts);
+    const auto is_array = [](const ggml_tensor *source) { return source == nullptr || ggml_is_contiguous(source); };
+    const bool are_arrays = std::all_of(node.src, node.src + GGML_MAX_SRC, is_array);
+    const auto counts = [&](const ggml_tensor *source) { return source == nullptr || counts_in_32_bits(*source, are_arrays); };
+    return counts_in_32_bits(node, are_arrays) && std::all_of(node.src, node.src + GGML_MAX_SRC, counts);
 }
 
 bool takes_arrays(const ggml_tensor &node) { return ggml_is_contiguous(node.src[0]) && ggml_is_contiguous(node.src[1]); }
@@ -99,6 +89,7 @@ bool goes_by_strides_of_result(ggml_op op) {
     switch (op) {
     case GGML_OP_ADD:
     case GGML_OP_ADD1:
+    case GGML_OP_CLAMP:
     case GGML_OP_CPY:
     case GGML_OP_DIV:
     case GGML_OP_MUL:
@@ -120,8 +111,24 @@ bool writes_elements(const ggml_tensor &node) {
     return std::all_of(node.op_params, node.op_params + 4, [&](int32_t bytes) { return bytes % one == 0; });
 }
 
-// Of what a product is added up in, and what its second source may be made: kernels for blocks assert that ggml has it.
-bool has_precisions(const ggml_tensor &node) { return is_precision(node.op_params[0]) && is_precision(node.op_params[3]); }
+bool is_precision(int32_t number) {
+    switch (number) {
+    case GGML_PREC_UNDEFINED:
+    case GGML_PREC_F32:
+    case GGML_PREC_BF16:
+    case GGML_PREC_F16:
+    case GGML_PREC_Q8:
+    case GGML_PREC_Q4: return true;
+    default: return false;
+    }
+}
+
+// Of what a product is added up in, and of what its second source may be made: blocks, by kernels for blocks.
+bool has_precisions(const ggml_tensor &node) {
+    const int32_t second = node.op_params[3];
+    const bool of_blocks = second == GGML_PREC_UNDEFINED || second == GGML_PREC_Q8 || second == GGML_PREC_Q4;
+    return is_precision(node.op_params[0]) && (ggml_is_quantized(node.src[0]->type) ? of_blocks : is_precision(second));
+}
 
 // Blocks are loaded by words of what their size is a multiple of, four bytes at most; numbers as a whole.
 size_t word_of(ggml_type type) {
@@ -162,6 +169,7 @@ bool has_cuda_kernel(const ggml_tensor &node) {
     case GGML_OP_MUL:
     case GGML_OP_REPEAT:
     case GGML_OP_SUB: return combines(node);
+    case GGML_OP_CLAMP: return ggml_is_contiguous_rows(node.src[0]) && ggml_is_contiguous_rows(&node);
     case GGML_OP_CONV_TRANSPOSE_1D:
     case GGML_OP_CONV_TRANSPOSE_2D:
     case GGML_OP_GET_ROWS_BACK: return takes_arrays(node);

@@ -1,6 +1,6 @@
-// What ggml-cuda says that it computes, and then asserts against, which ends the worker. Found with ggml 0.27 on an H200, by computing
-// every case of the catalog natively, and, of products by experts and outer ones, by reading; what it asserts of the grids that its
-// kernels run in is not known here.
+// What ggml-cuda says that it computes, and then asserts against or dies of, which ends the worker. Found with ggml 0.27 on an H200, by computing
+// every case of the catalog natively and by messages of the mutation driver (fuzz/README.md); of products by experts and outer ones by reading. What it
+// asserts of the grids that its kernels run in is not known here.
 #pragma once
 
 #include <ggml-backend.h>

@@ -129,12 +129,31 @@ void strides() {
     expect(taken(sum), "ADD goes by its result's strides");
     a->nb[1] += 2;
     expect(!taken(sum), "ADD of what lies half a number apart");
-    a->nb[1] = (size_t{1} << 30) * sizeof(float); // four rows of them
+    a->nb[1] = (size_t{1} << 32) * sizeof(float);
     expect(!taken(sum), "ADD of what lies farther apart than kernels count");
     a->nb[1] -= sizeof(float);
     expect(taken(sum), "or as far as they do");
     sum->nb[2] = (size_t{1} << 32) * sizeof(float); // of a dimension of one
     expect(!taken(sum), "and its result");
+    ggml_tensor *array = s.leaf(GGML_TYPE_F32, 8, 1, 4);
+    ggml_tensor *doubled = ggml_add(s.context(), array, array);
+    for (ggml_tensor *tensor : {array, doubled}) {
+        const size_t stride = tensor->nb[1];
+        tensor->nb[1] = (size_t{1} << 30) * sizeof(float); // of a dimension of one, in front of one of four
+        expect(!taken(doubled), "ADD of arrays, whose dimensions are taken together");
+        tensor->nb[1] -= sizeof(float);
+        expect(taken(doubled), "or as far");
+        tensor->nb[1] = stride;
+    }
+    ggml_tensor *large = ggml_permute(s.context(), s.leaf(GGML_TYPE_F32, 128, 64, 8192), 0, 2, 1, 3);
+    expect(taken(ggml_add(s.context(), large, large)), "ADD in another order, whose strides are less");
+    ggml_tensor *gate = ggml_clamp(s.context(), s.slice(GGML_TYPE_F32, 8, 4, 16), 0, 1);
+    expect(taken(gate), "CLAMP in place");
+    gate->nb[0] *= 2;
+    expect(!taken(gate), "CLAMP into rows that are none");
+    gate->nb[0] /= 2;
+    gate->src[0]->nb[0] *= 2;
+    expect(!taken(gate), "CLAMP of such");
     ggml_tensor *blocks = s.leaf(GGML_TYPE_Q4_0, 64, 4);
     ggml_tensor *rows = ggml_get_rows(s.context(), blocks, s.leaf(GGML_TYPE_I32, 2));
     expect(taken(rows) && has_cuda_blocks(*blocks), "rows of blocks");
@@ -185,12 +204,16 @@ void parameters() {
             expect(!has_cuda_kernel(*node), name + " of one that ggml does not have");
             node->op_params[at] = kept;
         }
+        for (int32_t precision : {GGML_PREC_F32, GGML_PREC_BF16, GGML_PREC_F16}) {
+            node->op_params[3] = precision;
+            expect(!has_cuda_kernel(*node), name + " by blocks of numbers");
+            node->src[0]->type = GGML_TYPE_F32;
+            node->src[0]->nb[0] = sizeof(float);
+            for (int axis : {1, 2, 3}) node->src[0]->nb[axis] = node->src[0]->nb[axis - 1] * static_cast<size_t>(node->src[0]->ne[axis - 1]);
+            expect(has_cuda_kernel(*node), name + " of numbers by them");
+            *node->src[0] = *ggml_new_tensor(s.context(), GGML_TYPE_Q8_0, GGML_MAX_DIMS, node->src[0]->ne);
+        }
     }
-    ggml_tensor *kv = s.leaf(GGML_TYPE_F16, 64, 64, 4);
-    ggml_tensor *attention = ggml_flash_attn_ext(s.context(), s.leaf(GGML_TYPE_F32, 64, 3, 4), kv, kv, nullptr, 1, 0, 0);
-    expect(ggml_prec_set_acc(attention, GGML_PREC_F32) && has_cuda_kernel(*attention), "attention of a precision");
-    attention->op_params[3] = 7;
-    expect(!has_cuda_kernel(*attention), "attention of one that ggml does not have");
 }
 
 void sources_alike() {

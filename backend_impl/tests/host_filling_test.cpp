@@ -67,6 +67,10 @@ void rows_are_filled_up_within_their_buffer() {
     view.tensors[2].src[0] = 4;
     view.nodes = {4, 3};
     expect_equal(host.compute(view), ok, "the last block of them");
+    view.tensors[0].type = GGML_TYPE_I8; // as many bytes
+    view.tensors[0].ne[0] = bytes / 2;
+    for (int axis : {0, 1, 2, 3}) view.tensors[0].nb[axis] = static_cast<uint32_t>(axis == 0 ? 1 : axis == 1 ? bytes / 2 : bytes);
+    expect_equal(host.compute(view), failed, "blocks in what has no room for theirs");
 }
 
 void blocks_lie_side_by_side() {

@@ -143,12 +143,11 @@ def host_root(progress: Progress, deadline: Deadline, *, refresh: bool = False) 
         BuildError: mmdebstrap failed.
     """
     file = named_recipe(RECIPE, "host-root")
-    ensure_packages(progress, deadline, to_build=False)
-    require(sandbox())
     key = _key(file)
+    ensure_packages(progress, deadline, to_build=refresh or not (paths.cache() / KIND / key).is_dir())
+    require(sandbox())
 
     def build(folder: Path) -> None:
-        ensure_packages(progress, deadline)
         require(user_rights())
         with progress.step("building the host root"):
             _build(file, folder, progress, deadline.narrowed(BUILD_S))

@@ -16,10 +16,12 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import BuildError
+from lab.host.apt import ensure_packages
 from lab.host.debian import Order, bootstrapped, copy_out_hook
 from lab.host.lock import Packages
 from lab.host.progress import Progress
 from lab.host.recipe import Debian, Kernel, Recipe
+from lab.host.rights import require, user_rights
 from lab.host.root import Bind, HostRoot, host_root
 from lab.host.store import content_key, stored
 from lab.process import check
@@ -73,6 +75,8 @@ def guest_kernel(recipe: Recipe, progress: Progress, deadline: Deadline, *, refr
     wanted = recipe.guest_kernel()
 
     def fetch(folder: Path) -> None:
+        ensure_packages(progress, deadline)
+        require(user_rights())
         with progress.step(f"fetching the kernel of {recipe.name}"):
             _fetch(recipe, wanted, folder, progress, deadline)
 
