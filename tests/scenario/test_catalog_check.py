@@ -373,6 +373,8 @@ def test_a_host_without_a_reference_is_the_labs_error(running: Running) -> None:
     bundle = running(Script(agent=agent(), host=Broken()))
     assert bundle.run.exit == 2
     assert "no backend library for 4 cases" in texts(bundle)
+    assert "lab error: there was nothing to compare with; the first case without a result is ADD()" in texts(bundle)
+    assert "the lab was interrupted" not in texts(bundle)
 
 
 def test_a_share_is_drawn_by_the_seed_and_patterns_choose() -> None:

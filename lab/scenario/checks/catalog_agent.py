@@ -64,7 +64,11 @@ def run_catalog(stage: Stage, run: CatalogRun, host: Host, eyes: Eyes, deadline:
     Raises:
         LabError: there is no reference to compare with.
     """
-    run.reference = reference = host.reference(run.cases, deadline.narrowed(REFERENCE_S))
+    try:
+        run.reference = reference = host.reference(run.cases, deadline.narrowed(REFERENCE_S))
+    except LabError:
+        run.ending = Cut(Outcome.ERROR, "there was nothing to compare with")
+        raise
     with open(stage.logs / LOG, "a", encoding="utf-8") as log:
         starts = Starts(stage, run, reference, eyes, log.write, deadline.narrowed(run.check.deadline_s))
         try:
