@@ -156,10 +156,14 @@ std::string Driver::keep_finding(const Ended &ended, uint64_t begin) {
     return path + " (" + std::to_string(last.size()) + " messages)";
 }
 
-// A line of what the child said before it ended, to sort findings by.
-std::string last_words(const std::string &log) {
+// What a child said, where its log could be written.
+std::string said(const std::string &log) {
     Bytes bytes = std::filesystem::exists(log) ? load(log) : Bytes{};
-    std::string text(bytes.begin(), bytes.end());
+    return {bytes.begin(), bytes.end()};
+}
+
+// A line of what the child said before it ended, to sort findings by.
+std::string last_words(const std::string &text) {
     size_t at = std::string::npos;
     for (const char *cause : {"GGML_ASSERT", "CUDA error", "libggml"})
         if (at == std::string::npos) at = text.find(cause);
@@ -191,12 +195,11 @@ int Driver::run() {
         Ended ended = supervisor_.run([&](Progress &progress) { run_numbers(begin, end, progress); }, log);
         if (ended.ending == Ending::finished) break;
         if (ended.ending == Ending::unable) {
-            Bytes words = load(log);
-            std::cerr << std::string(words.begin(), words.end());
+            std::cerr << said(log);
             return unable_status;
         }
         ++counts[ended.ending];
-        std::string words = last_words(log);
+        std::string words = last_words(said(log));
         uint64_t renewed = std::max(begin, ended.number / options_.renew * options_.renew);
         std::printf("%s at %llu by signal %d: %s\n    %s\n", name_of(ended.ending), static_cast<unsigned long long>(ended.number), ended.signal,
                     keep_finding(ended, renewed).c_str(), words.c_str());
@@ -219,9 +222,8 @@ int Driver::replay(const std::string &path) {
     Bytes bytes = load(path);
     std::string log = options_.out + "/replay." + std::to_string(getpid()) + ".log";
     bool dead = dies(decoded(bytes.data(), bytes.size()), log);
-    Bytes words = load(log);
+    std::printf("%s%s: %s\n", said(log).c_str(), path.c_str(), dead ? "does not survive" : "ok");
     std::filesystem::remove(log);
-    std::printf("%.*s%s: %s\n", static_cast<int>(words.size()), reinterpret_cast<const char *>(words.data()), path.c_str(), dead ? "does not survive" : "ok");
     return dead ? 1 : 0;
 }
 

@@ -75,3 +75,9 @@ def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(apt, "_root_prefix", lambda: None)
     with pytest.raises(HostError, match="not installed: runs, builds"):
         host.host_root(SilentProgress(), Deadline.after(5.0))
+
+
+def test_running_needs_what_makes_a_sandbox_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apt.HostPackage, "installed", lambda _package: False)
+    monkeypatch.setattr(apt.os, "geteuid", lambda: 0)
+    assert apt.missing_packages(to_build=False) == ("bubblewrap", "util-linux")
