@@ -56,14 +56,19 @@ class VulkanDevice:
 
 
 def host_probes() -> tuple[Callable[[], Capability], ...]:
-    """The probes that need nothing but the host."""
-    return (packages, user_rights, sandbox, network_namespace, mirror, memory, disk, processor, render_nodes)
+    """The probes that need nothing but the host, in the order of ``lab doctor`` behind the packages."""
+    return (user_rights, sandbox, network_namespace, mirror, memory, disk, processor, render_nodes)
 
 
-def packages() -> Capability:
-    """The Debian packages the lab uses on the host."""
-    missing = missing_packages()
-    probed = f"missing: {', '.join(missing)}" if missing else "all programs found"
+def packages(image_name: str) -> Capability:
+    """The Debian packages the lab uses on the host; of those that only build, a host that has it all built needs none."""
+    built = cached_host_root() is not None and cached_guest_image(image_name) is not None
+    missing, absent = missing_packages(to_build=not built), missing_packages()
+    probed = "all programs found"
+    if missing:
+        probed = f"missing: {', '.join(missing)}"
+    elif absent:
+        probed = f"missing, and needed only to build what the cache has: {', '.join(absent)}"
     hint = f"apt-get install --no-install-recommends {' '.join(missing)}" if missing else None
     return Capability("packages", not missing, probed, hint)
 
@@ -227,7 +232,8 @@ def probe_all(image_name: str) -> tuple[Capability, ...]:
         ConfigError: there is no recipe of such an image.
     """
     named_recipe(image_name, "guest")
-    answers = [probed_safely(probe.__name__, probe) for probe in host_probes()]
+    answers = [probed_safely(packages.__name__, lambda: packages(image_name))]
+    answers += [probed_safely(probe.__name__, probe) for probe in host_probes()]
     root = cached_host_root()
     if root is None:
         unknown = ("qemu", "virglrenderer", "apir-built-in", "vulkan", "opengl", "kvm")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ConfigError, HostError
-from lab.host import probe
+from lab.host import apt, probe
 from lab.host.capability import Capability
 from lab.host.driver import GpuDriver
 
@@ -91,6 +91,25 @@ def test_without_a_root_nothing_is_guessed(monkeypatch: pytest.MonkeyPatch) -> N
     assert not answers["kvm"].ok
     assert "lab setup" in (answers["kvm"].hint or "")
     assert all(answer.hint for answer in answers.values() if not answer.ok)
+
+
+@pytest.mark.parametrize("root", [None, object()])
+@pytest.mark.parametrize("image", [None, object()])
+@pytest.mark.parametrize("absent", [("builds",), ("runs", "builds"), ()])
+def test_packages_that_build_are_missed_where_there_is_something_to_build(
+    monkeypatch: pytest.MonkeyPatch, root: object, image: object, absent: tuple[str, ...]
+) -> None:
+    needed = (apt.HostPackage("runs", "sh-runs"), apt.HostPackage("builds", "sh-builds", to_build_only=True))
+    monkeypatch.setattr(apt, "NEEDED", needed)
+    monkeypatch.setattr(apt.HostPackage, "installed", lambda package: package.name not in absent)
+    monkeypatch.setattr(probe, "cached_host_root", lambda: root)
+    monkeypatch.setattr(probe, "cached_guest_image", lambda _name: image)
+    answer = probe.packages("guest-6.12")
+    unneeded = root is not None and image is not None
+    missing = [name for name in absent if name != "builds" or not unneeded]
+    assert answer.ok == (not missing)
+    assert all(name in answer.probed for name in missing or absent)
+    assert (answer.hint or "").split()[3:] == missing
 
 
 def test_probe_that_has_nowhere_to_write_is_a_no_and_ends_no_other() -> None:
