@@ -47,7 +47,9 @@ struct Rig {
 
     void add(uint32_t resource, uint64_t pages) {
         if (resource == 0 || guests.count(resource) != 0) return; // Component sees to that
-        if (std::optional<Range> range = context.add_blob(resource, pages * page_bytes)) guests[resource] = *range;
+        const char *why_not = "";
+        if (std::optional<Range> range = context.add_blob(resource, pages * page_bytes, why_not)) guests[resource] = *range;
+        else if (*why_not == '\0') std::abort();
     }
     void remove(uint32_t resource) {
         guests.erase(resource);

@@ -193,9 +193,12 @@ void several_pending() {
     }
 }
 
-// What cannot be handed to a worker that is far behind is answered.
+// What cannot be handed to a worker that is far behind is answered, and no blob made that it cannot be told of.
 void full_queue() {
     environment();
+    char path[] = "virgl-lifetime-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
     Qemu qemu;
     GuestContext guest(3, 30);
     guest.start();
@@ -209,6 +212,19 @@ void full_queue() {
     while (*notify == 0 && ++sent < 100) guest.submit_raw(large);
     expect_equal(*notify, static_cast<uint32_t>(ReturnCode::call_failed) + 1, "the first one that has no room");
     expect(sent > 60, "behind others that had: " + std::to_string(sent));
+    uint32_t resource = 1000;
+    while (resource < 5000 && create_blob(3, resource, 4096) == 0) ++resource;
+    const auto reasons = [&path] {
+        std::ifstream log(path);
+        int found = 0;
+        for (std::string line; std::getline(log, line);) found += line.find("its worker has yet to take what it was told") != std::string::npos;
+        return found;
+    };
+    expect_equal(reasons(), 1, "why the worker could not be told of a blob");
+    virgl_renderer_resource_unref(1000);
+    expect_equal(create_blob(3, 1000, 4096), -ENOMEM, "one of a number whose end it was not told of");
+    expect_equal(reasons(), 2, "why not");
+    unlink(path);
 }
 
 // One that was taken over by its guest writes into the queue what it likes: it is ended for that, and QEMU goes where it says only within its memory.

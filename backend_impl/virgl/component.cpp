@@ -149,9 +149,10 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     ensure_worker(*found);
     if (found->lost()) return -EIO; // the log has why
     size = (size + page - 1) / page * page;
-    std::optional<Range> range = found->add_blob(resource, size);
+    const char *why_not = "";
+    std::optional<Range> range = found->add_blob(resource, size, why_not);
     if (!range) {
-        log(Level::warn, "context %" PRIu32 ": no room for a blob of %" PRIu64 " bytes", context, size);
+        log(Level::warn, "context %" PRIu32 ": no room for a blob of %" PRIu64 " bytes: %s", context, size, why_not);
         return -ENOMEM;
     }
     blobs_.emplace(resource, Blob{std::move(found), *range});

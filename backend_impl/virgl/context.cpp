@@ -18,6 +18,7 @@ namespace apir::virgl {
 namespace {
 
 constexpr uint64_t ns_per_ms = 1'000'000;
+constexpr const char *worker_is_behind = "its worker has yet to take what it was told before";
 constexpr uint64_t most_stall_limit_ms = uint64_t{1000} * 3600 * 24 * 365;
 
 uint64_t stall_limit_ns(const Config &config) {
@@ -69,17 +70,20 @@ void Context::push_removals() {
     }
 }
 
-std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size) {
-    if (lost_ || blobs_.size() >= limits_.blobs || size > limits_.blob_bytes - blob_bytes_) return std::nullopt;
+std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size, const char *&why_not) {
+    const auto refused = [&why_not](const char *why) { return why_not = why, std::nullopt; };
+    if (lost_) return refused("its worker is lost");
+    if (blobs_.size() >= limits_.blobs) return refused("it has as many blobs as a context may have");
+    if (size > limits_.blob_bytes - blob_bytes_) return refused("with those that it has, that is more than a context may have");
     push_removals();
     // An id whose removal the worker has not been told of must not be told anew before it.
-    if (!removals_.empty()) return std::nullopt;
+    if (!removals_.empty()) return refused(worker_is_behind);
     std::optional<uint64_t> offset = arena_.allocate(size, done());
-    if (!offset) return std::nullopt;
+    if (!offset) return refused("what is free, and not used by its worker any more, lies apart");
     Range range{*offset, size};
     if (!push_blob(EntryKind::blob_added, resource, range)) {
         arena_.release(range, queue_.position());
-        return std::nullopt;
+        return refused(worker_is_behind);
     }
     blobs_[resource] = range;
     blob_bytes_ += size;

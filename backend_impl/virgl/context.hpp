@@ -53,8 +53,8 @@ class Context {
     // False when the context has a worker already and its queue is full.
     bool configure(const std::string &key, const std::string &value);
 
-    // Room for a blob of a whole number of pages; nothing when the context is at its limits.
-    std::optional<Range> add_blob(uint32_t resource, uint64_t size);
+    // Room for a blob of a whole number of pages; nothing when the context is at its limits, or its worker far behind, which `why_not` says in words.
+    std::optional<Range> add_blob(uint32_t resource, uint64_t size, const char *&why_not);
     void remove_blob(uint32_t resource);
 
     // Starts the worker; a failure is logged and loses the context.
