@@ -71,7 +71,7 @@ OpSignature signature_of(const ggml_tensor *op, SignatureParts parts) {
         if (tensors[i] == nullptr) continue;
         size_t same = 0;
         while (tensors[same] != tensors[i]) ++same;
-        hash.add(i * most + same, i == 0 || parts.source_offsets ? tensors[i]->view_offs : 0);
+        hash.add(i * most + same, told_offset(tensors[i], i == 0 ? UINT64_MAX : parts.offset_bits));
         if (same == i) add_tensor(hash, tensors[i], parts.leaf_names);
     }
     return hash.signature();

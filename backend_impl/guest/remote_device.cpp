@@ -206,14 +206,14 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
         log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));
         return false;
     }
-    SignatureParts parts;
-    parts.leaf_names = true;
-    parts.source_offsets = !wide;
+    // Views of what grows lie elsewhere in each graph, and mostly as well aligned.
+    const uint64_t offset_bits = wide ? facts_.alignment - 1 : UINT64_MAX;
+    const SignatureParts parts{true, offset_bits};
     const OpSignature signature = signature_of(op, parts);
     bool supported = false;
     if (supported_.find(signature, supported)) return supported;
     CallResult result =
-        wide ? ask_support<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{op_records_of(op)}, supported)
+        wide ? ask_support<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{op_records_of(op, offset_bits)}, supported)
              : ask_support<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op_record_of(op)}, supported);
     if (result.ok()) supported_.keep(signature, supported);
     else result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
@@ -227,7 +227,7 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
     WideGetAllocSizeReply wide_reply;
     const bool wide = session_.has(Extension::wide_shapes);
     CallResult result =
-        wide ? call(Call::wide_get_alloc_size, WideGetAllocSizeRequest{buft_, op_records_of(tensor)}, wide_reply)
+        wide ? call(Call::wide_get_alloc_size, WideGetAllocSizeRequest{buft_, op_records_of(tensor, 0)}, wide_reply)
              : call(Call::buffer_type_get_alloc_size, BufferTypeGetAllocSizeRequest{buft_, op_record_of(tensor)}, reply);
     const uint64_t size = wide ? wide_reply.size : reply.size;
     if (!result.ok()) {
@@ -242,8 +242,7 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
 
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
     // A model's weights differ by name only, layer by layer: their sizes do not.
-    SignatureParts parts;
-    parts.source_offsets = !session_.has(Extension::wide_shapes);
+    const SignatureParts parts{false, session_.has(Extension::wide_shapes) ? 0 : UINT64_MAX};
     const OpSignature signature = signature_of(tensor, parts);
     uint64_t size = 0;
     // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the

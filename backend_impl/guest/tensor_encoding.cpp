@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ggml_slots.hpp"
+#include "op_signature.hpp"
 #include "remote_buffer.hpp"
 #include "wire/short_copies.hpp"
 
@@ -95,7 +96,7 @@ template <typename Record> std::optional<Record> record_of(const ggml_tensor *te
 template std::optional<TensorRecord> record_of(const ggml_tensor *tensor);
 template std::optional<WideTensorRecord> record_of(const ggml_tensor *tensor);
 
-std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op) {
+std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op, uint64_t offset_bits) {
     std::vector<const ggml_tensor *> tensors{op};
     auto id_of = [&](const ggml_tensor *tensor) -> uint64_t {
         if (tensor == nullptr) return 0;
@@ -113,6 +114,7 @@ std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op) {
     for (size_t i = 1; i < tensors.size(); ++i) {
         records.push_back(described<WideTensorRecord>(tensors[i]));
         records.back().id = i + 1;
+        records.back().view_offs = told_offset(tensors[i], offset_bits);
     }
     // A leaf keeps its name, as in raw_of.
     for (size_t i = 0; i < tensors.size(); ++i)

@@ -29,7 +29,7 @@ template <typename Record> std::optional<Record> record_of(const ggml_tensor *te
 OpRecord op_record_of(const ggml_tensor *op);
 
 // The same for calls 66 and 67: the op first, then its view source and its sources, each once, with ids from 1. Sources keep
-// their places.
-std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op);
+// their places. Where those begin which are views is told as told_offset() has it.
+std::vector<WideTensorRecord> op_records_of(const ggml_tensor *op, uint64_t offset_bits);
 
 } // namespace apir::guest

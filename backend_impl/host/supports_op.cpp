@@ -5,6 +5,7 @@
 #include "op_rules.hpp"
 #include "refusal.hpp"
 #include "tensor_check.hpp"
+#include "vulkan_layout.hpp"
 
 namespace apir::host {
 
@@ -20,6 +21,7 @@ OpTensors::OpTensors(const OpRecord &record) {
     static_assert(max_sources == GGML_MAX_SRC);
     for (size_t i = 0; i < record.source_count(); ++i) {
         fill(sources_[i], record.src[i]);
+        sources_[i].view_offs = record.src[i].view_offs;
         extent_of(sources_[i]);
         op_.src[i] = &sources_[i];
     }
@@ -40,10 +42,10 @@ OpTensors::OpTensors(const std::vector<WideTensorRecord> &records) {
         ggml_tensor &tensor = i == 0 ? op_ : sources_[i - 1];
         fill(tensor, records[i]);
         extent_of(tensor);
+        tensor.view_offs = records[i].view_offs;
     }
     op_.view_src = with_id(records[0].view_src);
     if (op_.view_src == &op_) refuse("a view of itself");
-    op_.view_offs = records[0].view_offs;
     for (size_t i = 0; i < max_sources; ++i) op_.src[i] = with_id(records[0].src[i]);
     complete_cast(op_);
 }
@@ -54,7 +56,7 @@ bool OpTensors::acceptable(ggml_backend_dev_t device) const {
     } catch (const Refusal &) {
         return false;
     }
-    return true;
+    return is_view_op(op_.op) || !has_vulkan_kernels(device) || will_have_vulkan_layout(op_, device);
 }
 
 void OpTensors::forget_op() {

@@ -73,22 +73,30 @@ bool may_be_fused(const ggml_tensor &node) {
     return false;
 }
 
+// Where in a buffer a tensor begins, and where buffers may be bound.
+struct Place {
+    size_t offset;
+    size_t alignment;
+};
+
+Place place_of(const ggml_tensor &tensor) {
+    const auto *base = static_cast<const uint8_t *>(ggml_backend_buffer_get_base(tensor.buffer));
+    return {static_cast<size_t>(static_cast<const uint8_t *>(tensor.data) - base), ggml_backend_buffer_get_alignment(tensor.buffer)};
+}
+
 // The shaders step over whole elements or blocks from an aligned address on. The nearest such address need not be a whole number of
 // them behind; ggml-vulkan goes back from one to the next, and asserts that it comes to one before the buffer begins.
-bool lies_whole_elements_behind_alignment(const ggml_tensor &tensor) {
-    const auto offset = reinterpret_cast<uintptr_t>(tensor.data) - reinterpret_cast<uintptr_t>(ggml_backend_buffer_get_base(tensor.buffer));
-    const size_t alignment = ggml_backend_buffer_get_alignment(tensor.buffer);
-    const size_t size = ggml_type_size(tensor.type);
-    size_t behind = offset % alignment;
+bool lies_whole_elements_behind_alignment(const Place &place, size_t size) {
+    size_t behind = place.offset % place.alignment;
     // As many steps as there are remainders.
-    for (size_t steps = 0; behind % size != 0; ++steps, behind += alignment)
-        if (steps == size || behind + alignment > offset) return false;
+    for (size_t steps = 0; behind % size != 0; ++steps, behind += place.alignment)
+        if (steps == size || behind + place.alignment > place.offset) return false;
     return true;
 }
 
-bool is_bindable(const ggml_tensor &tensor, bool misaligned_too) {
-    if (misaligned_too) return lies_whole_elements_behind_alignment(tensor);
-    return reinterpret_cast<uintptr_t>(tensor.data) % ggml_backend_buffer_get_alignment(tensor.buffer) == 0;
+bool is_bindable(const ggml_tensor &tensor, const Place &place, bool misaligned_too) {
+    if (misaligned_too) return lies_whole_elements_behind_alignment(place, ggml_type_size(tensor.type));
+    return place.offset % place.alignment == 0;
 }
 
 bool counts_in_elements(const ggml_tensor &tensor) {
@@ -117,8 +125,15 @@ bool has_dense_rows(const ggml_tensor &node) {
     return node.nb[0] == ggml_type_size(node.type);
 }
 
-bool fits(const ggml_tensor &tensor, bool misaligned_too) {
-    return is_bindable(tensor, misaligned_too) && counts_in_elements(tensor);
+bool fits(const ggml_tensor &tensor, const Place &place, bool misaligned_too) {
+    return is_bindable(tensor, place, misaligned_too) && counts_in_elements(tensor);
+}
+
+template <typename PlaceOf> bool all_fit(const ggml_tensor &node, PlaceOf place) {
+    const bool misaligned_too = steps_over_misalignment(node.op) && !may_be_fused(node);
+    for (const ggml_tensor *source : node.src)
+        if (source != nullptr && !fits(*source, place(*source), misaligned_too)) return false;
+    return fits(node, place(node), misaligned_too);
 }
 
 // What ggml-vulkan calls contiguous enough for a matrix, batch by batch.
@@ -309,11 +324,11 @@ bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
     return !dequantizes_k_quants(node) || !is_described_as(device, "llvmpipe");
 }
 
-bool has_vulkan_layout(const ggml_tensor &node) {
-    const bool misaligned_too = steps_over_misalignment(node.op) && !may_be_fused(node);
-    for (const ggml_tensor *source : node.src)
-        if (source != nullptr && !fits(*source, misaligned_too)) return false;
-    return fits(node, misaligned_too);
+bool has_vulkan_layout(const ggml_tensor &node) { return all_fit(node, place_of); }
+
+bool will_have_vulkan_layout(const ggml_tensor &node, ggml_backend_dev_t device) {
+    const size_t alignment = ggml_backend_buft_get_alignment(ggml_backend_dev_buffer_type(device));
+    return all_fit(node, [alignment](const ggml_tensor &tensor) { return Place{tensor.view_offs, alignment}; });
 }
 
 } // namespace apir::host

@@ -15,5 +15,7 @@ bool has_vulkan_kernels(ggml_backend_dev_t device);
 bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device);
 // Of a node whose tensors all have memory.
 bool has_vulkan_layout(const ggml_tensor &node);
+// Of one whose tensors have none yet: whether it has, if all that they are views of begins aligned.
+bool will_have_vulkan_layout(const ggml_tensor &node, ggml_backend_dev_t device);
 
 } // namespace apir::host

@@ -194,6 +194,13 @@ void answers_known_again(const char *extensions) {
     expect_new(view, "a view of another place");
     ggml_set_name(view->src[0], "cache");
     expect_new(view, "a view of what has another name");
+    ggml_tensor *rows = ggml_sqr(context.get(), view);
+    expect_new(rows, "what is computed of a view");
+    view->view_offs = 256;
+    const bool wide = run.registry->session().has(Extension::wide_shapes);
+    expect(asked(rows) == (wide ? 0 : 1), std::string(extensions) + ": of one that is aligned as well");
+    view->view_offs = 260;
+    expect_new(rows, "of one that is not");
 }
 
 // libggml asks for the size of each tensor that it places, and twice: a model's weights are alike but for their names.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "guest/op_signature.hpp"
+#include "guest/tensor_encoding.hpp"
 #include "guest_fake.hpp"
 
 using namespace apir::guest;
@@ -11,7 +12,7 @@ using namespace apir::guest::test;
 
 namespace {
 
-constexpr SignatureParts all_parts{true, true};
+constexpr SignatureParts all_parts{true, UINT64_MAX};
 
 // An op, its sources and its view source, as a graph has them.
 struct Op {
@@ -94,10 +95,15 @@ void nothing_else() {
     std::strcpy(op.op.name, "computed");
     expect(signature_of(&op.op, all_parts) == as_it_is, "the name of what is computed");
     std::strcpy(op.tensors[1].name, "leaf");
-    expect(signature_of(&op.op, {false, true}) == signature_of(&Op().op, {false, true}), "a leaf's name where none goes along");
+    constexpr SignatureParts nameless{false, UINT64_MAX};
+    expect(signature_of(&op.op, nameless) == signature_of(&Op().op, nameless), "a leaf's name where none goes along");
     expect(!(signature_of(&op.op, all_parts) == as_it_is), "a leaf's name");
     op.tensors[2].view_offs = 16;
     expect(signature_of(&op.op, {}) == signature_of(&Op().op, {}), "a source's place in what it is a view of, where it does not go along");
+    for (const uint64_t bits : {15, 31}) {
+        const SignatureParts aligned{false, bits};
+        expect((signature_of(&op.op, aligned) == signature_of(&Op().op, aligned)) == (bits == 15), "how it is aligned alone");
+    }
 }
 
 // The same tensors in other places, and one tensor twice.
@@ -137,9 +143,23 @@ void names() {
     }
 }
 
+// The records of the question have what the signature is made of.
+void places_are_told() {
+    Op op;
+    op.op.view_offs = 1000;
+    for (size_t i = 1; i < 4; ++i) op.tensors[i].view_offs = i == 3 ? 128 : 100 + i;
+    for (const uint64_t bits : {UINT64_MAX, uint64_t{31}, uint64_t{0}}) {
+        const uint64_t told[] = {0, bits == 0 ? 0U : 101U, bits == 0 ? 0U : 102U, bits == UINT64_MAX ? 128U : 0U};
+        const auto records = op_records_of(&op.op, bits);
+        expect(records.size() == op.tensors.size() && records[0].view_offs == 1000, "all of where the op itself lies");
+        for (size_t i = 1; i < 4; ++i) expect(records[records[0].src[i - 1] - 1].view_offs == told[i], "a source's place");
+    }
+}
+
 } // namespace
 
 int main() {
+    places_are_told();
     names();
     every_bit_that_is_told();
     nothing_else();

@@ -94,6 +94,40 @@ void copies() {
     expect(!copied(one, other), "other strides");
 }
 
+// What will not be computed for where it lies is not said to be supported.
+void places() {
+    Far far;
+    const uint32_t n = 64;
+    auto outcomes = [&](ggml_op op, uint64_t offset) {
+        Graph graph;
+        graph.tensors = {far.tensor(0, 0, 4 * n), far.tensor(0, offset, n), far.tensor(1, 0, n)};
+        TensorRecord *t = graph.tensors.data();
+        t[1].op = GGML_OP_VIEW, t[1].src[0] = t[1].view_src = t[0].id, t[1].view_offs = offset;
+        t[2].op = op, t[2].src[0] = t[1].id, t[2].flags = static_cast<int32_t>(tensor_flag_compute);
+        if (op == GGML_OP_ARGSORT) t[2].type = GGML_TYPE_I32;
+        graph.nodes = {t[1].id, t[2].id};
+        const auto told = [](auto record, const TensorRecord &tensor) {
+            record.type = tensor.type, record.op = tensor.op, record.view_offs = tensor.view_offs;
+            std::copy(std::begin(tensor.ne), std::end(tensor.ne), record.ne);
+            std::copy(std::begin(tensor.nb), std::end(tensor.nb), record.nb);
+            return record;
+        };
+        OpRecord asked;
+        asked.tensor = told(RawTensor{}, t[2]), asked.src[0] = told(RawTensor{}, t[1]);
+        asked.tensor.src[0] = 1;
+        WideTensorRecord node = told(WideTensorRecord{}, t[2]), source = told(WideTensorRecord{}, t[1]);
+        node.id = 1, node.src[0] = source.id = 2;
+        const bool computed = far.compute(graph) == ok;
+        const bool wide_too = far.host.call<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{{node, source}}).supported;
+        const bool supported = far.host.call<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{asked}).supported;
+        expect(supported == computed && wide_too == computed, "both questions, and the graph, at " + std::to_string(offset));
+        return computed;
+    };
+    expect(outcomes(GGML_OP_ARGSORT, 0) && outcomes(GGML_OP_ARGSORT, 128), "an op that asserts alignment of what is aligned");
+    expect(!outcomes(GGML_OP_ARGSORT, 4) && !outcomes(GGML_OP_ARGSORT, 132), "of what is not");
+    expect(outcomes(GGML_OP_SQR, 132) && !outcomes(GGML_OP_SQR, 130), "one that steps over whole elements");
+}
+
 // What the device cannot do is not tried.
 void refused() {
     Far far;
@@ -131,5 +165,5 @@ void graphs() {
 } // namespace
 
 int main(int count, char **values) {
-    return run_cases({{"facts", facts}, {"data", data}, {"copies", copies}, {"refused", refused}, {"graphs", graphs}}, count > 1 ? values[1] : nullptr);
+    return run_cases({{"facts", facts}, {"data", data}, {"copies", copies}, {"places", places}, {"refused", refused}, {"graphs", graphs}}, count > 1 ? values[1] : nullptr);
 }

@@ -116,7 +116,8 @@ ggml_backend_reg_t opened() {
     return &registry;
 }
 
-// A device with memory that this processor does not reach. Each of its buffers begins at the same address, as ggml-vulkan's do: followed, it ends the process.
+// A device with memory that this processor does not reach, which goes by ggml-vulkan's name. Each of its buffers begins at the same address, as that one's
+// do: followed, it ends the process.
 constexpr uintptr_t far_base = 0x1000;
 ggml_backend_device far_device{};
 ggml_backend_buffer_type far_type{};
@@ -150,7 +151,7 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     far_device.iface.get_props = [](ggml_backend_dev_t, ggml_backend_dev_props *props) { *props = {}, props->caps = {true, false, false, true, true}; };
     far_device.iface.get_buffer_type = [](ggml_backend_dev_t) { return &far_type; };
     far_device.iface.supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == &far_type; };
-    far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR; };
+    far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR || op->op == GGML_OP_ARGSORT; };
     far_device.iface.init_backend = [](ggml_backend_dev_t device, const char *parameters) {
         ggml_backend_t made = init_backend(device, parameters);
         made->iface.graph_compute = [](ggml_backend_t, ggml_cgraph *) { return GGML_STATUS_SUCCESS; };
@@ -165,7 +166,7 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     };
     far_type.iface.is_host = [](ggml_backend_buffer_type_t) { return false; };
     far_registry = cards_registry;
-    far_registry.iface.get_name = [](ggml_backend_reg_t) { return "far"; };
+    far_registry.iface.get_name = [](ggml_backend_reg_t) { return "Vulkan"; };
     far_registry.iface.get_device_count = [](ggml_backend_reg_t) { return size_t{1}; };
     far_registry.iface.get_device = [](ggml_backend_reg_t, size_t) { return &far_device; };
 }
