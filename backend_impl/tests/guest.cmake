@@ -6,7 +6,7 @@ target_link_libraries(apir-guest-fake PUBLIC apir-guest)
 add_library(apir-guest-loopback STATIC guest_loopback.cpp)
 target_link_libraries(apir-guest-loopback PUBLIC apir-guest-fake ${GGML_LIBRARY} ${CMAKE_DL_LIBS})
 
-foreach(name startup golden calls failures another-context threads pending ring copy cut pages turns two-threads waiting transport signature answers write-behind)
+foreach(name startup golden calls failures another-context threads pending ring copy cut drm pages turns two-threads waiting transport signature answers write-behind)
   string(REPLACE "-" "_" source ${name})
   add_executable(test-guest-${name} guest_${source}_test.cpp)
   target_link_libraries(test-guest-${name} PRIVATE apir-guest-fake)
