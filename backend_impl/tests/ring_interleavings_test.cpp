@@ -117,6 +117,8 @@ class RingScene : public Scene {
     }
 
     const Plan &plan() const { return plan_; }
+    bool is_asleep_word(const void *at) const { return at == memory_ + ring_asleep_offset; }
+    void tells_too_late() { wrong_ = "the worker's word that it sleeps may become visible behind its look"; }
     bool in_ring(const void *at) const { return at >= memory_ && at < memory_ + sizeof memory_; }
     // A command's length is a part of its bytes: one step with them.
     bool is_size(const void *at) const {
@@ -328,6 +330,7 @@ template <typename T> T Stepped::look(const T &word) {
 
 template <typename T> void Stepped::release(T &word, T value) {
     if (!scene->is_size(&word)) Machine::current().point();
+    if (scene->is_asleep_word(&word) && value != 0) scene->tells_too_late(); // only tell() comes before what its thread looks at then
     word = value;
     if (sizeof(T) == sizeof(uint64_t) && scene->plan().plant == Plant::freed_before_read) {
         Machine::current().point();

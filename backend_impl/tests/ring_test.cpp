@@ -15,9 +15,9 @@ namespace {
 
 constexpr RingShape small{4, 64};
 
-// A ring's memory with both its ends.
+// A ring's memory, which was something else's before, with both its ends.
 struct Ring {
-    explicit Ring(RingShape measures = small) : shape(measures), words(shape.bytes() / 8 + 8) {}
+    explicit Ring(RingShape measures = small) : shape(measures), words(shape.bytes() / 8 + 8, UINT64_MAX) {}
     uint8_t *memory() { return reinterpret_cast<uint8_t *>(words.data() + (8 - reinterpret_cast<uintptr_t>(words.data()) / 8 % 8) % 8); }
     uint64_t &turn(uint64_t slot) { return RingPlaces(memory(), shape).turn(slot); }
     uint32_t &size(uint64_t slot) { return RingPlaces(memory(), shape).size(slot); }
@@ -35,9 +35,8 @@ Push push(Ring &ring, uint32_t number, size_t size = sizeof(uint32_t)) {
 }
 
 // The number that is taken; -1: none, -2: the ring is broken.
-int64_t take(Ring &ring) {
+int64_t take(Ring &ring, size_t &size) {
     uint8_t bytes[128];
-    size_t size = 0;
     switch (ring.consumer.take(bytes, size)) {
     case Take::empty: return -1;
     case Take::broken: return -2;
@@ -46,6 +45,10 @@ int64_t take(Ring &ring) {
     uint32_t number = 0;
     std::memcpy(&number, bytes, sizeof number);
     return number;
+}
+int64_t take(Ring &ring) {
+    size_t size = 0;
+    return take(ring, size);
 }
 
 void shapes() {
@@ -83,11 +86,13 @@ void sizes() {
 // Who pushes while the worker sleeps, or is about to, owes the doorbell: one of them.
 void doorbell() {
     Ring ring;
+    expect(ring.producer.state() == RingState::offered, "nobody has taken it yet");
     push(ring, 1);
     expect(!ring.producer.owes_doorbell(), "the worker is awake");
     ring.consumer.announce_sleep();
     expect(!ring.consumer.may_sleep(), "it may not sleep over a command");
     ring.consumer.awake();
+    expect(!ring.producer.owes_doorbell(), "it is awake again");
     expect_equal(take(ring), int64_t{1}, "the command");
     ring.consumer.announce_sleep();
     expect(ring.consumer.may_sleep(), "nothing to do");
@@ -104,6 +109,7 @@ void hostile_guest() {
     for (uint64_t turn : turns) {
         Ring ring;
         ring.turn(0) = turn;
+        ring.size(0) = small.capacity(); // of a command that would fit
         expect(ring.consumer.available(), "it is looked at");
         expect_equal(take(ring), int64_t{-2}, "turn " + std::to_string(turn));
         ring.turn(0) = 1;
@@ -119,6 +125,7 @@ void hostile_guest() {
     push(ring, 7);
     take(ring);
     ring.turn(1) = 0; // of no lap at all
+    ring.size(1) = small.capacity();
     expect_equal(take(ring), int64_t{-2}, "a turn below the number");
 }
 
@@ -168,6 +175,8 @@ void scribbling() {
     expect(broken > 0, "nonsense was seen");
 }
 
+size_t length_of(uint32_t number) { return sizeof number + number % 40; }
+
 // Four threads through a ring of four slots, with a worker that goes to sleep whenever it can.
 void threads() {
     constexpr uint32_t producers = 4;
@@ -178,18 +187,19 @@ void threads() {
     for (uint32_t id = 0; id < producers; ++id)
         all.emplace_back([&, id] {
             for (uint32_t number = 1; number <= each; ++number) {
-                while (push(ring, id * 1'000'000 + number) == Push::full) std::this_thread::yield();
+                while (push(ring, id * 1'000'000 + number, length_of(number)) == Push::full) std::this_thread::yield();
                 if (ring.producer.owes_doorbell()) bell.fetch_add(1);
             }
         });
     uint32_t seen[producers] = {};
     uint32_t sleeps = 0;
     for (uint32_t total = 0; total < producers * each;) {
-        int64_t number = take(ring);
+        size_t size = 0;
+        int64_t number = take(ring, size);
         if (number >= 0) {
             uint32_t id = static_cast<uint32_t>(number) / 1'000'000;
-            if (id >= producers || static_cast<uint32_t>(number) % 1'000'000 != ++seen[id]) {
-                expect(false, "number " + std::to_string(number) + " out of its thread's order");
+            if (id >= producers || static_cast<uint32_t>(number) % 1'000'000 != ++seen[id] || size != length_of(seen[id])) {
+                expect(false, "number " + std::to_string(number) + " out of its thread's order, or of another length");
                 std::exit(1);
             }
             ++total;
