@@ -266,7 +266,7 @@ def _tested(
 
 
 def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...], deadline: Deadline, *, target: str) -> None:
-    if not _goes_on_in(work):
+    if not _goes_on_in(work) or _came_dated_back(sources, work):
         remove_tree(work)
     work.mkdir(parents=True, exist_ok=True)
     folder = os.fspath(_seen_work(work))
@@ -281,6 +281,16 @@ def _goes_on_in(work: Path) -> bool:
     known = work / "CMakeCache.txt"
     name = _seen_work(work)
     return not known.exists() or f"\nCMAKE_CACHEFILE_DIR:INTERNAL={name}\n" in known.read_text(encoding="utf-8", errors="replace")
+
+
+def _came_dated_back(sources: Path, work: Path) -> bool:
+    """Whether a source came after the last build and is dated before its end, as rsync and tar bring files: Ninja goes by dates."""
+    log = work / ".ninja_log"
+    if not log.exists():
+        return False
+    last = log.stat().st_mtime_ns
+    states = (path.stat() for path in source_files(sources))
+    return any(state.st_mtime_ns <= last < state.st_ctime_ns for state in states)
 
 
 def _products(folder: Path) -> tuple[Path, ...]:

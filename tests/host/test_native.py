@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,13 @@ def test_toy_is_built_and_an_edit_gives_another_build_id(tmp_path: Path, monkeyp
     second = native_payloads(root, SilentProgress(), deadline, sources=sources)
     assert [path.name for path, _ in second.build_ids] == ["libtoy.so"]
     assert second.build_ids[0][1] != first.build_ids[0][1]
+    (sources / "toy.cpp").write_text("extern int toy() { return 3; }\n")
+    os.utime(sources / "toy.cpp", (0, 0))  # as rsync and tar bring it
+    assert native_payloads(root, SilentProgress(), deadline, sources=sources).build_ids[0][1] != second.build_ids[0][1]
     (sources / "toy.cpp").write_text("not C++\n")
     with pytest.raises(BuildError, match=r"toy\.cpp"):
         native_payloads(root, SilentProgress(), deadline, sources=sources)
-    assert len([path for path in (tmp_path / "cache/native").iterdir() if path.is_dir()]) == 2
+    assert len([path for path in (tmp_path / "cache/native").iterdir() if path.is_dir()]) == 3
 
 
 @pytest.mark.scenario
