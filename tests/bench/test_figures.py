@@ -274,6 +274,7 @@ def test_transfer_is_judged_by_more_figures_than_are_shown(ns: int, *, met: bool
         ("token", {"ns": [5], "nodes": 730, "digest": "ab", "splits": [1]}, "splits"),
         ("submission", {"ns": [5], "answered_ns": 5}, "answered_ns"),
         ("copy_set_1MiB", {"size": 1 << 20, "memcpy": [5], "avx2": ["5"]}, "avx2"),
+        ("copy_set_1MiB", {"memcpy": [5]}, "size"),
     ],
 )
 def test_answer_without_what_its_figures_are_made_of_is_a_failure_and_no_figure(

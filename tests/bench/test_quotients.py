@@ -35,3 +35,13 @@ def test_no_time_at_all_ends_no_benchmark(way: str) -> None:
     names = (*COUNTED, *(f"graph_{nodes}" for nodes in NODES), *(f"{verb}_{size}" for verb in ("set", "get") for size in SIZES))
     rows = [row(f"{one}/{path}", name, [0]) for one in ("vm", way) for path in ("copied", "shared") for name in names]
     assert "graphs_per_s" not in answered(Rows(rows), 2)[way]
+
+
+def test_rounds_that_were_none_have_no_interrupts() -> None:
+    rows = [row("vm/copied", "empty", [1000]) | {"rounds": 0, "interrupts": 3}]
+    assert "interrupts_per_call" not in answered(Rows(rows), 2)["vm"]
+
+
+def test_what_the_second_implementation_sends_nothing_for_has_no_ratio() -> None:
+    ours, theirs = ({"sent": {"copied": {"set_4b": dict.fromkeys(("commands", "bytes_out", "bytes_in"), n)}}} for n in (1, 0))
+    assert ratios(ours, theirs) == {}
