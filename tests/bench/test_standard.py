@@ -13,6 +13,7 @@ from lab.bench.standard import (
     LARGE,
     LARGEST,
     MIB,
+    MOVED_BYTES,
     PATHS,
     QUICK,
     SIZES,
@@ -110,15 +111,29 @@ def test_idle_contexts_are_watched_one_after_the_other() -> None:
     (alone,) = idle[0].subjects
     assert alone.argv[1:] == ("registry", "CPU", "1")
     assert alone.environment["GGML_BACKEND_PATH"] == ""
-    assert len({one.measures for one in idle}) == 1
+    ((measure,),) = {one.measures for one in idle}
+    assert (measure.line, measure.watched, measure.limit_s > FULL.idle_s) == ("idle ms=60000", True, True)
 
 
 def test_ways_differ_by_their_variables() -> None:
     (census,) = [one for one in vm_phases(GUEST, FULL) if one.name == "census"]
     seen = {one.name: {**one.environment} for one in census.subjects}
     for path in PATHS:
+        assert seen[f"vm/{path}"] == {"GGML_VIRTGPU_RING": "auto", "GGML_VIRTGPU_DATA_PATH": path}
         assert seen[f"vm_02/{path}"] == {"GGML_VIRTGPU_EXTENSIONS": "none", "GGML_VIRTGPU_DATA_PATH": path}
         assert seen[f"vm_execbuffer/{path}"] == {"GGML_VIRTGPU_RING": "off", "GGML_VIRTGPU_DATA_PATH": path}
+
+
+@pytest.mark.parametrize("effort", [FULL, QUICK])
+def test_turns_are_taken_forwards_and_backwards(effort: Effort) -> None:
+    assert all(one.repetitions > 1 for one in vm_phases(GUEST, effort) if len(one.subjects) > 1)
+
+
+def test_programs_get_the_host_library_that_they_are_for() -> None:
+    phases = vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), FULL)
+    hosts = {(one.name.split("/")[0], one.name.endswith("vm_other"), one.host) for phase in phases for one in phase.subjects}
+    ours = {(way, False, "ours") for way in (*WAYS, TOKEN)}
+    assert hosts == {*ours, ("vm_other", False, "theirs"), (TOKEN, True, "theirs"), ("floors", False, "echo"), ("alone", False, "")}
 
 
 @pytest.mark.parametrize("phases", [vm_phases(GUEST, FULL), loopback_phases(GUEST, ("native",), FULL)], ids=["vm", "loopback"])
@@ -172,6 +187,14 @@ def test_tokens_are_timed_in_turns_with_a_second_implementation(path: str) -> No
     assert both[token_census(path)] == alone[token_census(path)]
 
 
+def test_what_costs_something_once_is_counted_without_it_and_a_graph_anew_is_one() -> None:
+    phases = {one.name: one for one in vm_phases(GUEST, FULL)}
+    assert [phases[name].repetitions for name in ("census", *map(token_census, PATHS))] == [2] * 3
+    lines = {one.name: one.line.split() for name in ("tokens copied", "pause") for one in phases[name].measures}
+    assert [name for name, words in lines.items() if "rebuild=1" in words] == ["rebuilt"]
+    assert [name for name, words in lines.items() if "pause_ms=1000" in words] == ["submission_after_pause", "after_pause"]
+
+
 def test_buffers_are_allocated_from_what_is_kept_and_by_the_host() -> None:
     (calls,) = [one for one in vm_phases(replace(GUEST, other={"LIBRARY": "theirs"}), FULL) if one.name == "calls"]
     kept, fresh = (one.subjects for one in calls.measures if one.name == "alloc_free")
@@ -209,13 +232,18 @@ def test_writes_are_timed_with_those_that_take_them_along() -> None:
     calls = {name: int(lines[name]["rounds"]) * count for name, count in together.items()}
     assert all(calls[name] <= int(lines[name.replace("set", "get")]["rounds"]) for name in calls)
     assert {int(line["together"]) for name, line in lines.items() if name.startswith("get_")} == {1}
+    moved = {int(line["size"]) * int(line["together"]) * int(line["rounds"]) for line in lines.values() if "together" in line}
+    assert max(moved) == LARGEST, "one round of the largest, and no more than 64 MiB of the others"
+    assert sorted(moved)[-2] <= MOVED_BYTES
 
 
 def test_host_copies_what_transfers_are_judged_by() -> None:
     lines = [one for phase in transfer_phases(GUEST, ("vm",), FULL) for one in phase.measures if one.name.startswith("host_copy_")]
     assert {one.name for one in lines} == {f"host_copy_{verb}_{size}" for verb in ("set", "get") for size in CONTRACT_SIZES}
     assert all(one.subjects == ("floors",) for one in lines)
-    assert {one.line.split()[2] for one in lines if "_set_" in one.name} == {"direction=to"}
+    copies = [one for phase in transfer_phases(GUEST, ("vm",), FULL) for one in phase.measures if "copy_" in one.name]
+    for verb, direction in (("set", "to"), ("get", "from")):
+        assert {one.line.split()[2] for one in copies if f"_{verb}_" in one.name} == {f"direction={direction}"}
     assert not [
         one
         for phase in transfer_phases(Programs(library=("x",)), ("vm",), FULL)

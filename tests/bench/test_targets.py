@@ -11,7 +11,7 @@ from lab import paths
 from lab.bench.answer import answered
 from lab.bench.figures import GIB, Rows
 from lab.bench.plan import Measure, Phase, Subject
-from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, Programs, loopback_phases, vm_phases
+from lab.bench.standard import CONTRACT_SIZES, FULL, MIB, WAYS, Programs, loopback_phases, vm_phases
 from lab.bench.targets import DEFERRED_BYTES, SUBMISSION, Necessity, Target, judged, looked_up, targets, verdict
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import OF_GUESTS, BenchCheck, Part
@@ -36,6 +36,7 @@ def test_rates_must_not_be_below() -> None:
     target = Target("set", "set.1MiB", 0.8, "copy.1MiB", at_least=True)
     assert verdict(target, {"set": {"1MiB": 0.8}, "copy": {"1MiB": 1.0}}).met is True
     assert verdict(target, {"set": {"1MiB": 0.79}, "copy": {"1MiB": 1.0}}).met is False
+    assert verdict(target, {"set": {"1MiB": 0.88}, "copy": {"1MiB": 1.1}}).met is True, "a product that is a last bit above it"
     share = Target("threads", "calls.4", 1, at_least=True, per="calls.1")
     assert verdict(share, {"calls": {"4": 90.0, "1": 100.0}}).met is False
     assert verdict(share, {"calls": {"4": 100.0, "1": 100.0}}).met is True
@@ -136,12 +137,14 @@ def test_no_bound_is_loosened_by_the_way() -> None:
         found.setdefault(one.figure.partition(".")[2], set()).add(one.limit)
     assert found == BOUNDS
     assert {one.or_limit for one in targets()} == {None, 60}
+    enough = [one.figure for one in targets() if one.or_limit is not None]
+    assert enough == ["vm_execbuffer.empty_call_us.p50", "vm_02.empty_call_us.p50"]
 
 
 def test_figure_that_was_watched_for_too_short_is_not_judged() -> None:
     target = Target("idle", "idle.worker", 0.5, over="idle.seconds", least_s=59)
     assert verdict(target, {"idle": {"worker": 0.4, "seconds": 60.0}}).met is True
-    assert verdict(target, {"idle": {"worker": 0.6, "seconds": 60.0}}).met is False
+    assert verdict(target, {"idle": {"worker": 0.6, "seconds": 59.0}}).met is False
     assert verdict(target, {"idle": {"worker": 9.0, "seconds": 3.0}}).met is None
     assert verdict(target, {"idle": {"worker": 9.0}}).met is None
     seconds = [{"worker": 9.0, "seconds": 3.0}, {"seconds": 3.0}, {"seconds": 60.0}, {}, {"worker": 0.4, "seconds": 60.0}]
@@ -233,6 +236,20 @@ def test_transfer_cannot_be_quicker_than_the_loop_and_an_exchange() -> None:
     slow, quick = ({"set": {"1MiB": 3.0}, "copy": {"1MiB": 4.0}, "answered": {"p50": us}} for us in (62.0, 60.0))
     assert verdict(target, slow).best == pytest.approx(MIB / GIB / ((244.14 + 62.0) / 1e6), rel=1e-3)
     assert (verdict(target, slow).out_of_reach, verdict(target, quick).out_of_reach) == (True, False)
+
+
+def test_transfers_are_held_against_the_loop_of_their_direction() -> None:
+    floors = {f"copy_floor_{verb}_gib_s": dict.fromkeys(CONTRACT_SIZES, rate) for verb, rate in (("set", 5.0), ("get", 7.0))}
+    rates = {f"{verb}_gib_s": dict.fromkeys(CONTRACT_SIZES, 5.0) for verb in ("set", "get")}
+    met = [
+        (one.target.label.split()[0], one.met) for one in judged({**floors, **dict.fromkeys(WAYS, rates)}) if one.met is not None
+    ]
+    assert met == [("set", True)] * 12 + [("get", False)] * 12
+
+
+def test_by_the_ring_nothing_but_the_copying_is_out_of_reach() -> None:
+    needed = {need.whole for one in targets() if one.figure.startswith(("vm.", "loopback.")) for need in one.needs}
+    assert needed == {True}
 
 
 @pytest.mark.parametrize(
