@@ -224,6 +224,27 @@ def test_junit_counts_are_those_of_its_tests(whole: Path) -> None:
     assert root.get("tests") == str(len(root.findall("testsuite/testcase")))
 
 
+@pytest.mark.parametrize(
+    ("outcome", "tags"),
+    [(Outcome.FAIL, ["skipped"]), (Outcome.SKIPPED, ["skipped"]), (Outcome.HOST_CRASH, ["error"]), (Outcome.HANG, ["error"])],
+)
+def test_junit_excuses_of_an_expected_case_no_crash(whole: Path, outcome: Outcome, tags: list[str]) -> None:
+    bundle = read_bundle(whole)
+    place = (bundle.run.variants[0].name, bundle.run.variants[0].variant, "ops")
+    case = CaseRow(*place, "ADD()", "ADD", "", outcome, "m", 1500.0, 0.0, expected="fail", reason="known", link="l")
+    root = ET.fromstring(junit_xml(replace(bundle, cases=(case,), facts=(), findings=())))  # noqa: S314 - our own text
+    (test,) = root.findall(".//testcase[@name='ADD()']")
+    assert ([one.tag for one in test], test.get("time")) == (tags, "1.500000")
+
+
+@pytest.mark.parametrize("status", [Status.ERROR, Status.INTERRUPTED, Status.RUNNING])
+def test_junit_of_a_variant_without_its_end_is_an_error(whole: Path, status: Status) -> None:
+    bundle = read_bundle(whole)
+    run = bundle.run.model_copy(update={"variants": (bundle.run.variants[0].model_copy(update={"status": status}),)})
+    root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("1", "0", "1")
+
+
 def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) -> None:
     bundle = read_bundle(whole)
     skipped = bundle.run.variants[0].model_copy(update={"status": Status.SKIPPED, "reason": "no \x1b[31mGPU\x00"})
