@@ -21,15 +21,19 @@ struct OpSignatureHash {
 
 // Parts of the words that do not go into every question, or not into its answer.
 struct SignatureParts {
-    bool leaf_names = false;     // by which some backends know a weight
-    uint64_t offset_bits = 0; // as told_offset() has it: any in calls 6 and 15, those of the device's alignment in 66
+    bool leaf_names = false; // by which some backends know a weight
+    uint64_t offset_bits = 0; // as told_offset() has it: all in calls 6 and 15, those below the device's alignment in 66, none in 67
 };
 
-// Where a view among the sources begins, if one of these bits of it is set; else that goes untold, as 0.
-inline uint64_t told_offset(const ggml_tensor *source, uint64_t bits) { return (source->view_offs & bits) != 0 ? source->view_offs : 0; }
+// What is told of where a view among the sources begins. Nothing, as 0, where none of these bits is set; of elements that come to whole ones up to the
+// next place without these bits, these bits, which tell as much; else all.
+inline uint64_t told_offset(const ggml_tensor *source, uint64_t bits) {
+    if ((source->view_offs & bits) == 0) return 0;
+    return (bits + 1) % ggml_type_size(source->type) == 0 ? source->view_offs & bits : source->view_offs;
+}
 
-// Of the op with its view source and its sources: types, shapes, strides, ops, parameters, flags, and which of them are one
-// tensor. A hash of 128 bits: that two ops that are asked for have the same is not to be expected.
+// Of the op with its view source and its sources: types, shapes, strides, where views begin, ops, parameters, flags, leaves' names, and which of
+// them are one tensor. A hash of 128 bits: that two ops that are asked for have the same is not to be expected.
 OpSignature signature_of(const ggml_tensor *op, SignatureParts parts);
 
 } // namespace apir::guest

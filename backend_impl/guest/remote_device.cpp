@@ -206,14 +206,15 @@ bool RemoteDevice::supports_op(const ggml_tensor *op) {
         log(LogLevel::debug, "%s: a shape or stride beyond 32 bits", ggml_op_name(op->op));
         return false;
     }
+    SignatureParts parts;
+    parts.leaf_names = true;
     // Views of what grows lie elsewhere in each graph, and mostly as well aligned.
-    const uint64_t offset_bits = wide ? facts_.alignment - 1 : UINT64_MAX;
-    const SignatureParts parts{true, offset_bits};
+    parts.offset_bits = wide ? facts_.alignment - 1 : UINT64_MAX;
     const OpSignature signature = signature_of(op, parts);
     bool supported = false;
     if (supported_.find(signature, supported)) return supported;
     CallResult result =
-        wide ? ask_support<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{op_records_of(op, offset_bits)}, supported)
+        wide ? ask_support<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{op_records_of(op, parts.offset_bits)}, supported)
              : ask_support<DeviceSupportsOpReply>(Call::device_supports_op, DeviceSupportsOpRequest{op_record_of(op)}, supported);
     if (result.ok()) supported_.keep(signature, supported);
     else result.report((std::string("supports_op of ") + ggml_op_name(op->op)).c_str());
@@ -242,7 +243,8 @@ std::optional<uint64_t> RemoteDevice::ask_alloc_size(const ggml_tensor *tensor, 
 
 size_t RemoteDevice::alloc_size(const ggml_tensor *tensor, size_t bytes) {
     // A model's weights differ by name only, layer by layer: their sizes do not.
-    const SignatureParts parts{false, session_.has(Extension::wide_shapes) ? 0 : UINT64_MAX};
+    SignatureParts parts;
+    parts.offset_bits = session_.has(Extension::wide_shapes) ? 0 : UINT64_MAX;
     const OpSignature signature = signature_of(tensor, parts);
     uint64_t size = 0;
     // libggml asks twice, once for the buffer and once for the tensor in it, and aborts when the second answer is more than the

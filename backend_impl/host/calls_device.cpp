@@ -13,7 +13,7 @@ constexpr uint32_t negotiation_version = 1;
 
 // What cannot be remoted at all is not an error: the guest asks in order to know.
 bool supported(const OpTensors &op, ggml_backend_dev_t device) {
-    return op.acceptable(device) && ggml_backend_dev_supports_op(device, op.tensor());
+    return op.acceptable(device) && op.will_lie_well(device) && ggml_backend_dev_supports_op(device, op.tensor());
 }
 
 // Nor is what cannot be a tensor here, such as one of a type that only the guest's ggml has: it would fail calls that go along with the question.

@@ -56,7 +56,11 @@ bool OpTensors::acceptable(ggml_backend_dev_t device) const {
     } catch (const Refusal &) {
         return false;
     }
-    return is_view_op(op_.op) || !has_vulkan_kernels(device) || will_have_vulkan_layout(op_, device);
+    return true;
+}
+
+bool OpTensors::will_lie_well(ggml_backend_dev_t device) const {
+    return is_view_op(op_.op) || ggml_is_empty(&op_) || !has_vulkan_kernels(device) || will_have_vulkan_layout(op_, device);
 }
 
 void OpTensors::forget_op() {

@@ -20,6 +20,8 @@ class OpTensors {
     const ggml_tensor *tensor() const { return &op_; }
     // Whether the device may be asked about it: see op_rules.hpp.
     bool acceptable(ggml_backend_dev_t device) const;
+    // Whether what will be at the places that views have is computed there.
+    bool will_lie_well(ggml_backend_dev_t device) const;
     // Leaves a plain tensor of the same shape.
     void forget_op();
 

@@ -15,7 +15,8 @@ bool has_vulkan_kernels(ggml_backend_dev_t device);
 bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device);
 // Of a node whose tensors all have memory.
 bool has_vulkan_layout(const ggml_tensor &node);
-// Of one whose tensors have none yet: whether it has, if all that they are views of begins aligned.
+// Of a node whose tensors have no memory yet: whether it will have that layout, given that what they are views of begins aligned, and that its
+// sources are computed in the same graph.
 bool will_have_vulkan_layout(const ggml_tensor &node, ggml_backend_dev_t device);
 
 } // namespace apir::host

@@ -149,11 +149,15 @@ void places_are_told() {
     op.op.view_offs = 1000;
     for (size_t i = 1; i < 4; ++i) op.tensors[i].view_offs = i == 3 ? 128 : 100 + i;
     for (const uint64_t bits : {UINT64_MAX, uint64_t{31}, uint64_t{0}}) {
-        const uint64_t told[] = {0, bits == 0 ? 0U : 101U, bits == 0 ? 0U : 102U, bits == UINT64_MAX ? 128U : 0U};
+        const uint64_t told[] = {0, 101 & bits, 102 & bits, 128 & bits};
         const auto records = op_records_of(&op.op, bits);
         expect(records.size() == op.tensors.size() && records[0].view_offs == 1000, "all of where the op itself lies");
         for (size_t i = 1; i < 4; ++i) expect(records[records[0].src[i - 1] - 1].view_offs == told[i], "a source's place");
     }
+    ggml_tensor &blocks = op.tensors[1];
+    blocks.type = GGML_TYPE_Q8_0; // of 34 bytes
+    blocks.view_offs = 136;
+    expect(told_offset(&blocks, 31) == 136 && told_offset(&blocks, 7) == 0, "all of where blocks begin, or nothing");
 }
 
 } // namespace

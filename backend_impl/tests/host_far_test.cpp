@@ -98,7 +98,7 @@ void copies() {
 void places() {
     Far far;
     const uint32_t n = 64;
-    auto outcomes = [&](ggml_op op, uint64_t offset) {
+    auto is_computed = [&](ggml_op op, uint64_t offset) {
         Graph graph;
         graph.tensors = {far.tensor(0, 0, 4 * n), far.tensor(0, offset, n), far.tensor(1, 0, n)};
         TensorRecord *t = graph.tensors.data();
@@ -123,9 +123,23 @@ void places() {
         expect(supported == computed && wide_too == computed, "both questions, and the graph, at " + std::to_string(offset));
         return computed;
     };
-    expect(outcomes(GGML_OP_ARGSORT, 0) && outcomes(GGML_OP_ARGSORT, 128), "an op that asserts alignment of what is aligned");
-    expect(!outcomes(GGML_OP_ARGSORT, 4) && !outcomes(GGML_OP_ARGSORT, 132), "of what is not");
-    expect(outcomes(GGML_OP_SQR, 132) && !outcomes(GGML_OP_SQR, 130), "one that steps over whole elements");
+    for (uint64_t offset : {0, 32, 96, 128}) expect(is_computed(GGML_OP_ARGSORT, offset), "an op that asserts alignment, of what is aligned");
+    for (uint64_t offset : {4, 16, 132}) expect(!is_computed(GGML_OP_ARGSORT, offset), "of what is not");
+    expect(is_computed(GGML_OP_SQR, 132) && !is_computed(GGML_OP_SQR, 130), "one that steps over whole elements");
+
+    WideTensorRecord made, source;
+    for (WideTensorRecord *each : {&made, &source})
+        for (int i = 0; i < 4; ++i) each->ne[i] = 1, each->nb[i] = 4;
+    made.id = 1, made.op = GGML_OP_SQR, made.src[0] = source.id = 2;
+    auto supported = [&] { return far.host.call<WideSupportsOpReply>(Call::wide_supports_op, WideSupportsOpRequest{{made, source}}).supported; };
+    made.view_src = 2;
+    expect(supported(), "an op in place");
+    made.view_offs = 2;
+    expect(!supported(), "in another place, between elements");
+    made.op = GGML_OP_VIEW;
+    expect(supported(), "a view computes nothing");
+    made.op = GGML_OP_SQR, made.ne[0] = source.ne[0] = 0;
+    expect(supported(), "nothing lies nowhere");
 }
 
 // What the device cannot do is not tried.

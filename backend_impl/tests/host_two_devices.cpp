@@ -151,7 +151,7 @@ void set_up_far(const ggml_backend_reg &cards_registry) {
     far_device.iface.get_props = [](ggml_backend_dev_t, ggml_backend_dev_props *props) { *props = {}, props->caps = {true, false, false, true, true}; };
     far_device.iface.get_buffer_type = [](ggml_backend_dev_t) { return &far_type; };
     far_device.iface.supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == &far_type; };
-    far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR || op->op == GGML_OP_ARGSORT; };
+    far_device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return op->op == GGML_OP_SQR || op->op == GGML_OP_ARGSORT || op->op == GGML_OP_VIEW; };
     far_device.iface.init_backend = [](ggml_backend_dev_t device, const char *parameters) {
         ggml_backend_t made = init_backend(device, parameters);
         made->iface.graph_compute = [](ggml_backend_t, ggml_cgraph *) { return GGML_STATUS_SUCCESS; };

@@ -63,6 +63,8 @@ class Arena {
     // Gives the pages of a range back to the system; takes a while, and is safe without a lock.
     void empty(Range range) const;
     void emptied();
+    // Whether some of it is free as soon as the worker is where it was told of that.
+    bool awaits_worker() const { return !released_.empty(); }
     bool has_large_released() const { return large_released_ != 0; }
 
     // The guest may be able to write there for ever, for QEMU has forgotten that it has the range mapped: nothing else may ever come to

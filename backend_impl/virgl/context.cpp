@@ -18,7 +18,6 @@ namespace apir::virgl {
 namespace {
 
 constexpr uint64_t ns_per_ms = 1'000'000;
-constexpr const char *worker_is_behind = "its worker has yet to take what it was told before";
 constexpr uint64_t most_stall_limit_ms = uint64_t{1000} * 3600 * 24 * 365;
 
 uint64_t stall_limit_ns(const Config &config) {
@@ -77,13 +76,13 @@ std::optional<Range> Context::add_blob(uint32_t resource, uint64_t size, const c
     if (size > limits_.blob_bytes - blob_bytes_) return refused("with those that it has, that is more than a context may have");
     push_removals();
     // An id whose removal the worker has not been told of must not be told anew before it.
-    if (!removals_.empty()) return refused(worker_is_behind);
+    if (!removals_.empty()) return refused("its worker has yet to take what came before the end of another blob");
     std::optional<uint64_t> offset = arena_.allocate(size, done());
-    if (!offset) return refused("what is free, and not used by its worker any more, lies apart");
+    if (!offset) return refused(arena_.awaits_worker() ? "its worker has yet to leave others that were freed" : "what is free lies apart");
     Range range{*offset, size};
     if (!push_blob(EntryKind::blob_added, resource, range)) {
         arena_.release(range, queue_.position());
-        return refused(worker_is_behind);
+        return refused("its worker has yet to take what it was told before");
     }
     blobs_[resource] = range;
     blob_bytes_ += size;

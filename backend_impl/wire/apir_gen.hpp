@@ -217,7 +217,7 @@ enum class Call : uint32_t {
     backend_graph_compute = 22, // Computes the graph that lies at offset 0 of a resource.
     negotiate = 64, // Offers extensions; asked once, after LoadLibrary. A peer without extensions refuses, and then none is used.
     on_device = 65, // Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped.
-    wide_supports_op = 66, // As device_supports_op. Sources keep their places: one that is missing in between is told. Their view_offs is told where it is no multiple of the alignment of the device's buffer type, else 0.
+    wide_supports_op = 66, // As device_supports_op. Sources keep their places: one that is missing in between is told. The op's view_offs is told. Of its sources, whose view_src is not, it is 0 where it is a multiple of the alignment of the device's buffer type, and may be what is left of it by that where the alignment is a whole number of elements.
     wide_get_alloc_size = 67, // As buffer_type_get_alloc_size.
     wide_set_tensor = 68, // As buffer_set_tensor.
     wide_get_tensor = 69, // As buffer_get_tensor.
@@ -1495,7 +1495,7 @@ inline bool read(Reader &reader, OnDeviceReply &value) {
     return !reader.failed();
 }
 
-// Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told. Their view_offs is told where it is no multiple of the alignment of the device's buffer type, else 0.
+// Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told. The op's view_offs is told. Of its sources, whose view_src is not, it is 0 where it is a multiple of the alignment of the device's buffer type, and may be what is left of it by that where the alignment is a whole number of elements.
 struct WideSupportsOpRequest {
     std::vector<WideTensorRecord> tensors{}; // the op first, then its view source and its sources in any order, found by id; at most 12
 };
@@ -1530,7 +1530,7 @@ inline bool read(Reader &reader, WideSupportsOpReply &value) {
 // Request of call 67. As buffer_type_get_alloc_size.
 struct WideGetAllocSizeRequest {
     uint64_t buft{}; // handle
-    std::vector<WideTensorRecord> tensors{}; // as in wide_supports_op
+    std::vector<WideTensorRecord> tensors{}; // as in wide_supports_op; where sources begin is not told
 };
 
 inline void write(Writer &writer, const WideGetAllocSizeRequest &value) {

@@ -281,7 +281,7 @@ class Call(IntEnum):
     ON_DEVICE = 65
     """Carries out another call on the device that it names; reply and return code are that call's. Only calls that address a device need it: 2 to 9, 22, 66, 71 and 80 to 83. Handles say by themselves where they belong. Neither itself nor negotiate may be wrapped."""
     WIDE_SUPPORTS_OP = 66
-    """As device_supports_op. Sources keep their places: one that is missing in between is told. Their view_offs is told where it is no multiple of the alignment of the device's buffer type, else 0."""
+    """As device_supports_op. Sources keep their places: one that is missing in between is told. The op's view_offs is told. Of its sources, whose view_src is not, it is 0 where it is a multiple of the alignment of the device's buffer type, and may be what is left of it by that where the alignment is a whole number of elements."""
     WIDE_GET_ALLOC_SIZE = 67
     """As buffer_type_get_alloc_size."""
     WIDE_SET_TENSOR = 68
@@ -1563,7 +1563,7 @@ class OnDeviceReply:
 
 @dataclass(frozen=True, slots=True)
 class WideSupportsOpRequest:
-    """Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told. Their view_offs is told where it is no multiple of the alignment of the device's buffer type, else 0."""
+    """Request of call 66. As device_supports_op. Sources keep their places: one that is missing in between is told. The op's view_offs is told. Of its sources, whose view_src is not, it is 0 where it is a multiple of the alignment of the device's buffer type, and may be what is left of it by that where the alignment is a whole number of elements."""
 
     tensors: tuple[WideTensorRecord, ...]
 
