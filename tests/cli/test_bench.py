@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from lab.bench.standard import LOOPBACK, OTHER, WAYS
 from lab.bench.targets import judged
-from lab.bundle.schema import BENCH, BenchRecord, RunRecord
+from lab.bundle.schema import BENCH, BenchRecord, RunRecord, TargetRecord
 from lab.bundle.writer import new_bundle
 from lab.cli.app import app
 from lab.cli.bench import DASH, FLOORS, LATENCIES, TITLES, BenchOptions, _latencies, bench_answer, bench_plan, chosen, tell_bench
@@ -22,7 +22,7 @@ from lab.scenario.book import opened_record
 from lab.scenario.checks.bench import target_record
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario
-from tests.bench.realistic import ANSWER, uncounted_token, write_bench
+from tests.bench.realistic import ANSWER, token, uncounted_token, write_bench
 
 CONTRACT = {"loopback", "vm", "vm_execbuffer", "vm_02", "floor_us", "ioctl_us", "copy_floor_gib_s"}
 
@@ -97,6 +97,8 @@ def test_idleness_is_watched_for_as_long_as_the_deadline_has_room_for() -> None:
     longer = Choice(("checks[0].deadline_s=100",))
     with pytest.raises(ConfigError, match=r"from 1 to 12\.5"):
         bench_plan(longer, BenchOptions(idle_s=13.0))
+    with pytest.raises(ConfigError, match=r"from 1 to 6\.25"):
+        bench_plan(Choice(("timeout_s=50", "checks[0].deadline_s=100")), BenchOptions(idle_s=7.0))
 
 
 def test_bundle_of_a_benchmark_runs_the_same_benchmark_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +125,7 @@ def test_bundle_of_a_benchmark_runs_the_same_benchmark_again(tmp_path: Path, mon
 def test_answer_has_the_contracts_keys_measured_or_not(tmp_path: Path) -> None:
     run = RunRecord.model_construct(run="r", status="passed", exit=0)
     assert set(bench_answer(tmp_path, run, None)) > CONTRACT
+    assert bench_answer(tmp_path, run.model_copy(update={"exit": 2}), None)["exit"] == 2
     record = BenchRecord(answer=ANSWER, targets=tuple(target_record(one) for one in judged(ANSWER)))
     answer: dict[str, Any] = bench_answer(tmp_path, run, record)
     assert set(answer) > CONTRACT
@@ -161,11 +164,40 @@ def test_every_way_has_a_column_of_which_nothing_is_cut_off_on_a_pipe(
 
 
 def test_rates_are_shown_with_three_figures(capsys: pytest.CaptureFixture[str]) -> None:
-    rates = {"1MiB": 0.796482}
-    way = ANSWER["vm"] | {"set_gib_s": rates, "set_shared_gib_s": rates}
-    tell_bench(BenchRecord(answer={"vm": way, "copy_floor_set_gib_s": rates, "both_ends_set_gib_s": rates}))
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("set 1MiB")]
-    assert line.split() == ["set", "1MiB", "0.796", "[0.796]", "0.796,", "0.796"]
+    copied, shared, loop, both = ({"1MiB": rate} for rate in (0.796482, 0.596482, 0.996482, 0.896482))
+    way = ANSWER["vm"] | {"set_gib_s": copied, "set_shared_gib_s": shared}
+    tell_bench(
+        BenchRecord(answer={"vm": way, "copy_floor_set_gib_s": loop, "both_ends_set_gib_s": both, "both_ends_get_gib_s": shared})
+    )
+    line, get = [line for line in capsys.readouterr().out.splitlines() if "et 1MiB" in line]
+    assert get.split()[-1] == "0.596"
+    assert line.split() == ["set", "1MiB", "0.796", "[0.596]", "0.996,", "0.896"]
+
+
+def test_call_is_told_beside_its_own_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    ways = {"vm": {"empty_call_us": wide(4.0)}, "vm_execbuffer": {"empty_call_us": wide(80.0)}}
+    for word, ratio in ((0.5, "8.0"), (0.0, DASH)):
+        tell_bench(BenchRecord(answer={**ways, "floor_us": wide(word), "ioctl_us": wide(40.0)}))
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("empty call")]
+        assert line.split()[-2:] == [ratio, "2.0"]
+
+
+def test_target_is_met_or_not_or_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    targets = [TargetRecord(label=f"of {met}", expected="much", seen_text="some", met=met) for met in (True, False, None)]
+    tell_bench(BenchRecord(answer={}, targets=tuple(targets)))
+    told = [line.split() for line in capsys.readouterr().out.splitlines() if " of " in line and "much" in line]
+    seen = ["some", "much"]
+    assert told == [["met", "of", "True", *seen], ["not", "met", "of", "False", *seen], [DASH, "of", "None", *seen]]
+
+
+def test_token_has_calls_of_its_own_where_it_is_described_anew(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_bench(BenchRecord(answer=ANSWER, tokens=(token("all", "copied", 2, 1000.0),)))
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")]
+    assert [line.split()[place] for place in (2, 6)] == ["2", "3"]
+
+
+def test_check_of_a_file_that_is_enforced_stays_so() -> None:
+    assert chosen(BenchCheck(kind="bench", enforce=True), BenchOptions()).enforce
 
 
 def test_token_that_was_not_counted_is_told(capsys: pytest.CaptureFixture[str]) -> None:
