@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lab.apir.protocol_gen import Call, CommandType
 from lab.errors import WireError
 from lab.metrics import calls
 from lab.metrics.calls import HEADER, RECORD, Records, join, read_call_log, summarise
@@ -150,7 +152,7 @@ def test_a_record_that_was_never_completed_is_left_out_and_found(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("at", "value"), [(0, b"X"), (8, b"\3"), (12, b"\7"), (16, b"\1")], ids=["magic", "version", "side", "size"]
+    ("at", "value"), [(0, b"X"), (8, b"\3"), (12, b"\2"), (16, b"\1")], ids=["magic", "version", "side", "size"]
 )
 def test_another_file_is_refused(tmp_path: Path, at: int, value: bytes) -> None:
     path = write_log(tmp_path / "guest.calls", 0, records_of([1]))
@@ -168,10 +170,70 @@ def test_a_short_file_is_refused(tmp_path: Path) -> None:
         read_call_log(path)
 
 
+def test_host_without_a_guest_is_found_out_by_its_own_records_too(tmp_path: Path) -> None:
+    log = read_call_log(write_log(tmp_path / "host.calls", 1, records_of([3, 4]), counted=3))
+    assert join([log]).findings == (
+        "host pid 101: 3 commands counted, 2 recorded",
+        "host context 3 (pid 101) served 3 commands that no guest record tells of",
+    )
+
+
+def test_more_records_than_were_counted_and_a_gap_among_them_are_found(tmp_path: Path) -> None:
+    more = both(tmp_path, records_of([3, 4, 3]), records_of([3, 4, 3]), counted=2)
+    assert more.findings[0] == "guest pid 100: 2 commands counted, 3 recorded"
+    gap = np.delete(records_of([3, 4, 3]), 1)
+    assert both(tmp_path, gap, gap).findings[0] == "guest pid 100: 1 records are missing among 3"
+
+
+def test_host_that_recorded_less_than_it_counted_is_found(tmp_path: Path) -> None:
+    guest = write_log(tmp_path / "guest.calls", 0, records_of([3, 4]))
+    host = write_log(tmp_path / "host.calls", 1, records_of([3]), counted=2)
+    assert join(map(read_call_log, (guest, host))).findings == ("host pid 101: 2 commands counted, 1 recorded",)
+
+
+def test_peers_without_session_are_joined_in_the_order_of_their_opening(tmp_path: Path) -> None:
+    logs = []
+    for name, side, opened, calls_of_it in (("g1", 0, 10, 1), ("g2", 0, 20, 2), ("h2", 1, 21, 2), ("h1", 1, 11, 1)):
+        log = read_call_log(write_log(tmp_path / name, side, records_of([3] * calls_of_it), session=0))
+        logs.append(replace(log, monotonic_ns=opened))
+    assert join(logs).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "failed"),
+    [
+        (CommandType.HANDSHAKE, 0xAB1E, 0),
+        (CommandType.HANDSHAKE, 4, 1),
+        (CommandType.LOAD_LIBRARY, 0, 0),
+        (CommandType.LOAD_LIBRARY, 4, 1),
+        (CommandType.FORWARD, 0, 1),
+    ],
+)
+def test_success_is_the_commands_own(tmp_path: Path, kind: int, status: int, failed: int) -> None:
+    guest = records_of([3])
+    guest["type"], guest["status"] = kind, status
+    (line,) = summarise(both(tmp_path, guest, records_of([3])).calls)
+    assert line.failed == failed
+
+
+def test_negotiation_has_a_status_of_its_own(tmp_path: Path) -> None:
+    guest = records_of([3])
+    guest["call"], guest["status"] = Call.NEGOTIATE, 0
+    (line,) = summarise(both(tmp_path, guest, records_of([3])).calls)
+    assert (line.command, line.failed) == ("negotiate", 0)
+
+
+def test_most_bytes_are_those_of_either_direction(tmp_path: Path) -> None:
+    guest = records_of([3, 3])
+    guest["bytes_out"], guest["bytes_in"] = (5, 9), (70, 1)
+    (line,) = summarise(both(tmp_path, guest, records_of([3, 3])).calls)
+    assert line.most_bytes == 70
+
+
 def test_summary_counts_failures_and_percentiles(tmp_path: Path) -> None:
     guest = records_of([3] * 100)
     guest["status"][7] = 5
     (line,) = summarise(both(tmp_path, guest, records_of([3] * 100)).calls)
     assert (line.command, line.count, line.failed) == ("buffer_set_tensor", 100, 1)
-    assert (line.p50_us, line.p99_us) == (50.0, 99.0)
+    assert (line.p50_us, line.p90_us, line.p99_us) == (50.0, 90.0, 99.0)
     assert line.max_us == pytest.approx(100.0)
