@@ -9,9 +9,10 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.errors import BuildError
+from lab.host import native
 from lab.host.native import native_payloads, source_files
 from lab.host.progress import SilentProgress
-from lab.host.root import host_root
+from lab.host.root import HostRoot, host_root
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
@@ -30,6 +31,46 @@ def test_sources_are_what_can_change_the_build(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "x.bin").touch()
     assert [path.name for path in source_files(tmp_path)] == ["CMakeLists.txt", "a.cpp", "a.map"]
+
+
+def test_everything_that_decides_what_is_built_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[str] = []
+
+    def taken(_folder: Path, key: str, *_: object) -> Path:
+        keys.append(key)
+        return tmp_path / "entry"
+
+    monkeypatch.setattr(native, "stored", taken)
+    (tmp_path / "entry").mkdir()
+    one, other = (HostRoot(Path("/root"), key, (), ()) for key in ("one", "other"))
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "a.cpp").write_text("1")
+    given: list[tuple[HostRoot, tuple[str, ...]]] = [(one, ()), (other, ()), (one, ("-DX=1",)), (one, ())]
+    for root, options in given:
+        native_payloads(root, SilentProgress(), Deadline.after(60), options=options, sources=sources)
+    (sources / "a.cpp").rename(sources / "b.cpp")
+    native_payloads(one, SilentProgress(), Deadline.after(60), sources=sources)
+    (sources / "b.cpp").write_text("2")
+    native_payloads(one, SilentProgress(), Deadline.after(60), sources=sources)
+    assert keys[0] == keys[3]
+    assert len(set(keys)) == 5
+    work = [
+        native.work_folder(*words) for words in ((one, (), sources), (other, (), sources), (one, ("-DX=1",), sources), (one, ()))
+    ]
+    assert len(set(work)) == 4
+
+
+def test_sanitizers_are_asked_of_cmake() -> None:
+    words = {kind: native.cmake_options(("-DX=1",), sanitizers=kind) for kind in native.Sanitizers}
+    assert all(one[0] == "-DCMAKE_BUILD_TYPE=Release" and one[-1] == "-DX=1" for one in words.values())
+    assert [len(one) for one in words.values()] == [2, 4, 3]
+
+
+def test_build_that_leaves_no_library_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no library")
+    with pytest.raises(BuildError, match="the build left no payload"):
+        native._products(tmp_path)
 
 
 @pytest.mark.scenario

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from lab.errors import ConfigError, HostError
 from lab.host import apt, probe
 from lab.host.capability import Capability
 from lab.host.driver import GpuDriver
+from lab.host.root import HostRoot
 
 VULKANINFO = """\
 Devices:
@@ -42,6 +44,7 @@ def test_a_gpu_that_vulkan_cannot_be_had_from_is_told() -> None:
 
 def test_memory() -> None:
     assert probe.memory_in("MemTotal: 9 kB\nMemAvailable:   16777216 kB\n").ok
+    assert probe.available_in("MemAvailable:   3 kB\n") == 3072
     little = probe.memory_in("MemAvailable:   1048576 kB\n")
     assert not little.ok
     assert "1.0 GiB" in little.probed
@@ -70,6 +73,64 @@ def test_apir_is_looked_for_in_the_library(tmp_path: Path, content: bytes, expec
     library.write_bytes(content)
     assert probe.has_apir(library) is expected
     assert not probe.has_apir(tmp_path / "none")
+
+
+HELP = "  blob=<bool>\n  hostmem=<size>\n  venus=<bool>\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "ok"),
+    [(0, HELP, True), (0, HELP.replace("venus", "virgl"), False), (1, HELP, False), (0, HELP.replace("  blob", "  noblob"), False)],
+)
+def test_qemu_has_what_venus_and_blobs_need(monkeypatch: pytest.MonkeyPatch, status: int, output: str, *, ok: bool) -> None:
+    monkeypatch.setattr(probe, "finish", lambda *_, **__: SimpleNamespace(exit_status=status, output=output))
+    assert probe.qemu(HostRoot(Path("/root"), "key", (), ())).ok is ok
+
+
+def test_virglrenderer_is_its_library_and_its_server(tmp_path: Path) -> None:
+    root = HostRoot(tmp_path, "key", (), ())
+    for name, ok in ((probe.VIRGLRENDERER, False), (probe.RENDER_SERVER, True)):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+        assert probe.virglrenderer(root).ok is ok
+
+
+@pytest.mark.parametrize(
+    ("manifest", "nodes", "taken"),
+    [("/icd.json", (), "/icd.json"), ("", (), probe.LAVAPIPE), ("", (Path("/dev/dri/renderD128"),), None)],
+)
+def test_vulkan_takes_the_hosts_driver_or_lavapipe(
+    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[Path, ...], taken: str | None
+) -> None:
+    monkeypatch.setattr(probe, "gpu_driver", lambda: GpuDriver((), manifest))
+    monkeypatch.setattr(probe, "usable_render_nodes", lambda: nodes)
+    assert probe.vulkan_environment().get("VK_DRIVER_FILES") == taken
+
+
+def test_render_node_that_can_be_read_alone_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "renderD128").touch()
+    monkeypatch.setattr(probe.os, "access", lambda _path, mode: not mode & os.W_OK)
+    assert probe.usable_render_nodes(tmp_path) == ()
+
+
+@pytest.mark.parametrize(("free", "ok"), [(probe.DISK_NEEDED - 1, False), (probe.DISK_NEEDED, True)])
+def test_disk_has_room_for_a_first_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, ok: bool) -> None:
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path))
+    monkeypatch.setattr(probe.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    answer = probe.disk()
+    assert (answer.ok, answer.hint is None) == (ok, ok)
+
+
+def test_one_processor_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cpus, ok in (({0}, False), ({0, 1}, True)):
+        monkeypatch.setattr(probe.os, "sched_getaffinity", lambda _, cpus=cpus: cpus)
+        assert probe.processor().ok is ok
+
+
+def test_missing_packages_are_a_no_that_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "missing_packages", lambda: ("bubblewrap",))
+    answer = probe.packages()
+    assert (answer.ok, answer.hint) == (False, "apt-get install --no-install-recommends bubblewrap")
 
 
 def test_failing_probe_is_a_no() -> None:

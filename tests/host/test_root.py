@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lab.errors import ConfigError
-from lab.host.root import SEARCH, Bind, HostRoot
+from lab.host import root as root_module
+from lab.host.driver import GpuDriver
+from lab.host.recipe import named_recipe
+from lab.host.root import LIBRARIES, SEARCH, Bind, HostRoot
 
 ROOT = HostRoot(Path("/roots/r"), "key", (("qemu-system-x86", "1:11"),), ())
 
@@ -36,6 +41,42 @@ def test_environment_is_explicit_and_reaches_the_program_only() -> None:
     argv = ROOT.enter(("prog",), env={"LD_PRELOAD": "/x.so", "A": "1"})
     text = " ".join(argv)
     assert f"--clearenv --setenv A 1 --setenv LC_ALL C.UTF-8 --setenv LD_PRELOAD /x.so --setenv PATH {SEARCH} -- prog" in text
+
+
+def words_of(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [argv[place : place + 3] for place in range(len(argv))]
+
+
+def test_path_that_is_given_and_the_folder_to_start_in_are_taken() -> None:
+    words = words_of(ROOT.enter(("prog",), env={"PATH": "/own"}, cwd=Path("/work")))
+    assert ("--setenv", "PATH", "/own") in words
+    assert ("--chdir", "/work", "--") in words
+
+
+def test_outer_folders_are_bound_before_those_within() -> None:
+    within, outer = Bind(Path("/x"), inside=Path("/a/b/c")), Bind(Path("/a"))
+    text = " ".join(ROOT.enter(("prog",), binds=(within, outer)))
+    assert "--ro-bind /a /a --ro-bind /x /a/b/c" in text
+
+
+def test_libraries_of_the_machine_are_found_behind_those_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_module, "gpu_driver", GpuDriver)
+    lent = Bind(Path("/opt/libx.so"), inside=LIBRARIES / "libx.so")
+    assert ("--setenv", "LD_LIBRARY_PATH", f"/own:{LIBRARIES}") in words_of(
+        ROOT.enter(("prog",), binds=(lent,), env={"LD_LIBRARY_PATH": "/own"})
+    )
+    assert "LD_LIBRARY_PATH" not in ROOT.enter(("prog",), binds=(Bind(Path("/opt/libx.so")),))
+
+
+def test_root_is_another_one_with_every_package_and_recipe(tmp_path: Path) -> None:
+    file = named_recipe(root_module.RECIPE, "host-root")
+    more = replace(file, recipe=file.recipe.model_copy(update={"packages": (*file.recipe.packages, "hello")}))
+    assert root_module._key(file) != root_module._key(more)
+    keys = []
+    for version in ("1", "2", "2"):
+        (tmp_path / root_module.FACTS).write_text(json.dumps({"packages": [["libggml0", version]]}))
+        keys.append(root_module._loaded(tmp_path, file).key)
+    assert (keys[0] != keys[1], keys[1] == keys[2]) == (True, True)
 
 
 def test_versions() -> None:
