@@ -28,7 +28,7 @@ WORD = {"phase": "calls", "subject": "floors", "name": "word", "ns": [500]}
 
 
 class Failing(Shell):
-    """A guest whose driver ends with a status, or is lost, behind its first row."""
+    """A guest whose driver ends with a status, or is lost, in the middle of a phase."""
 
     def __init__(self, lost: LabError | None) -> None:
         super().__init__()
@@ -36,7 +36,8 @@ class Failing(Shell):
 
     def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
         super().stream(command, on_line, deadline)
-        on_line(json.dumps(WORD))
+        for row in (WORD, {**WORD, "name": "submission", "ns": [30_000]}):
+            on_line(json.dumps(row))
         if self.lost is not None:
             raise self.lost
         return 3
@@ -48,7 +49,7 @@ def test_rows_of_a_guest_that_fails_are_kept(tmp_path: Path, lost: LabError | No
     with new_bundle(tmp_path, "bench") as bundle, pytest.raises(LabError, match=told):
         check_bench(staged(tmp_path, Failing(lost)), check, writer_of(bundle), Deadline.after(60))
     record = BenchRecord.model_validate_json((tmp_path / BENCH).read_text(encoding="utf-8"))
-    assert record.answer["floor_us"]["p50"] == 0.5
+    assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)
 
 
 def test_rows_of_a_loopback_that_fails_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
