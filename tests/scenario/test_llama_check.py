@@ -42,6 +42,7 @@ class Llama:
         self.script = Script(program=self.program)
         self.largest, self.per_token, self.status, self.ns = largest, per_token, status, ns
         self.times, self.measured = 2, OURS.name
+        self.each: tuple[int, ...] = ()
         self.mean, self.perplexity, self.base = "0.000000", "771.1", "771.2"
         self.ends_lost = 0
         self.ran: list[str] = []
@@ -56,7 +57,7 @@ class Llama:
             self.script.guest_records = START_CALLS + self.per_token * 8
             for prompt, generated in ((64, 0), (0, 16)):
                 row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": self.measured}
-                on_line(json.dumps(row | {"samples_ns": [self.ns] * self.times}) + "\n")
+                on_line(json.dumps(row | {"samples_ns": list(self.each) or [self.ns] * self.times}) + "\n")
         if "--kl-divergence " in command:
             figures = {"mean": self.mean, "perplexity": self.perplexity, "base": self.base}
             whole = DIVERGENCE.format(largest=self.largest, **figures).splitlines()
@@ -130,6 +131,44 @@ def test_what_is_wrong_fails_the_variant(tmp_path: Path, llama: Llama, settings:
     bundle = ran(tmp_path, llama, settings)
     assert bundle.run.exit == 1
     assert finding in texts(bundle)
+
+
+SECOND = """
+[[checks]]
+kind = "llama"
+repetitions = 2
+generated = 16
+"""
+
+
+@pytest.mark.parametrize(("other", "bases"), [("", 1), ("chunks = 3", 2), ("layers = 3", 2), ("context = 256", 2)])
+def test_what_the_guests_processor_said_of_another_model_or_text_is_not_taken(tmp_path: Path, other: str, bases: int) -> None:
+    llama = Llama()
+    ran(tmp_path, llama, f"{SECOND}{other}")
+    assert sum("--device none" in command for command in llama.ran) == bases
+
+
+@pytest.mark.parametrize(("status", "told"), [(132, "ended with status 132"), (124, "was not through in ")])
+def test_a_processor_that_failed_is_asked_again_by_the_next_variant(tmp_path: Path, status: int, told: str) -> None:
+    asked: list[str] = []
+
+    def program(command: str, _on_line: Callable[[str], None]) -> int:
+        asked.append(command)
+        return status
+
+    bundle = run_small(tmp_path, Script(program=program), SCENARIO.format(settings=""))
+    assert bundle.run.exit == 2
+    assert texts(bundle).count(f"program failed [lab] llama-perplexity {told}") == 2
+    assert "300 s" not in texts(bundle), "the scenario has less time left"
+    assert len(asked) == 2
+
+
+def test_speed_is_the_median_and_may_be_just_what_is_asked_for(tmp_path: Path) -> None:
+    llama = Llama()
+    llama.each = (10_000_000, 20_000_000, 40_000_000)
+    text = SCENARIO.format(settings="min_tokens_s = 800").replace("repetitions = 2", "repetitions = 3")
+    bundle = run_small(tmp_path, llama.script, text, variants=("venus",))
+    assert (bundle.run.exit, [row.seen for row in facts(bundle)][2]) == (0, "800 (400 to 1600 in 3)")
 
 
 @pytest.mark.parametrize("figure", ["mean", "perplexity"])
