@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
-from lab.bundle.rows import CallRow
+from lab.bundle.rows import CallRow, Supported
 from lab.bundle.schema import (
     BENCH,
     BenchRecord,
@@ -84,6 +84,20 @@ def test_verdict_and_reason_of_what_did_not_pass_are_told(tmp_path: Path, status
     assert "the machine was taken away" in page
     assert f"| s | v | {word} |" in summary
     assert "s/v: the machine was taken away" in summary
+
+
+def test_truth_table_is_counted_by_what_both_sides_say(tmp_path: Path) -> None:
+    yes, no, unheard = Supported.YES, Supported.NO, Supported.UNKNOWN
+    with new_bundle(tmp_path, "s") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "catalog")
+        for number, pair in enumerate([(yes, yes)] * 2 + [(no, no)] * 3 + [(unheard, yes), (yes, no), (yes, no), (no, yes)]):
+            writer.support(f"ADD(n={number})", "ADD", *pair)
+        for number, outcome in enumerate((Outcome.PASS, Outcome.FAIL)):
+            writer.case(CaseResult(f"ADD(n={number})", "ADD", "", outcome, "excused (golden): known"))
+        variant = VariantRecord(name="s", variant="v", status=Status.PASSED)
+        bundle.describe(RunRecord(run="s", name="s", status=Status.PASSED, started="now", variants=(variant,)))
+    text = rendered_report(bundle.folder).read_text(encoding="utf-8")
+    assert "passed by a named exception v 9 2 3 1 4 1" in " ".join(re.sub("<[^>]*>", " ", text).split())
 
 
 def test_every_finding_is_on_the_page_and_the_first_are_in_the_summary(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_outcomes_are_counted_by_op_and_the_worst_decides() -> None:
     assert ops["MUL"].worst is Outcome.PASS
 
 
+@pytest.mark.parametrize("worse", [Outcome.UNSUPPORTED, Outcome.SKIPPED, Outcome.ERROR, Outcome.HANG, Outcome.HOST_CRASH])
+def test_an_operation_looks_no_better_than_any_of_its_cases(worse: Outcome) -> None:
+    assert op_outcomes([case("ADD", Outcome.PASS, "n=1"), case("ADD", worse, "n=2")])["ADD"].worst is worse
+    both = op_outcomes([case("ADD", Outcome.UNSUPPORTED, "n=1"), case("ADD", worse, "n=2")])["ADD"].worst
+    assert both is (Outcome.UNSUPPORTED if worse is Outcome.SKIPPED else worse)
+    failed = op_outcomes([case("ADD", Outcome.FAIL, "n=1"), case("ADD", worse, "n=2")])["ADD"].worst
+    assert failed is (worse if worse in {Outcome.HANG, Outcome.HOST_CRASH} else Outcome.FAIL)
+
+
 @pytest.mark.parametrize("ends", [(Outcome.PASS, Outcome.FAIL), (Outcome.FAIL, Outcome.PASS)])
 def test_case_that_ran_several_times_is_one_by_its_worst_end(ends: tuple[Outcome, Outcome]) -> None:
     ops = op_outcomes(
@@ -105,7 +114,14 @@ def test_cases_that_end_as_expected_are_no_alarm(word: str, ends: tuple[Outcome,
 
 @pytest.mark.parametrize(
     ("command", "status", "ok"),
-    [("handshake", 0xAB1E, True), ("load_library", 0, True), ("load_library", 4, False), ("x", 4, True), ("x", -1, False)],
+    [
+        ("handshake", 0xAB1E, True),
+        ("load_library", 0, True),
+        ("load_library", 4, False),
+        ("x", 4, True),
+        ("x", -1, False),
+        ("negotiate", 0, True),
+    ],
 )
 def test_success_is_the_commands_own(command: str, status: int, ok: bool) -> None:
     assert succeeded(call(1.0, command=command, status=status)) is ok
