@@ -59,9 +59,9 @@ RECORD_1 = np.dtype([(name, RECORD[name].str) for name in (RECORD.names or ())[:
 RECORDS = {1: RECORD_1, 2: RECORD}
 SIDES = ("guest", "host")
 FAR_NUMBER = 1024
+"""From here on no peer has a call; the highest of ours is below 100."""
 UNANSWERED = -1
 """Status in the guest's record of a call to which no reply came."""
-"""From here on no peer has a call; the highest of ours is below 100."""
 Records = NDArray[np.void]
 
 

@@ -15,10 +15,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lab.bundle import Bundle, read_bundle
+from lab.bundle.expected import column_of
 from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
+from lab.bundle.reader import told_calls
 from lab.bundle.rows import CallRow, CaseRow, FactRow, SupportRow
-from lab.bundle.schema import RunRecord, Status
+from lab.bundle.schema import SCHEMA, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
 from reports import rendered_report
@@ -86,9 +88,28 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
     with open(folder / "results.jsonl", "a", encoding="utf-8") as results:
         results.write('{"kind":"a later kind"}\n')
     assert read_bundle(folder).run.name == "smoke"
-    (folder / "run.json").write_text(json.dumps({**record, "schema_version": 99}))
-    with pytest.raises(ConfigError, match="is of schema 99"):
+    (folder / "run.json").write_text(json.dumps({**record, "schema_version": SCHEMA + 1}))
+    with pytest.raises(ConfigError, match=f"is of schema {SCHEMA + 1}"):
         read_bundle(folder)
+
+
+def test_calls_that_were_joined_are_told_alone() -> None:
+    joined, alone = (CallRow("s", "v", side, 1, 0, "c", 1, 2, 0, 0, 0, 4, 1, 1) for side in ("both", "host"))
+    assert told_calls([alone, joined]) == (joined,)
+    assert told_calls([alone]) == (alone,)
+
+
+@pytest.mark.parametrize(
+    ("ends", "column"),
+    [
+        ({Outcome.PASS, Outcome.UNSUPPORTED}, "unsupported"),
+        ({Outcome.UNSUPPORTED, Outcome.FAIL}, "fail"),
+        ({Outcome.FAIL, Outcome.HANG}, "error"),
+        ({Outcome.PASS, Outcome.SKIPPED}, "skipped"),
+    ],
+)
+def test_case_of_several_ends_is_counted_by_its_worst(ends: set[Outcome], column: str) -> None:
+    assert column_of(ends, None) == column
 
 
 @pytest.mark.parametrize("name", ["run.json", "results.jsonl", "calls.jsonl", "support.csv"])

@@ -41,6 +41,19 @@ def test_reproduce_script_takes_the_bundles_copy_when_a_file_of_the_scenario_has
     assert taken() == "B/scenario/own.toml"
 
 
+def test_reproduce_script_quotes_what_it_was_given(tmp_path: Path) -> None:
+    own = written(tmp_path, "own", "it's $HOME.toml")
+    record = RunRecord(
+        run="r", name="n", status=Status.PASSED, started="now", commit="abc+", options=("-k", "a or $b"),
+        scenarios=(ScenarioRecord(name="own", path=str(own), sha256=sha256(own), copy_path="scenario/own.toml"),),
+    )  # fmt: skip
+    script = reproduce_script(record)
+    assert '[ "$now" = abc ]' in script
+    chosen = script.partition('cd "$project"\n')[2].replace('exec "$lab"', "printf '%s\\n'")
+    told = subprocess.run(["sh", "-euc", chosen, "sh"], capture_output=True, text=True, check=True)
+    assert (told.stdout.splitlines(), told.stderr) == (["run", str(own), "-k", "a or $b"], "")
+
+
 def test_reproduce_script_of_a_benchmark_takes_the_projects_scenario_and_says_when_it_has_changed(tmp_path: Path) -> None:
     sha = sha256(written(tmp_path, "own", "bench"))
     record = RunRecord(
