@@ -15,12 +15,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lab.bundle import Bundle, read_bundle
-from lab.bundle.expected import column_of
+from lab.bundle.expected import Expected, ExpectedEnd, column_of
 from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
 from lab.bundle.reader import told_calls
-from lab.bundle.rows import CallRow, CaseRow, FactRow, SupportRow
-from lab.bundle.schema import SCHEMA, RunRecord, Status
+from lab.bundle.rows import CallRow, CaseRow, FactRow, Supported, SupportRow
+from lab.bundle.schema import SCHEMA, SPEED, SUPPORT, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle, write_whole
 from lab.errors import ConfigError
 from reports import rendered_report
@@ -91,6 +91,21 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
     (folder / "run.json").write_text(json.dumps({**record, "schema_version": SCHEMA + 1}))
     with pytest.raises(ConfigError, match=f"is of schema {SCHEMA + 1}"):
         read_bundle(folder)
+
+
+def test_further_run_of_a_case_says_nothing_twice_and_the_first_expectation_holds(tmp_path: Path) -> None:
+    known = [Expected(n, ExpectedEnd.FLAKY, f"reason {n}", "l", "*", lambda _check, _case: True) for n in (1, 2)]
+    result = CaseResult("A()", "A", "", Outcome.PASS)
+    with new_bundle(tmp_path, "x") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "catalog", known)
+        for writer.attempt in (1, 2):
+            writer.support("A()", "A", Supported.YES, Supported.YES)
+            writer.speed("lab.ops", 8, 2.0, 1.0)
+        for _ in range(2):
+            writer.keep([result, result])
+            writer.case(result)
+    assert [len((bundle.folder / name).read_text().splitlines()) for name in (SUPPORT, SPEED)] == [2, 2]
+    assert (writer.expected["A()"].reason, writer.kept, len(writer.results)) == ("reason 1", 4, 6)
 
 
 def test_calls_that_were_joined_are_told_alone() -> None:

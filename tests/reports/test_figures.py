@@ -111,7 +111,7 @@ def test_benchmark_tells_its_load_warnings_targets_and_tokens(tmp_path: Path) ->
     targets = [TargetRecord(label=f"of {met}", expected="≤ 5", seen_text="7", met=met) for met in (True, False, None)]
     record = BenchRecord(
         answer={"token_native_us": 250.0}, targets=tuple(targets), load_before=1.5, load_after=2.5, warnings=("one", "another"),
-        tokens=(token("all", "copied", 2, 1000.0), token("ring", "copied", 2, 500.0)),
+        tokens=(token("all", "copied", 2, 1000.0), token("ring", "copied", 2, 500.0), token("0.2", "copied", 2, 200.0)),
     )  # fmt: skip
     with new_bundle(tmp_path, "bench") as bundle:
         (bundle.logs("v") / BENCH).write_text(record.model_dump_json())
@@ -125,7 +125,7 @@ def test_benchmark_tells_its_load_warnings_targets_and_tokens(tmp_path: Path) ->
     assert "<details open><summary>Targets" in text
     assert "[2 ms] 1.8 ms" in page
     widths = re.findall(r'<div class="stack" style="width:([\d.]+)%".*?class="compute" style="width:([\d.]+)%', text)
-    assert widths == [("100.00", "25.00"), ("50.00", "50.00")]
+    assert widths == [("100.00", "25.00"), ("50.00", "50.00"), ("20.00", "100.00")]
     view = view_of(record)
     assert (view.missed, view.unjudged) == (1, 1)
 
