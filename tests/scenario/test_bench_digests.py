@@ -55,6 +55,11 @@ def test_same_results_of_both_implementations_are_a_fact(tmp_path: Path) -> None
     }
 
 
+def test_nothing_is_told_to_be_the_same_as_what_nobody_computed(tmp_path: Path) -> None:
+    for alone in (OURS, THEIRS):
+        assert BOTH not in judged(tmp_path, alone)[1]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_second_guest_library_that_computes_something_else_is_told(tmp_path: Path, name: str) -> None:
     theirs = [said(OTHER, "cd", name) for _ in range(2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from lab.bundle.writer import new_bundle
 from lab.deadline import Deadline
 from lab.errors import GuestLost, LabError
 from lab.scenario import checks
-from lab.scenario.checks.bench import OTHER_LIBRARY, Bench, check_bench, target_record
+from lab.scenario.checks.bench import OTHER_LIBRARY, Bench, check_bench, target_record, untravelled
 from lab.scenario.model_bench import BenchCheck
 from tests.scenario.test_bench_check import Shell, staged, writer_of
 
@@ -104,6 +105,30 @@ def test_busy_machine_is_warned_of_by_its_cores(tmp_path: Path, load: float, *, 
     cores = os.cpu_count() or 1
     told = list(Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), load_before=load * cores).warnings())
     assert [text.startswith("the machine was busy: load ") for text in told] == [True] * busy
+
+
+def test_worker_is_looked_at_before_its_program_may_end(tmp_path: Path) -> None:
+    shell = Shell()
+    stage = staged(tmp_path, shell)
+    looked_at: list[int] = []
+    stage.guest.worker_pids = lambda: looked_at.append(len(shell.ran)) or ()
+    bench = Bench(stage, BenchCheck(kind="bench"))
+    with contextlib.ExitStack() as libraries:
+        bench.on_line('{"event": "ends", "name": "idle"}', libraries)
+    assert (looked_at, len(shell.ran)) == ([0], 1)
+
+
+@pytest.mark.parametrize(("name", "commands"), [("get_4b", 2), ("graph_1", 2), ("graph_1", 0.5)])
+def test_small_call_that_is_not_one_command_is_told(name: str, commands: float) -> None:
+    (told,) = untravelled({"vm": {"sent": {"copied": {name: {"commands": commands}}}}})
+    assert told.startswith(f"vm: {name} sends {commands:g} commands")
+
+
+def test_failures_are_among_the_warnings(tmp_path: Path) -> None:
+    rows = [{"phase": "calls", "subject": "vm/copied", "name": "empty", "error": "it hung"}]
+    assert Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), rows, load_before=0.0).record().warnings == (
+        "vm/copied empty: it hung",
+    )
 
 
 IDLE = Target("idle", "idle.guest", 0.5, unit="% of a core", over="idle.seconds", least_s=59)
