@@ -9,6 +9,7 @@
 
 #include "guest/reply_wait.hpp"
 #include "guest_fake.hpp"
+#include "wire/processors.hpp"
 
 using namespace apir::guest;
 using namespace apir::guest::test;
@@ -35,8 +36,9 @@ class Waiter {
               before = processors_allowed();
               {
                   WaitingRow::Place place(row, word);
+                  const auto start = Clock::now();
                   stands = true;
-                  if (place.sleep(patience)) called.push_back(number);
+                  if (place.sleep(patience) && Clock::now() - start < patience) called.push_back(number); // the bell was rung, too
                   while_called = processors_allowed();
                   runs_on = sched_getcpu();
               }
@@ -78,15 +80,17 @@ void first_come_first_called() {
 
 void answered_ones_are_called() {
     WaitingRow row;
-    std::vector<int> called;
+    std::vector<int> called, also_called;
     Waiter first(row, called, 1);
     Waiter second(row, called, 2);
+    Waiter third(row, also_called, 3);
     row.call_answered();
-    expect(!first.ended && !second.ended, "nobody has a reply");
-    second.word = 5;
+    expect(!first.ended && !second.ended && !third.ended, "nobody has a reply");
+    second.word = third.word = 5;
     row.call_answered();
     second.join();
-    expect(called == std::vector<int>{2} && !first.ended, "who has its reply is called, whatever its place");
+    third.join();
+    expect(called == std::vector<int>{2} && also_called == std::vector<int>{3} && !first.ended, "who has its reply is called, whatever its place");
     row.call_first();
     first.join();
 }
@@ -113,6 +117,32 @@ void way_is_given() {
     row.call_first();
     second.join();
     expect(second.while_called == second.before, "who is only called stays free");
+}
+
+void bind_to(int processor) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(static_cast<size_t>(processor), &only);
+    expect(sched_setaffinity(0, sizeof only, &only) == 0, "a thread on one processor");
+}
+
+// A program has its reasons for where its threads may run.
+void nobody_is_called_to_where_it_may_not_run() {
+    const cpu_set_t allowed = apir::allowed_processors();
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(static_cast<size_t>(last), &allowed)) --last;
+    const int other = last;
+    while (last >= 0 && (last == other || !CPU_ISSET(static_cast<size_t>(last), &allowed))) --last;
+    if (last < 0) return;
+    WaitingRow row;
+    std::vector<int> called;
+    bind_to(other);
+    Waiter waiter(row, called, 1);
+    bind_to(last);
+    expect(row.give_way(), "somebody is there");
+    waiter.join();
+    expect(called == std::vector<int>{1} && waiter.runs_on == other && waiter.after == 1, "called, and where it was");
+    sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 Clock::duration slept(WaitingRow::Place &place) {
@@ -158,6 +188,9 @@ void turns_are_waited_for() {
         expect(slept(first) >= 60ms, "half a turn late at the earliest");
         expect(slept(second) >= 120ms, "the second one waits for two");
         expect(least_slept([&] { return slept(first); }) < 60ms, "who is late looks when it likes");
+        std::vector<std::unique_ptr<WaitingRow::Place>> many;
+        while (many.size() < 50) many.push_back(std::make_unique<WaitingRow::Place>(row, word));
+        expect(slept(*many.back()) < 2s, "whose turn is far off looks all the same");
     }
     row.forget_turn();
     expect(least_slept(slept_alone) < 60ms, "without turns it looks when it likes");
@@ -318,6 +351,40 @@ void deadline_holds_in_the_row() {
     expect(Clock::now() - start < 10s, "and no waiting far beyond the deadline");
 }
 
+// However long such answers took lately: the other side may have died.
+void what_takes_long_is_looked_at_meanwhile() {
+    Word nothing{0};
+    Pace pace;
+    while (pace.soonest() < 2 * patience) pace.learn_slow(4 * patience);
+    const auto start = Clock::now();
+    expect(await_word(nothing, Deadline(Clock::duration(50ms)), pace, [] { return false; }) == 0, "no answer");
+    expect(Clock::now() - start < patience / 2, "slept for until an answer is due, beyond the deadline");
+}
+
+// Nor does it count as one that is awake.
+void who_sleeps_keeps_nobody_from_being_awake() {
+    Word nothing{0};
+    Pace pace;
+    std::vector<std::unique_ptr<ReplyWait>> asleep;
+    for (unsigned i = 0; i < std::max(2u, std::thread::hardware_concurrency()) - 1; ++i) {
+        asleep.push_back(std::make_unique<ReplyWait>(nothing, pace));
+        for (auto start = Clock::now(); asleep.back()->pause() - start < 3ms;) continue;
+        asleep.back()->pause();
+    }
+    {
+        const ReplyWait another(nothing, pace);
+        expect(WaitingRow::instance().empty(), "who waits behind sleepers stands in the row");
+    }
+    const size_t most = asleep.size();
+    asleep.clear();
+    std::vector<std::unique_ptr<ReplyWait>> awake;
+    for (size_t i = 0; i <= most; ++i) {
+        expect(WaitingRow::instance().empty(), "who may wait awake stands in the row");
+        awake.push_back(std::make_unique<ReplyWait>(nothing, pace));
+    }
+    expect(!WaitingRow::instance().empty(), "more are awake than may be, for others slept");
+}
+
 struct Waited {
     long sleeps;
     Clock::duration took;
@@ -433,6 +500,7 @@ int main() {
     first_come_first_called();
     answered_ones_are_called();
     way_is_given();
+    nobody_is_called_to_where_it_may_not_run();
     turns_are_waited_for();
     others_work_between_calls();
     turns_end();
@@ -441,6 +509,8 @@ int main() {
     replies_to_many(OtherSide::awake, OtherSide::asleep);
     replies_to_many(OtherSide::carried, OtherSide::carried_asleep);
     deadline_holds_in_the_row();
+    what_takes_long_is_looked_at_meanwhile();
+    who_sleeps_keeps_nobody_from_being_awake();
     long_answers_are_slept_for();
     long_and_shorter_answers();
     nothing_is_learned_without_a_word();
