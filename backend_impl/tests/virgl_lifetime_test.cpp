@@ -2,9 +2,12 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "virgl_forbid.hpp"
 #include "virgl_qemu.hpp"
@@ -17,6 +20,7 @@ extern "C" int fake_passed();
 static std::atomic<bool> emptying_takes_long{false};
 static std::atomic<int> emptyings{0};
 static std::atomic<bool> emptying{false};
+static std::atomic<int> watches{0}; // by other threads than the main one
 
 // In the place of the C library's: a worker that was taken over may keep the file's lock to itself, for as long as it takes to give the file memory.
 extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode, off_t offset, off_t size) {
@@ -25,6 +29,12 @@ extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode
     for (int i = 0; emptying_takes_long && i < 2000; ++i) poll(nullptr, 0, 5);
     emptying = false;
     return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
+}
+
+extern "C" __attribute__((visibility("default"))) int poll(pollfd *files, nfds_t count, int timeout_ms) {
+    if (gettid() != getpid()) ++watches;
+    const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000};
+    return ppoll(files, count, timeout_ms < 0 ? nullptr : &timeout, nullptr);
 }
 
 namespace {
@@ -73,6 +83,9 @@ void expect_lost(FakeCall how) {
         expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::pid)), static_cast<int64_t>(ReturnCode::worker_lost),
                      "a later command");
         expect(create_blob(3, 31, 4096) != 0, "no blobs for a context that is lost");
+        const int before = watches;
+        poll(nullptr, 0, 50);
+        expect(watches - before < 50, "an end that is known is looked at again and again: " + std::to_string(watches - before) + " times");
         expect(other.ask(FakeCall::echo, "alive") == "alive", "the other context");
         expect_equal(other.worker(), other_worker, "has its old worker");
     }
@@ -87,6 +100,26 @@ void expect_lost(FakeCall how) {
 void worker_killed() { environment(), expect_lost(FakeCall::hang); }
 void worker_crashes() { environment(), expect_lost(FakeCall::crash); }
 void worker_exits() { environment(), expect_lost(FakeCall::leave); }
+
+void signals_are_for_the_main_thread() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    int threads = 0;
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name, word;
+        std::ifstream(task.path() / "comm") >> name;
+        if (name.rfind("apir-", 0) != 0) continue;
+        ++threads;
+        std::ifstream status(task.path() / "status");
+        while (word != "SigBlk:" && status >> word) continue;
+        uint64_t blocked = 0;
+        status >> std::hex >> blocked;
+        for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM}) expect((blocked >> (signal - 1) & 1) != 0, name + " takes signal " + std::to_string(signal));
+    }
+    expect_equal(threads, 2, "threads of the component's own");
+}
 
 // A worker that lives and does not get on is ended; one that takes long and says that it works is not.
 void worker_stalls() {
@@ -369,6 +402,7 @@ int main(int count, char **values) {
     return run_cases({{"worker_killed", worker_killed},
                       {"worker_crashes", worker_crashes},
                       {"worker_exits", worker_exits},
+                      {"signals_are_for_the_main_thread", signals_are_for_the_main_thread},
                       {"worker_stalls", worker_stalls},
                       {"frozen", frozen},
                       {"no_stall_limit", no_stall_limit},
