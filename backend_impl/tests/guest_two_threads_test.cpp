@@ -239,21 +239,24 @@ void it_ends_when_nobody_wants_it() {
 
 void whoever_runs_otherwise_gets_another_one() {
     if (!has_two) return;
-    for (bool nicer : {false, true}) {
+    enum class Otherwise { processors, nice, policy };
+    for (Otherwise way : {Otherwise::processors, Otherwise::nice, Otherwise::policy}) {
         const Staying staying(60s);
         auto twice = [] {
             for (int use = 0; use < 2; ++use) expect(at_once([](bool) {}), "none");
         };
         twice();
-        one_more = !nicer;
-        if (nicer)
+        one_more = way == Otherwise::processors;
+        if (one_more) twice();
+        else
             std::thread([&] {
-                setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 1);
+                const sched_param ordinary{};
+                if (way == Otherwise::nice) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 1);
+                else expect(sched_setscheduler(0, SCHED_BATCH, &ordinary) == 0, "another policy");
                 twice();
             }).join();
-        else twice();
         one_more = false;
-        expect(begun == (nicer ? 3 : 2), "one that does not run as the caller does, or one too many");
+        expect(begun == (way == Otherwise::processors ? 2 : 3), "one that does not run as the caller does, or one too many");
         expect(are_soon(1), "both stay");
     }
 }
