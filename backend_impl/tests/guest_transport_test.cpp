@@ -104,6 +104,15 @@ void the_ring_tells_whether_the_worker_slept() {
     }
 }
 
+void a_ring_without_room() {
+    NoHost host;
+    DevicePlan plan;
+    plan.window = 4096;
+    FakeDevice device(plan, host);
+    std::string error;
+    expect(RingTransport::lay_out(device, 0, error) == nullptr && !error.empty(), "laid out where there is no memory");
+}
+
 // By the time since the last reply: nobody can look whether it sleeps.
 void execbuffer_tells_whether_the_worker_may_sleep() {
     NoHost host;
@@ -244,6 +253,7 @@ void writes_that_went_along() {
 int main() {
     each_call_knows_whether_the_worker_slept();
     the_ring_tells_whether_the_worker_slept();
+    a_ring_without_room();
     execbuffer_tells_whether_the_worker_may_sleep();
     a_doorbell_that_fails_is_rung_again();
     the_last_reply_counts();
