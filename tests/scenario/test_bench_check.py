@@ -251,7 +251,8 @@ def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: 
         for line in noise:
             bench.on_line(line, libraries)
         bench.on_line(json.dumps({"event": "ends", "name": "idle", "pid": 1}), libraries)
-        bench.on_line(json.dumps({"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2}), libraries)
+        told = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2, "worker_cpu_ns": -1}
+        bench.on_line(json.dumps(told), libraries)
     (row,) = read_rows(tmp_path / "bench.jsonl")
     assert row["qemu_cpu_ns"] >= 0
     # No worker, no time of one: 0 would read as an idle one.

@@ -52,6 +52,8 @@ REGISTRY = "ggml-virtgpu"
 ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
 """What a row of the driver has: an event, or a measurement's place."""
+HOSTS = ("worker_cpu_ns", "qemu_cpu_ns")
+"""Keys of a row that the host alone fills in."""
 OPEN_S = 30.0
 LABS_OWN = (standard.FLOORS, standard.NATIVE, standard.ALONE)
 """How failures begin of programs that nothing under test has a part in."""
@@ -198,7 +200,7 @@ class Bench:
                 self._used = self.used()
                 self.open_gate()
             case None if row.get("name") == "idle":
-                self.take({**row, **self._used})
+                self.take({key: value for key, value in row.items() if key not in HOSTS} | self._used)
             case _:
                 self.take(row)
 
