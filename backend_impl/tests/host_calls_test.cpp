@@ -508,6 +508,10 @@ void mapped_bound() {
                  "up to the end of the mapping");
     expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 9, 0, 8193}), failed,
                  "beyond the mapping");
+    host.add(10, 8192 + 4096);
+    host.resource(10).begin_a_page_later();
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 10, 0, 8192}), ok, "up to the end of one that others lie in");
+    expect_equal(host.code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 10, 0, 8193}), failed, "beyond that");
 }
 
 // A guest may free a resource and have a smaller one by the same number, which comes to lie at the same address.

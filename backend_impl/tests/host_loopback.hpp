@@ -45,6 +45,9 @@ class Resource {
         mprotect(memory_ + there, mapped_ - there, PROT_NONE);
     }
 
+    // Its first page belongs to another one.
+    void begin_a_page_later() { memory_ += 4096, size_ -= 4096, mapped_ -= 4096; }
+
   private:
     static constexpr size_t alignment = size_t{2} << 20;
     size_t size_;
