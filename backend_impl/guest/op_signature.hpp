@@ -25,8 +25,8 @@ struct SignatureParts {
     uint64_t offset_bits = 0; // as told_offset() has it: all in calls 6 and 15, those below the device's alignment in 66, none in 67
 };
 
-// What is told of where a view among the sources begins. Nothing, as 0, where none of these bits is set; of elements that come to whole ones up to the
-// next place without these bits, these bits, which tell as much; else all.
+// What is told of where a view among the sources begins. Nothing, as 0, where none of these bits is set; these bits alone, which then tell as much,
+// where elements come out even with what they count up to; else all.
 inline uint64_t told_offset(const ggml_tensor *source, uint64_t bits) {
     if ((source->view_offs & bits) == 0) return 0;
     return (bits + 1) % ggml_type_size(source->type) == 0 ? source->view_offs & bits : source->view_offs;

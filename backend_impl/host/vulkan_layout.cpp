@@ -73,7 +73,7 @@ bool may_be_fused(const ggml_tensor &node) {
     return false;
 }
 
-// Where a tensor begins in a buffer, or in what will begin one's bytes, and where buffers may be bound.
+// Where a tensor begins, in its buffer or in what it is a view of, and where buffers may be bound.
 struct Place {
     size_t offset;
     size_t alignment;

@@ -201,7 +201,7 @@ void answers_known_again(const char *extensions) {
     expect(asked(rows) == (wide ? 0 : 1), std::string(extensions) + ": of one that is aligned as well");
     for (const size_t offset : {260, 272}) {
         view->view_offs = offset;
-        expect_new(rows, "of one that is not");
+        expect_new(rows, "what is computed of a misaligned one");
     }
     view->view_offs = 292;
     expect(asked(rows) == (wide ? 0 : 1), std::string(extensions) + ": of one that is as far from it as another was");

@@ -7,10 +7,11 @@ from lab.host.abi import prove_payload
 from lab.host.apt import ensure_packages
 from lab.host.lock import mend_lock, write_lock
 from lab.host.native import native_payloads
+from lab.host.probe import is_built
 from lab.host.progress import Progress
 from lab.host.recipe import named_recipe
-from lab.host.root import RECIPE, cached_host_root, host_root
-from lab.image import cached_guest_image, guest_image
+from lab.host.root import RECIPE, host_root
+from lab.image import guest_image
 from lab.image.ahead import begun
 from lab.scenario.shipment import ggml_library
 
@@ -23,8 +24,7 @@ def set_up(image_name: str, progress: Progress, *, refresh: bool, update_lock: b
     recipes = (named_recipe(RECIPE, "host-root"), named_recipe(image_name, "guest"))
     for recipe in recipes if update_lock else ():
         mend_lock(recipe.lock)
-    there = not refresh and cached_host_root() is not None and cached_guest_image(image_name) is not None
-    ensure_packages(progress, deadline, to_build=not there)
+    ensure_packages(progress, deadline, to_build=refresh or not is_built(image_name))
     with begun(image_name, progress, deadline, again=refresh) as image_ended:
         root = host_root(progress, deadline, refresh=refresh)
         native = native_payloads(root, progress, deadline)

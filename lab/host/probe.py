@@ -60,10 +60,14 @@ def host_probes() -> tuple[Callable[[], Capability], ...]:
     return (user_rights, sandbox, network_namespace, mirror, memory, disk, processor, render_nodes)
 
 
+def is_built(image_name: str) -> bool:
+    """Whether the cache has the host root and the guest image."""
+    return cached_host_root() is not None and cached_guest_image(image_name) is not None
+
+
 def packages(image_name: str) -> Capability:
     """The Debian packages the lab uses on the host; of those that only build, a host that has it all built needs none."""
-    built = cached_host_root() is not None and cached_guest_image(image_name) is not None
-    missing, absent = missing_packages(to_build=not built), missing_packages()
+    missing, absent = missing_packages(to_build=not is_built(image_name)), missing_packages()
     probed = "all programs found"
     if missing:
         probed = f"missing: {', '.join(missing)}"

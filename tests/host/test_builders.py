@@ -11,7 +11,7 @@ from lab import paths
 from lab.cli import setup
 from lab.deadline import Deadline
 from lab.errors import HostError
-from lab.host import apt
+from lab.host import apt, probe
 from lab.host import root as host
 from lab.host.progress import Progress, SilentProgress
 from lab.host.recipe import named_recipe
@@ -61,8 +61,8 @@ def test_a_kernel_that_is_not_there_is_fetched_with_what_builds() -> None:
 def test_a_set_up_with_all_in_the_cache_builds_nothing(
     monkeypatch: pytest.MonkeyPatch, image: object, root: object, *, refresh: bool
 ) -> None:
-    monkeypatch.setattr(setup, "cached_host_root", lambda: root)
-    monkeypatch.setattr(setup, "cached_guest_image", lambda _name: image)
+    monkeypatch.setattr(probe, "cached_host_root", lambda: root)
+    monkeypatch.setattr(probe, "cached_guest_image", lambda _name: image)
     with pytest.raises(Asked) as asked:
         setup.set_up("guest-6.12", SilentProgress(), refresh=refresh, update_lock=False)
     assert asked.value.to_build == (refresh or image is None or root is None)
