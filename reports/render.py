@@ -23,7 +23,7 @@ from lab.bundle.rows import CallRow, CaseRow, FactRow, FindingRow
 from lab.bundle.schema import BENCH, JUNIT, PAGE, SUMMARY, Status, VariantRecord
 from lab.bundle.writer import write_whole
 from reports.bench import FEW_SAMPLES, BenchView, bench_view, figure_text
-from reports.comparison import compares, comparisons
+from reports.oracles import compares, comparisons
 from reports.statistics import Durations, LogAxis, OpOutcomes, TimeParts, durations, op_outcomes, time_parts
 from reports.store import logs_folder
 from reports.support import SupportView, excused_cases, support_view

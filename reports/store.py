@@ -16,6 +16,11 @@ def bundles(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(found, key=lambda bundle: (TIME.match(bundle.name) is not None, bundle.name)))
 
 
+def bundles_at(path: Path) -> tuple[Path, ...]:
+    """The bundle that a path is, else all that are in the folder that it is."""
+    return (path,) if (path / RUN).exists() else bundles(path)
+
+
 def newest_bundle(folder: Path) -> Path | None:
     """The bundle made last, None when there is none."""
     found = bundles(folder)

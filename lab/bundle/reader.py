@@ -65,7 +65,7 @@ def read_bundle(folder: Path) -> Bundle:
     Raises:
         ConfigError: it is none, or one of a schema that this lab does not read, or has something else in a file's place.
     """
-    run = _run_record(folder)
+    run = read_run(folder)
     rows, cut_results = _rows(folder / RESULTS, KINDS)
     calls, cut_calls = _rows(folder / CALLS, {"": CallRow})
     support, cut_support = _support(folder / SUPPORT)
@@ -82,7 +82,8 @@ def read_bundle(folder: Path) -> Bundle:
     )
 
 
-def _run_record(folder: Path) -> RunRecord:
+def read_run(folder: Path) -> RunRecord:
+    """What stands in a bundle's ``run.json`` alone. Raises ``ConfigError`` as ``read_bundle`` does."""
     try:
         if not _is_there(folder / RUN):
             raise ConfigError(folder, [ConfigProblem("", f"is no run bundle: it has no {RUN}")])

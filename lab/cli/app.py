@@ -26,8 +26,12 @@ from lab.cli.answer import (
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
 from lab.cli.cases import LIBRARY_OPTION, answer_cases
+from lab.cli.compare import EMPTY as NOTHING_COMPARED
+from lab.cli.compare import compare
 from lab.cli.display import progress_display
 from lab.cli.expectations import expectations
+from lab.cli.history import EMPTY as NO_HISTORY
+from lab.cli.history import history
 from lab.cli.output import forget_no_size, kept_output
 from lab.cli.page import written_page
 from lab.cli.schema import schema
@@ -60,6 +64,8 @@ app = typer.Typer(
 app.add_typer(trace)
 app.add_typer(expectations)
 app.command()(schema)
+app.command()(compare)
+app.command()(history)
 
 Files = Annotated[list[Path], typer.Argument(parser=given_path, help="Scenario files, or folders of them.", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key, as in guest.cpus=4.")]
@@ -269,7 +275,10 @@ def refuse_what_is_no_text(words: Sequence[str]) -> None:
 def main() -> None:
     """The program ``lab``."""
     forget_no_size()
-    with kept_output(), answered_usage({"run": EMPTY, "bench": NOTHING_MEASURED}):
+    with (
+        kept_output(),
+        answered_usage({"run": EMPTY, "bench": NOTHING_MEASURED, "compare": NOTHING_COMPARED, "history": NO_HISTORY}),
+    ):
         app()
 
 

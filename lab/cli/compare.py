@@ -1,0 +1,119 @@
+"""``lab compare``: runs held against earlier ones, for people and for the job that is to fail when something got worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lab.cli.answer import answer_console, answering, print_json
+from lab.cli.words import given_path
+from lab.errors import ConfigError, ConfigProblem
+from lab.visible import visible
+from reports.compare import Change, Comparison, Verdict, compared
+from reports.measures import Measured, measured
+from reports.store import bundles_at
+
+EMPTY: dict[str, Any] = {"metrics": [], "notes": []}
+"""The line of a comparison that did not come about."""
+MOST_CASES = 20
+"""Cases of one variant that are told; all of them are in the line of JSON."""
+STYLES = {Verdict.REGRESSED: "red", Verdict.IMPROVED: "green", Verdict.UNCHANGED: "dim"}
+PERCENT = 100.0
+LARGE = 1000
+REGRESSED_EXIT = 1
+
+
+def compare(
+    base: Annotated[Path, typer.Argument(parser=given_path, help="A run bundle, or a folder of several.", show_default=False)],
+    new: Annotated[Path, typer.Argument(parser=given_path, help="Another one, or a folder of several.", show_default=False)],
+    *,
+    least: Annotated[
+        float | None,
+        typer.Option("--least", metavar="PERCENT", min=0, help="What has changed by less is the same. 5; 25 of one run a side."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Show what did not change, too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="End with one line of JSON.")] = False,
+) -> None:
+    """Cases, calls and times of NEW against those of BASE. Exit status 1: something got worse. Several runs a side tell more."""
+    with answering(as_json=json, empty=EMPTY):
+        before, after = runs_at(base), runs_at(new)
+        found = compared(before, after, None if least is None else least / PERCENT)
+        _refuse_nothing(base, new, found)
+        status = REGRESSED_EXIT if found.regressed else 0
+        if json:
+            print_json({"metrics": [told(one) for one in found.changes], "notes": list(found.notes), "exit": status})
+        else:
+            tell(found, (before, after), whole=whole)
+    raise typer.Exit(status)
+
+
+def runs_at(path: Path) -> tuple[Measured, ...]:
+    """The runs of a side. Raises ``ConfigError`` where there are none."""
+    folders = bundles_at(path)
+    if not folders:
+        problem = ConfigProblem("", "is neither a run bundle nor a folder of some", "lab run … --out DIR makes one in DIR")
+        raise ConfigError(path, [problem])
+    return tuple(measured(folder) for folder in folders)
+
+
+def _refuse_nothing(base: Path, new: Path, found: Comparison) -> None:
+    if not any(one.base is not None and one.new is not None for one in found.changes):
+        hint = "; ".join(found.notes) or "compare runs of the same scenario"
+        raise ConfigError("lab compare", [ConfigProblem("", f"{base} and {new} have no figure in common")], hint=hint)
+
+
+def told(change: Change) -> dict[str, Any]:
+    """A figure in the line of JSON."""
+    line = {key: getattr(change, key) for key in ("name", "base", "new", "change", "p")} | {"verdict": str(change.verdict)}
+    return line | ({"cases": list(change.cases)} if change.cases else {})
+
+
+def tell(found: Comparison, runs: Sequence[Sequence[Measured]], *, whole: bool) -> None:
+    """What changed, the worst first, and how many did not."""
+    console = answer_console()
+    for side, of in zip(("base", "new"), runs, strict=True):
+        commits = dict.fromkeys(run.run.commit[:12] or "no commit" for run in of)
+        console.print(Text(visible(f"{side}: {of[0].folder}{f' and {len(of) - 1} more' if of[1:] else ''}, {', '.join(commits)}")))
+    shown = [verdict for verdict in Verdict if whole or verdict is not Verdict.UNCHANGED]
+    rows = [one for verdict in shown for one in sorted(found.of(verdict), key=lambda one: -abs(one.change or 0))]
+    if rows:
+        console.print(_table(rows))
+    for one in found.of(Verdict.REGRESSED):
+        for case in one.cases[:MOST_CASES]:
+            console.print(Text.assemble(("no longer ok: ", "bold"), visible(case), (f" ({one.name})", "dim")))
+        if len(one.cases) > MOST_CASES:
+            console.print(Text(f"and {len(one.cases) - MOST_CASES} more ({one.name})", style="dim"))
+    for note in found.notes:
+        console.print(Text(visible(f"note: {note}"), style="yellow"))
+    counts = ", ".join(f"{len(found.of(verdict))} {verdict}" for verdict in Verdict if found.of(verdict))
+    console.print(Text(counts, style="bold"))
+
+
+def _table(rows: Sequence[Change]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("", "figure"):
+        table.add_column(column, no_wrap=True)
+    for column in ("base", "new", "change", "p"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in rows:
+        mark = Text(one.verdict, style=STYLES.get(one.verdict, "yellow"))
+        figures = (figure_text(one.base), figure_text(one.new), change_text(one.change))
+        table.add_row(mark, visible(one.name), *figures, "" if one.p is None else f"{one.p:.1g}")
+    return table
+
+
+def change_text(change: float | None) -> str:
+    """A relative change in percent; nothing where there is none."""
+    return "" if change is None else f"{PERCENT * change:+.1f} %"
+
+
+def figure_text(value: float | None) -> str:
+    """A figure: whole where it is, or large, else of three digits."""
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:,.0f}" if abs(value) >= LARGE or value == int(value) else f"{value:.3g}"

@@ -1,0 +1,117 @@
+"""``lab history``: what the runs in a folder say about how figures went on, and where they changed for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from lab import paths
+from lab.cli.answer import answer_console, answering, print_json
+from lab.cli.compare import PERCENT, STYLES, change_text, figure_text
+from lab.cli.words import given_path
+from lab.errors import ConfigError, ConfigProblem
+from lab.visible import visible
+from reports.compare import LEAST
+from reports.history import LEAST_SIDE, Series, Shift, series_of, shifts
+from reports.measures import Measured, figures
+from reports.store import bundles_at
+
+EMPTY: dict[str, Any] = {"series": [], "changes": [], "notes": []}
+"""The line of a history of nothing."""
+BARS = "▁▂▃▄▅▆▇█"
+MOST_BARS = 30
+
+
+def history(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(parser=given_path, help="Folders of run bundles; reports/runs if none.", show_default=False),
+    ] = None,
+    *,
+    figure: Annotated[
+        str, typer.Option("--figure", metavar="PATTERN", help="Only figures whose names fit, as in '*p50_us'.")
+    ] = "*",
+    least: Annotated[float, typer.Option("--least", metavar="PERCENT", min=0, help="What changed by less is the same.")] = PERCENT
+    * LEAST,
+    json: Annotated[bool, typer.Option("--json", help="End with one line of JSON.")] = False,
+) -> None:
+    """Figures over all runs, and where they changed for good: three runs at least on either side."""
+    with answering(as_json=json, empty=EMPTY):
+        runs, notes = runs_in(folders or [paths.RUNS])
+        series = [one for one in series_of(runs) if fnmatchcase(one.name, figure)]
+        if not series:
+            raise ConfigError("lab history", [ConfigProblem("--figure", f"{len(runs)} runs have no figure that fits {figure!r}")])
+        found = [shift for one in series for shift in shifts(one, least / PERCENT)]
+        if json:
+            told = {"series": [told_series(one) for one in series], "changes": [told_shift(one) for one in found]}
+            print_json({**told, "notes": notes, "exit": 0})
+        else:
+            tell(series, found, notes)
+
+
+def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
+    """All runs that can be read, and what is to be said of the others. Raises ``ConfigError`` where there is none."""
+    runs: list[Measured] = []
+    notes: list[str] = []
+    for bundle in dict.fromkeys(bundle for folder in folders for bundle in bundles_at(folder)):
+        try:
+            runs.append(figures(bundle))
+        except ConfigError as error:
+            notes.append(f"left out: {error.message}")
+    if not runs:
+        problem = ConfigProblem("", "no run bundle that can be read", "; ".join(notes) or "lab run scenarios/smoke.toml makes one")
+        raise ConfigError(" ".join(map(str, folders)), [problem])
+    return runs, notes
+
+
+def told_series(series: Series) -> dict[str, Any]:
+    """A series in the line of JSON."""
+    points = [{"run": one.run, "started": one.started, "commit": one.commit, "value": one.value} for one in series.points]
+    return {"name": series.name, "machine": series.machine, "more_is_better": series.more_is_better, "points": points}
+
+
+def told_shift(shift: Shift) -> dict[str, Any]:
+    """A change in it."""
+    place = {"name": shift.series.name, "machine": shift.series.machine, "run": shift.at.run, "commit": shift.at.commit}
+    figures_of = {"before": shift.before, "after": shift.after, "change": shift.change, "p": shift.p}
+    return {**place, **figures_of, "verdict": str(shift.verdict)}
+
+
+def tell(series: Sequence[Series], found: Sequence[Shift], notes: Sequence[str]) -> None:
+    """Every series with its course, then the changes."""
+    console = answer_console()
+    machines = {machine: number for number, machine in enumerate(dict.fromkeys(one.machine for one in series if one.machine), 1)}
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column, right in (("figure", False), ("runs", True), ("first", True), ("newest", True), ("course", False)):
+        table.add_column(column, no_wrap=True, justify="right" if right else "left")
+    for one in series:
+        name = f"{one.name} ({machines[one.machine]})" if len(machines) > 1 and one.machine else one.name
+        ends = (figure_text(one.values[0]), figure_text(one.values[-1]))
+        table.add_row(visible(name), str(len(one.points)), *ends, course(one.values))
+    console.print(table)
+    if len(machines) > 1:
+        for machine, number in machines.items():
+            console.print(Text(visible(f"({number}) {machine}"), style="dim"))
+    for shift in found:
+        words = f" {shift.series.name}: {figure_text(shift.before)} → {figure_text(shift.after)}"
+        change = change_text(shift.change)
+        since = f" {change and f'({change}) '}since {shift.at.run} ({shift.at.commit[:12] or 'no commit'}), p {shift.p:.1g}"
+        console.print(Text.assemble((shift.verdict, STYLES.get(shift.verdict, "yellow")), visible(words + since)))
+    if not found:
+        console.print(Text(f"no figure changed for good, as far as {LEAST_SIDE} runs on either side can tell", style="bold"))
+    for note in notes:
+        console.print(Text(visible(f"note: {note}"), style="yellow"))
+
+
+def course(values: Sequence[float]) -> str:
+    """The newest values as bars, from the least to the most of them."""
+    shown = values[-MOST_BARS:]
+    low, high = min(shown), max(shown)
+    step = (high - low) / (len(BARS) - 1)
+    return "".join(BARS[round((value - low) / step)] if step else BARS[0] for value in shown)

@@ -1,0 +1,196 @@
+"""One run, or several, held against others: what came out worse, and what is no more than these runs' own noise.
+
+Several runs a side are the honest way: whole runs differ more from each other than the calls of one. Then a figure has changed
+when Student's t-test on the logarithms of the runs' figures says so (``ALPHA``, after Benjamini and Hochberg for as many figures
+as there are) and the medians lie apart by ``least``. With a single run each there is no such test: the parts of both must lie
+apart as a whole, and the medians by ``LEAST_OF_SINGLE``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from lab.bundle.outcome import Outcome
+from reports.measures import CASES, Measure, Measured, Sort, names_of
+
+ALPHA = 0.01
+LEAST = 0.05
+LEAST_OF_SINGLE = 0.25
+LEAST_RUNS = 4
+"""Of both sides together; with fewer of them there is hardly a test."""
+
+
+class Verdict(StrEnum):
+    """What came of a figure."""
+
+    REGRESSED = "regressed"
+    IMPROVED = "improved"
+    UNCHANGED = "unchanged"
+    MISSING = "missing"
+    """NEW does not have it."""
+    ADDED = "added"
+    """BASE does not have it."""
+    MACHINE = "machine"
+    """It hangs on the machine, which is another one, or is itself what changed: nothing is said of the product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A figure of both sides, the median of their runs.
+
+    ``change`` is relative, 0.1 for a tenth more; None where there is none, or nothing to divide by. ``p`` is None where no test
+    was made. ``cases``: those that were ok in BASE and are not in NEW.
+    """
+
+    name: str
+    base: float | None
+    new: float | None
+    change: float | None
+    p: float | None
+    verdict: Verdict
+    cases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All changes, and what one has to know to read them."""
+
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def regressed(self) -> bool:
+        """Whether anything came out worse."""
+        return any(one.verdict is Verdict.REGRESSED for one in self.changes)
+
+    def of(self, verdict: Verdict) -> tuple[Change, ...]:
+        """Those of a verdict."""
+        return tuple(one for one in self.changes if one.verdict is verdict)
+
+
+def compared(base: Sequence[Measured], new: Sequence[Measured], least: float | None = None) -> Comparison:
+    """Hold the runs of NEW against those of BASE, one at least each.
+
+    Args:
+        base: the runs that were good.
+        new: those that are in question.
+        least: relative change below which a figure counts as the same; by the number of runs when None.
+    """
+    single = len(base) == len(new) == 1
+    least = least if least is not None else LEAST_OF_SINGLE if single else LEAST
+    names = [name for name in names_of((*base, *new)) if not name.endswith(f"/{CASES}")]  # which are known one by one
+    changes = tuple(_change(name, base, new) for name in names)
+    judged = tuple(_judged(change, base, new, least) for change in _with_corrected_p(changes))
+    return Comparison((*_cases(base, new), *judged), tuple(_notes(base, new)))
+
+
+def _change(name: str, base: Sequence[Measured], new: Sequence[Measured]) -> Change:
+    """The figure of both sides with its p, no verdict yet."""
+    before, after = (_values(name, runs) for runs in (base, new))
+    olds, news = ([one.value for one in side] for side in (before, after))
+    old, now = (float(np.median(side)) if side else None for side in (olds, news))
+    verdict = Verdict.ADDED if old is None else Verdict.MISSING if now is None else Verdict.UNCHANGED
+    change = (now - old) / abs(old) if old and now is not None else None
+    return Change(name, old, now, change, probability(olds, news) if old is not None and now is not None else None, verdict)
+
+
+def _values(name: str, runs: Sequence[Measured]) -> list[Measure]:
+    return [run.measures[name] for run in runs if name in run.measures]
+
+
+def probability(base: Sequence[float], new: Sequence[float]) -> float | None:
+    """How likely such a difference is where there is none, by Student's t-test on logarithms; None for too few runs.
+
+    Figures that are all the same on both sides have no spread to test with: 1 where they are equal, else 0.
+    """
+    if not base or not new or len(base) + len(new) < LEAST_RUNS:
+        return None
+    if len(set(base)) == len(set(new)) == 1:
+        return float(base[0] == new[0])
+    from scipy import stats  # noqa: PLC0415 - takes a second, which other commands need not wait
+
+    sides = [np.log(side) if min(*base, *new) > 0 else np.asarray(side, float) for side in (base, new)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # one of the sides may be all the same, to the last bit
+        return float(stats.ttest_ind(*sides, equal_var=True).pvalue)
+
+
+def _with_corrected_p(changes: Sequence[Change]) -> Iterator[Change]:
+    """The same with each p corrected for how many there are (false discovery rate)."""
+    tested = [one.p for one in changes if one.p is not None]
+    if tested:
+        from scipy import stats  # noqa: PLC0415 - as above
+
+        tested = [float(p) for p in stats.false_discovery_control(tested)]
+    corrected = iter(tested)
+    for one in changes:
+        yield one if one.p is None else replace(one, p=next(corrected))
+
+
+def _judged(change: Change, base: Sequence[Measured], new: Sequence[Measured], least: float) -> Change:
+    if change.verdict is not Verdict.UNCHANGED or change.base is None or change.new is None:
+        return change
+    before, after = (_values(change.name, runs) for runs in (base, new))
+    apart = change.new != change.base and (change.change is None or abs(change.change) >= least)
+    certain = change.p < ALPHA if change.p is not None else _lie_apart(before, after)
+    if not apart or not certain:
+        return change
+    sort = before[0].sort
+    if sort is Sort.FLOOR or (sort is Sort.TIME and len(machines((*base, *new), before[0].place)) > 1):
+        return replace(change, verdict=Verdict.MACHINE)
+    better = (change.new > change.base) == before[0].more_is_better
+    return replace(change, verdict=Verdict.IMPROVED if better else Verdict.REGRESSED)
+
+
+def _lie_apart(base: Sequence[Measure], new: Sequence[Measure]) -> bool:
+    """Whether no part of any run of one side reaches those of the other."""
+    return max(one.most for one in base) < min(one.least for one in new) or max(one.most for one in new) < min(
+        one.least for one in base
+    )
+
+
+def machines(runs: Sequence[Measured], place: str) -> tuple[str, ...]:
+    """The kinds of machine that a variant ran on."""
+    return tuple(dict.fromkeys(run.machines[place] for run in runs if place in run.machines))
+
+
+def _cases(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[Change]:
+    """A line for each variant that has cases.
+
+    Worse is a case that was ok in every run of BASE that has it, and in any of NEW is not, or is not there. Better is one that
+    was not, and is ok in all of NEW.
+    """
+    for place in dict.fromkeys(place for run in (*base, *new) for place in run.ends):
+        before, after = ([run.ends[place] for run in runs if run.ends.get(place)] for runs in (base, new))
+        known = {case for ends in before for case in ends}
+        good = {case for case in known if all(ends.get(case, Outcome.PASS) is Outcome.PASS for ends in before)}
+        still = {case for ends in after for case in ends if all(one.get(case) is Outcome.PASS for one in after)}
+        name, old, now = f"{place}/{CASES}", float(len(good)), float(len(still))
+        if not before and after:
+            yield Change(name, None, now, None, None, Verdict.ADDED)
+        elif before and not after:
+            yield Change(name, old, None, None, None, Verdict.MISSING)
+        elif before:
+            lost = tuple(sorted(good - still))
+            verdict = Verdict.REGRESSED if lost else Verdict.IMPROVED if (still & known) - good else Verdict.UNCHANGED
+            yield Change(name, old, now, (now - old) / old if old else None, None, verdict, lost)
+
+
+def _notes(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[str]:
+    if len(base) == len(new) == 1:
+        yield "one run a side: how far runs of one and the same lie apart is not known; folders of several runs tell more than this"
+    for run in (*base, *new):
+        for place, status in run.cut.items():
+            yield f"{run.folder.name}: {place} did not come to its end ({status}); nothing of it is compared"
+    ran, known = ({place for run in runs for place in (*run.machines, *run.cut)} for runs in (new, base))
+    for place in sorted(known ^ ran):
+        yield f"{place} is in no run of {'NEW' if place in known else 'BASE'}"
+    for place in dict.fromkeys(place for run in base for place in run.machines):
+        kinds = machines((*base, *new), place)
+        if len(kinds) > 1:
+            yield f"{place} ran on different machines ({'; '.join(kinds)}): its times are not judged"
