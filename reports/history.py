@@ -1,8 +1,8 @@
 """Figures over many runs, and where they changed for good.
 
-Only what stands in ``run.json`` and a benchmark's record is read. A change is where a series falls into two, in which Student's
-t-test sees a difference: the split with the smallest p, times the number of splits that were tried, below ``ALPHA``, and medians
-that lie apart by as much as a comparison asks for. Both parts are then looked at in the same way.
+Only what stands in ``run.json`` and a benchmark's record is read. A change is where the runs since the last one fall into two,
+between which Student's t-test sees a difference, and whose medians lie apart by as much as a comparison asks for. The p is
+corrected for all places that are tried: a series of noise shows a change with a probability below ``ALPHA``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from reports.compare import LEAST, Verdict, probability
 from reports.measures import Measured, Sort
 
 ALPHA = 0.001
+LEAST_BOUNDS = 2
+TINY = 1e-24
+"""Below this there is no scatter, but what summing up has left."""
 LEAST_SIDE = 3
 """Runs on each side of a change: one that goes by itself is none."""
 
@@ -83,28 +86,50 @@ def series_of(runs: Sequence[Measured]) -> tuple[Series, ...]:
 
 def shifts(series: Series, least: float = LEAST) -> tuple[Shift, ...]:
     """Where a series changed by ``least`` at least, the oldest first."""
-    bounds = [0, *_splits(series.values, 0, least), len(series.points)]
-    return tuple(_shift(series, *bounds[index : index + 3]) for index in range(len(bounds) - 2))
+    values = series.values
+    bounds = [0, *_splits(values, least), len(values)]
+    while len(bounds) > LEAST_BOUNDS:
+        triples = list(zip(bounds, bounds[1:], bounds[2:], strict=False))
+        doubtful = max(triples, key=lambda one: _doubt(values, one[0], one[1], one[2], least))
+        if _doubt(values, *doubtful, least=least) < ALPHA:
+            return tuple(_shift(series, *one) for one in triples)
+        bounds.remove(doubtful[1])  # what came later speaks against it
+    return ()
 
 
 def _shift(series: Series, start: int, at: int, end: int) -> Shift:
     values = series.values
+    before, after = float(np.median(values[start:at])), float(np.median(values[at:end]))
+    return Shift(series, series.points[at], before, after, _doubt(values, start, at, end))
+
+
+def _splits(values: Sequence[float], least: float) -> Iterator[int]:
+    """Where the runs since the last change fall into two. Each further run is a new look: so what goes and comes back is seen."""
+    start = 0
+    for end in range(2 * LEAST_SIDE, len(values) + 1):
+        if end - start >= 2 * LEAST_SIDE:
+            at = start + _likeliest(values[start:end])
+            if _doubt(values, start, at, end, least) < ALPHA:
+                start = at
+                yield at
+
+
+def _likeliest(values: Sequence[float]) -> int:
+    """The split with the largest t: of both sides' means, in units of what they scatter by."""
+    logs = np.log(values) if min(values) > 0 else np.asarray(values, float)
+    sums, squares = np.cumsum(logs - logs.mean()), np.cumsum((logs - logs.mean()) ** 2)
+    before = np.arange(LEAST_SIDE, len(values) - LEAST_SIDE + 1)
+    after, first = len(values) - before, sums[before - 1]
+    scatter = squares[-1] - first**2 / before - first**2 / after  # the sums of both sides are each other's opposite
+    t = np.abs(first) * np.sqrt(1 / before + 1 / after) / np.sqrt(np.maximum(scatter, TINY))
+    return int(before[np.argmax(t)])
+
+
+def _doubt(values: Sequence[float], start: int, at: int, end: int, least: float = 0.0) -> float:
+    """The p of a change, times how many places of how many stretches were looked at; 1 where the medians lie too near."""
     before, after = values[start:at], values[at:end]
-    p = (probability(before, after) or 0.0) * len(_candidates(end - start))
-    return Shift(series, series.points[at], float(np.median(before)), float(np.median(after)), min(1.0, p))
-
-
-def _candidates(count: int) -> range:
-    return range(LEAST_SIDE, count - LEAST_SIDE + 1)
-
-
-def _splits(values: Sequence[float], offset: int, least: float) -> Iterator[int]:
-    tried = _candidates(len(values))
-    if not tried:
-        return
-    p, at = min((probability(values[:split], values[split:]) or 0.0, split) for split in tried)
-    before, after = float(np.median(values[:at])), float(np.median(values[at:]))
-    if p * len(tried) < ALPHA and after != before and abs(after - before) >= least * abs(before):
-        yield from _splits(values[:at], offset, least)
-        yield offset + at
-        yield from _splits(values[at:], offset + at, least)
+    low, high = float(np.median(before)), float(np.median(after))
+    if low == high or abs(high - low) < least * abs(low):
+        return 1.0
+    looks = (len(values) - 2 * LEAST_SIDE + 1) ** 2
+    return min(1.0, (probability(before, after) or 0.0) * looks)

@@ -1,0 +1,155 @@
+"""``lab compare`` and ``lab history`` as users and scripts see them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lab.bundle.outcome import Outcome
+from lab.bundle.schema import Status
+from lab.cli.app import app
+from lab.cli.history import course
+from tests.reports.runs import write_run
+
+
+def lab(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def last_line(result: Result) -> dict[str, object]:
+    answer: dict[str, object] = json.loads(result.stdout.splitlines()[-1])
+    return answer
+
+
+def ok(*cases: str) -> list[tuple[str, Outcome, str]]:
+    return [(case, Outcome.PASS, "") for case in cases]
+
+
+def test_a_slower_run_ends_with_status_1_and_says_what_is_slower(tmp_path: Path) -> None:
+    base, new = write_run(tmp_path / "b", [10.0] * 50, ok("a")), write_run(tmp_path / "n", [20.0] * 50, ok("a"))
+    found = lab("compare", base, new)
+    assert found.exit_code == 1
+    assert "regressed  s/v/graph_run.p50_us    10   20  +100.0 %" in found.stdout
+    assert "s/v/calls.count" not in found.stdout
+    assert found.stdout.splitlines()[-1] == "1 regressed, 2 unchanged"
+    assert "s/v/calls.count" in lab("compare", base, new, "--all").stdout
+    back = lab("compare", new, base)
+    assert back.exit_code == 0
+    assert "improved  s/v/graph_run.p50_us" in back.stdout
+
+
+def test_the_line_of_json_has_every_figure(tmp_path: Path) -> None:
+    base, new = write_run(tmp_path / "b", [10.0] * 50, ok("a", "b")), write_run(tmp_path / "n", [10.0] * 50, ok("a"))
+    found = lab("compare", base, new, "--json")
+    answer = last_line(found)
+    same = {"change": 0.0, "p": None, "verdict": "unchanged"}
+    assert answer["metrics"] == [
+        {"name": "s/v/cases.ok", "base": 2.0, "new": 1.0, "change": -0.5, "p": None, "verdict": "regressed", "cases": ["ops: b"]},
+        {"name": "s/v/calls.count", "base": 50.0, "new": 50.0, **same},
+        {"name": "s/v/graph_run.p50_us", "base": 10.0, "new": 10.0, **same},
+    ]
+    assert answer["exit"] == found.exit_code == 1
+    assert "no longer ok: ops: b (s/v/cases.ok)" in lab("compare", base, new).stdout
+
+
+def test_folders_of_runs_are_sides(tmp_path: Path) -> None:
+    for day in range(4):
+        write_run(tmp_path / "b", [10.0 + day / 10] * 50)
+        write_run(tmp_path / "n", [12.0 + day / 10] * 50)
+    answer = last_line(lab("compare", tmp_path / "b", tmp_path / "n", "--json"))
+    assert answer["notes"] == []
+    figures = {one["name"]: one for one in answer["metrics"]}  # type: ignore[attr-defined]
+    assert figures["s/v/graph_run.p50_us"]["verdict"] == "regressed"
+    assert figures["s/v/graph_run.p50_us"]["base"] == pytest.approx(10.15)
+    assert figures["s/v/graph_run.p50_us"]["p"] < 0.001
+    same = lab("compare", tmp_path / "b", tmp_path / "n", "--least", "30")
+    assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "2 unchanged")
+
+
+def test_many_lost_cases_are_counted(tmp_path: Path) -> None:
+    names = [f"case {number:02}" for number in range(25)]
+    base = write_run(tmp_path / "b", (), ok(*names))
+    new = write_run(tmp_path / "n", (), [(name, Outcome.FAIL, "") for name in names])
+    told = lab("compare", base, new).stdout
+    assert told.count("no longer ok:") == 20
+    assert "and 5 more (s/v/cases.ok)" in told
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "b", [10.0] * 50)
+    other = write_run(tmp_path / "n", [10.0] * 50, status=Status.INTERRUPTED)
+    (tmp_path / "empty").mkdir()
+    for words, says in (
+        ((run, tmp_path / "empty"), "empty: is neither a run bundle nor a folder of some"),
+        ((tmp_path / "none", run), "none: is neither a run bundle nor a folder of some"),
+        ((run, other), "have no figure in common"),
+    ):
+        ended = lab("compare", *words, "--json")
+        answer = last_line(ended)
+        assert ended.exit_code == answer["exit"] == 2
+        assert says in str(answer["error"])
+        assert answer["metrics"] == []
+    assert "s/v did not come to its end (interrupted)" in lab("compare", run, other).stderr
+
+
+def test_a_run_s_own_words_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
+    base, new = (
+        write_run(tmp_path / side, [us] * 50, ok("a\x1b[31m"), command="\x1b]0;x\x07") for side, us in (("b", 9.0), ("n", 1.0))
+    )
+    (new / "results.jsonl").write_text("")
+    assert "\x1b" not in lab("compare", base, new, "--all").stdout
+    assert "\x1b" not in lab("history", tmp_path / "b").stdout
+
+
+def test_history_tells_courses_and_changes(tmp_path: Path) -> None:
+    for us in (10.0, 10.1, 9.9, 10.0, 20.0, 20.2, 19.8, 20.1):
+        folder = write_run(tmp_path, [us] * 50)
+        started = f'"started": "2026-01-{len(list(tmp_path.iterdir())):02}'
+        (folder / "run.json").write_text((folder / "run.json").read_text().replace('"started": "2026-01-01', started))
+    told = lab("history", tmp_path)
+    assert told.exit_code == 0
+    assert "s/v/graph_run.p50_us     8     10    20.1  ▁▁▁▁████" in told.stdout
+    assert "regressed s/v/graph_run.p50_us: 10 → 20.1 (+100.5 %) since" in told.stdout
+    assert "(0123456789ab), p" in told.stdout
+    answer = last_line(lab("history", tmp_path, "--json", "--figure", "*p50_us"))
+    (series,) = answer["series"]  # type: ignore[misc]
+    (change,) = answer["changes"]  # type: ignore[misc]
+    assert [point["value"] for point in series["points"]] == [10.0, 10.1, 9.9, 10.0, 20.0, 20.2, 19.8, 20.1]
+    assert (series["name"], series["machine"]) == ("s/v/graph_run.p50_us", "a processor, 2 cores, tcg")
+    assert (change["name"], change["before"], change["verdict"]) == ("s/v/graph_run.p50_us", 10.0, "regressed")
+    assert change["run"] == series["points"][4]["run"]
+    assert "no figure changed for good" in lab("history", tmp_path, "--least", "150").stdout
+
+
+def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
+    write_run(tmp_path, [10.0] * 50)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "run.json").write_text("{")
+    told = lab("history", tmp_path)
+    assert told.exit_code == 0
+    assert "note: left out:" in told.stdout
+    assert "broken/run.json: cannot be read" in told.stdout
+    refused = lab("history", tmp_path, "--figure", "nothing", "--json")
+    assert refused.exit_code == 2
+    assert "1 runs have no figure that fits 'nothing'" in str(last_line(refused)["error"])
+    (tmp_path / "empty").mkdir()
+    assert "no run bundle that can be read" in str(last_line(lab("history", tmp_path / "empty", "--json"))["error"])
+
+
+def test_machines_are_told_apart(tmp_path: Path) -> None:
+    write_run(tmp_path, [10.0] * 50, processor="one")
+    write_run(tmp_path, [10.0] * 50, processor="two")
+    told = lab("history", tmp_path).stdout
+    assert "s/v/graph_run.p50_us (1)" in told
+    assert "s/v/graph_run.p50_us (2)" in told
+    assert "(2) two, 2 cores, tcg" in told
+
+
+def test_a_course_goes_from_the_least_to_the_most_of_the_newest() -> None:
+    assert course([1.0, 2.0, 8.0]) == "▁▂█"
+    assert course([3.0]) == "▁"
+    assert len(course([float(value) for value in range(100)])) == 30
+    assert course([1000.0, *map(float, range(30))])[0] == "▁"
