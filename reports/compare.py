@@ -166,16 +166,18 @@ def _cases(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[Change
     was not, and is ok in all of NEW.
     """
     for place in dict.fromkeys(place for run in (*base, *new) for place in run.ends):
-        before, after = ([run.ends[place] for run in runs if run.ends.get(place)] for runs in (base, new))
+        before, after = ([run.ends[place] for run in runs if place in run.ends] for runs in (base, new))
         known = {case for ends in before for case in ends}
         good = {case for case in known if all(ends.get(case, Outcome.PASS) is Outcome.PASS for ends in before)}
         still = {case for ends in after for case in ends if all(one.get(case) is Outcome.PASS for one in after)}
         name, old, now = f"{place}/{CASES}", float(len(good)), float(len(still))
-        if not before and after:
+        if not known and not still:
+            continue
+        if not before:
             yield Change(name, None, now, None, None, Verdict.ADDED)
-        elif before and not after:
+        elif not after:
             yield Change(name, old, None, None, None, Verdict.MISSING)
-        elif before:
+        else:
             lost = tuple(sorted(good - still))
             verdict = Verdict.REGRESSED if lost else Verdict.IMPROVED if (still & known) - good else Verdict.UNCHANGED
             yield Change(name, old, now, (now - old) / old if old else None, None, verdict, lost)

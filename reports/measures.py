@@ -6,6 +6,7 @@ key of the line of ``lab bench --json`` (``vm.empty_call_us.p50``, ``vm_02.set_g
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,6 +60,11 @@ class Measure:
     more_is_better: bool = False
 
     @property
+    def is_figure(self) -> bool:
+        """Whether it is one that something can have taken or counted: files of a bundle may say anything."""
+        return all(math.isfinite(one) and one >= 0 for one in (self.value, self.least, self.most))
+
+    @property
     def place(self) -> str:
         """The scenario and variant that it is of."""
         return "/".join(self.name.split("/")[:2])
@@ -96,7 +102,7 @@ def figures(folder: Path, run: RunRecord | None = None) -> Measured:
     """The same of what stands in a few files: no cases, and no parts of runs. Raises ``ConfigError``: it is no bundle."""
     run = run or read_run(folder)
     ended = [variant for variant in run.variants if variant.status in ENDED]
-    measures = [one for variant in ended for one in (*_cases_and_calls(variant), *_bench(folder, variant))]
+    measures = [one for variant in ended for one in (*_cases_and_calls(run, variant), *_bench(folder, variant)) if one.is_figure]
     return Measured(
         folder,
         run,
@@ -115,11 +121,11 @@ def _machine(run: RunRecord, variant: VariantRecord) -> str:
     return f"{run.host.processor or 'an unknown processor'}, {run.host.cores} cores, {variant.accel or 'no accelerator'}"
 
 
-def _cases_and_calls(variant: VariantRecord) -> Iterator[Measure]:
+def _cases_and_calls(run: RunRecord, variant: VariantRecord) -> Iterator[Measure]:
     place = _place(variant)
     if variant.cases.ok:
         yield replace(_plain(f"{place}/{CASES}", Sort.COUNT, variant.cases.ok), more_is_better=True)
-    if variant.calls.count:
+    if variant.calls.count and not run.resumed:  # what earlier runs measured, they called for
         yield _plain(f"{place}/calls.count", Sort.COUNT, variant.calls.count)
     for one in variant.calls.commands:
         if one.count >= LEAST_CALLS:

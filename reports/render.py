@@ -127,7 +127,7 @@ class LeftOut:
 def rendered_report(folder: Path) -> Path:
     """Write the page and the summary into the bundle; the path of the page. Raises ``ConfigError`` for no bundle."""
     bundle = read_bundle(folder)
-    environment = _environment()
+    environment = page_environment()
     views, axes = variant_views(bundle)
     commands = commands_of(views)
     plots = (Plot(alone, tuple(view for view in views if view.host_only is alone), axes[alone]) for alone in (False, True))
@@ -218,7 +218,8 @@ def left_out(views: Sequence[VariantView], commands: Sequence[str]) -> LeftOut |
     )
 
 
-def _environment() -> jinja2.Environment:
+def page_environment() -> jinja2.Environment:
+    """Templates with the filters that pages share; what is not safe is escaped in those of HTML."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=jinja2.select_autoescape(("html.j2",)),

@@ -10,12 +10,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from lab.bundle.writer import write_whole
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.visible import visible
 from reports.compare import Change, Comparison, Verdict, compared
 from reports.measures import Measured, measured
+from reports.regressions import PERCENT, change_text, comparison_page, plain_figure, sorted_by_size
 from reports.store import bundles_at
 
 EMPTY: dict[str, Any] = {"metrics": [], "notes": []}
@@ -23,9 +25,11 @@ EMPTY: dict[str, Any] = {"metrics": [], "notes": []}
 MOST_CASES = 20
 """Cases of one variant that are told; all of them are in the line of JSON."""
 STYLES = {Verdict.REGRESSED: "red", Verdict.IMPROVED: "green", Verdict.UNCHANGED: "dim"}
-PERCENT = 100.0
-LARGE = 1000
 REGRESSED_EXIT = 1
+
+Page = Annotated[
+    Path | None, typer.Option("--page", metavar="FILE", parser=given_path, help="Write it as a page, too.", show_default=False)
+]
 
 
 def compare(
@@ -37,6 +41,7 @@ def compare(
         typer.Option("--least", metavar="PERCENT", min=0, help="What has changed by less is the same. 5; 25 of one run a side."),
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Show what did not change, too.")] = False,
+    page: Page = None,
     json: Annotated[bool, typer.Option("--json", help="End with one line of JSON.")] = False,
 ) -> None:
     """Cases, calls and times of NEW against those of BASE. Exit status 1: something got worse. Several runs a side tell more."""
@@ -45,11 +50,19 @@ def compare(
         found = compared(before, after, None if least is None else least / PERCENT)
         _refuse_nothing(base, new, found)
         status = REGRESSED_EXIT if found.regressed else 0
+        if page is not None:
+            write_page(page, comparison_page(found, before, after))
         if json:
             print_json({"metrics": [told(one) for one in found.changes], "notes": list(found.notes), "exit": status})
         else:
             tell(found, (before, after), whole=whole)
     raise typer.Exit(status)
+
+
+def write_page(path: Path, text: str) -> None:
+    """A page as a whole or not at all, in a folder that is made where it is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
 
 
 def runs_at(path: Path) -> tuple[Measured, ...]:
@@ -80,7 +93,7 @@ def tell(found: Comparison, runs: Sequence[Sequence[Measured]], *, whole: bool) 
         commits = dict.fromkeys(run.run.commit[:12] or "no commit" for run in of)
         console.print(Text(visible(f"{side}: {of[0].folder}{f' and {len(of) - 1} more' if of[1:] else ''}, {', '.join(commits)}")))
     shown = [verdict for verdict in Verdict if whole or verdict is not Verdict.UNCHANGED]
-    rows = [one for verdict in shown for one in sorted(found.of(verdict), key=lambda one: -abs(one.change or 0))]
+    rows = [one for verdict in shown for one in sorted_by_size(found.of(verdict))]
     if rows:
         console.print(_table(rows))
     for one in found.of(Verdict.REGRESSED):
@@ -102,18 +115,6 @@ def _table(rows: Sequence[Change]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for one in rows:
         mark = Text(one.verdict, style=STYLES.get(one.verdict, "yellow"))
-        figures = (figure_text(one.base), figure_text(one.new), change_text(one.change))
+        figures = (plain_figure(one.base), plain_figure(one.new), change_text(one.change))
         table.add_row(mark, visible(one.name), *figures, "" if one.p is None else f"{one.p:.1g}")
     return table
-
-
-def change_text(change: float | None) -> str:
-    """A relative change in percent; nothing where there is none."""
-    return "" if change is None else f"{PERCENT * change:+.1f} %"
-
-
-def figure_text(value: float | None) -> str:
-    """A figure: whole where it is, or large, else of three digits."""
-    if value is None:
-        return "\N{EN DASH}"
-    return f"{value:,.0f}" if abs(value) >= LARGE or value == int(value) else f"{value:.3g}"

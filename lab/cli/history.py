@@ -13,13 +13,14 @@ from rich.text import Text
 
 from lab import paths
 from lab.cli.answer import answer_console, answering, print_json
-from lab.cli.compare import PERCENT, STYLES, change_text, figure_text
+from lab.cli.compare import STYLES, Page, write_page
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.visible import visible
 from reports.compare import LEAST
 from reports.history import LEAST_SIDE, Series, Shift, series_of, shifts
 from reports.measures import Measured, figures
+from reports.regressions import PERCENT, change_text, history_page, plain_figure
 from reports.store import bundles_at
 
 EMPTY: dict[str, Any] = {"series": [], "changes": [], "notes": []}
@@ -39,6 +40,7 @@ def history(
     ] = "*",
     least: Annotated[float, typer.Option("--least", metavar="PERCENT", min=0, help="What changed by less is the same.")] = PERCENT
     * LEAST,
+    page: Page = None,
     json: Annotated[bool, typer.Option("--json", help="End with one line of JSON.")] = False,
 ) -> None:
     """Figures over all runs, and where they changed for good: three runs at least on either side."""
@@ -48,6 +50,8 @@ def history(
         if not series:
             raise ConfigError("lab history", [ConfigProblem("--figure", f"{len(runs)} runs have no figure that fits {figure!r}")])
         found = [shift for one in series for shift in shifts(one, least / PERCENT)]
+        if page is not None:
+            write_page(page, history_page(series, found, notes))
         if json:
             told = {"series": [told_series(one) for one in series], "changes": [told_shift(one) for one in found]}
             print_json({**told, "notes": notes, "exit": 0})
@@ -92,14 +96,14 @@ def tell(series: Sequence[Series], found: Sequence[Shift], notes: Sequence[str])
         table.add_column(column, no_wrap=True, justify="right" if right else "left")
     for one in series:
         name = f"{one.name} ({machines[one.machine]})" if len(machines) > 1 and one.machine else one.name
-        ends = (figure_text(one.values[0]), figure_text(one.values[-1]))
+        ends = (plain_figure(one.values[0]), plain_figure(one.values[-1]))
         table.add_row(visible(name), str(len(one.points)), *ends, course(one.values))
     console.print(table)
     if len(machines) > 1:
         for machine, number in machines.items():
             console.print(Text(visible(f"({number}) {machine}"), style="dim"))
     for shift in found:
-        words = f" {shift.series.name}: {figure_text(shift.before)} → {figure_text(shift.after)}"
+        words = f" {shift.series.name}: {plain_figure(shift.before)} → {plain_figure(shift.after)}"
         change = change_text(shift.change)
         since = f" {change and f'({change}) '}since {shift.at.run} ({shift.at.commit[:12] or 'no commit'}), p {shift.p:.1g}"
         console.print(Text.assemble((shift.verdict, STYLES.get(shift.verdict, "yellow")), visible(words + since)))

@@ -153,3 +153,15 @@ def test_a_course_goes_from_the_least_to_the_most_of_the_newest() -> None:
     assert course([3.0]) == "▁"
     assert len(course([float(value) for value in range(100)])) == 30
     assert course([1000.0, *map(float, range(30))])[0] == "▁"
+
+
+def test_pages_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
+    base, new = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "n", [20.0] * 50)
+    page = tmp_path / "made" / "page.html"
+    assert lab("compare", base, new, "--page", page).exit_code == 1
+    assert "+100.0 %" in page.read_text(encoding="utf-8")
+    assert lab("history", tmp_path / "b", "--page", page).exit_code == 0
+    assert "Every figure (2)" in page.read_text(encoding="utf-8")
+    (tmp_path / "file").write_text("")
+    refused = lab("compare", base, new, "--page", tmp_path / "file" / "page.html", "--json")
+    assert (refused.exit_code, last_line(refused)["exit"]) == (2, 2)

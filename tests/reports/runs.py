@@ -36,7 +36,7 @@ def run_of(
     started: str = "",
 ) -> Measured:
     record = RunRecord(run=f"run of {started}", name="s", status=Status.PASSED, started=started, commit=f"commit of {started}")
-    ends = {PLACE: dict(cases)} if cases else {}
+    ends = {} if cases is None else {PLACE: dict(cases)}
     return Measured(Path("a-run"), record, {one.name: one for one in measures}, ends, {PLACE: machine}, cut or {})
 
 

@@ -145,6 +145,7 @@ def test_something_where_nothing_was_is_a_change_without_a_ratio() -> None:
         ([{"a": Outcome.FAIL}], [{"a": OK}], Verdict.IMPROVED, ()),
         ([{"a": Outcome.FAIL, "b": OK}], [{"a": OK, "b": Outcome.FAIL}], Verdict.REGRESSED, ("b",)),
         ([{"a": OK}], [{"a": OK, "new one": OK}], Verdict.UNCHANGED, ()),
+        ([{"a": OK}], [{}], Verdict.REGRESSED, ("a",)),
     ],
 )
 def test_cases_are_held_against_each_other_one_by_one(
@@ -152,6 +153,11 @@ def test_cases_are_held_against_each_other_one_by_one(
 ) -> None:
     change = only(compared([run_of(cases=ends) for ends in base], [run_of(cases=ends) for ends in new]))
     assert (change.name, change.verdict, change.cases) == ("s/v/cases.ok", verdict, lost)
+
+
+def test_a_variant_without_cases_has_no_line_of_them() -> None:
+    run = run_of(measure("a", 1), cases={})
+    assert [one.name for one in compared([run], [run]).changes] == ["s/v/a"]
 
 
 def test_cases_of_one_side_alone_are_missing_or_added() -> None:

@@ -80,3 +80,24 @@ def test_a_few_files_are_enough_for_the_figures_alone(tmp_path: Path) -> None:
         "s/v/graph_run.p50_us": 10.0,
     }
     assert found.measures["s/v/cases.ok"].more_is_better
+
+
+@pytest.mark.parametrize("said", ["NaN", "Infinity", "-Infinity", "-1.0", '"NaN"'])
+def test_what_nobody_can_have_measured_is_no_figure(tmp_path: Path, said: str) -> None:
+    folder = write_run(
+        tmp_path, [10.0] * 50, bench=BenchRecord(answer={"floor_us": ANSWER["floor_us"], "ioctl_us": ANSWER["ioctl_us"]})
+    )
+    for path, known in ((folder / "run.json", '"p50_us": 10.0'), (folder / "logs" / "v" / BENCH, '"p50":0.5')):
+        text = path.read_text(encoding="utf-8")
+        assert known in text
+        path.write_text(text.replace(known, f"{known.partition(':')[0]}: {said}"), encoding="utf-8")
+    assert {name.rpartition("/")[2] for name in measured(folder).measures} == {"calls.count", "ioctl_us.p50"}
+
+
+def test_a_run_that_goes_on_with_another_does_not_count_calls(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [10.0] * 50)
+    earlier = '"resumed": [{"run": "r", "started": "s", "status": "interrupted"}]'
+    text = (folder / "run.json").read_text(encoding="utf-8").replace('"resumed": []', earlier)
+    assert earlier in text
+    (folder / "run.json").write_text(text, encoding="utf-8")
+    assert set(measured(folder).measures) == {"s/v/graph_run.p50_us"}

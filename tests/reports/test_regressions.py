@@ -1,0 +1,73 @@
+"""The pages of a comparison and of a history."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from lab.bundle.outcome import Outcome
+from reports.compare import compared
+from reports.history import series_of, shifts
+from reports.measures import Sort
+from reports.regressions import comparison_page, course_of, dots_of, history_page, place
+from tests.reports.runs import measure, run_of, runs_of
+
+STEP = [10.0, 10.1, 9.9, 20.0, 20.1, 19.9]
+
+
+def text_of(page: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)).split())
+
+
+def test_page_of_a_comparison_has_a_section_for_each_verdict() -> None:
+    base = run_of(
+        measure("slow", 10.0), measure("quick", 10.0), measure("same", 10.0), measure("gone", 1.0), cases={"a <b>": Outcome.PASS}
+    )
+    new = run_of(
+        measure("slow", 20.0), measure("quick", 5.0), measure("same", 10.0), measure("more", 1.0), cases={"a <b>": Outcome.FAIL}
+    )
+    page = text_of(comparison_page(compared([base], [new]), [base], [new]))
+    assert "NEW beside BASE Worse BASE 1 run" in page
+    assert "Worse (2) Better (1) Not in NEW (1) Not in BASE (1) Unchanged (1)" in page
+    assert "s/v/slow 10 20 +100.0 %" in page
+    assert "No longer ok 1 cases of s/v/cases.ok a &lt;b&gt;" in page
+    assert "one run a side" in page
+    assert "Nothing is worse" in text_of(comparison_page(compared([base], [base]), [base], [base]))
+
+
+def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
+    series = series_of(runs_of("a", STEP))
+    page = history_page(series, shifts(series[0]), ["left out: x <y>"])
+    assert "6 runs 2026-01-01 to 2026-01-06 a machine" in text_of(page)
+    assert "Worse s/v/a 10 20 +100.0 % run of 2026-01-04 commit of 20" in text_of(page)
+    assert "left out: x &lt;y&gt;" in page
+    assert page.count('<line class="bad"') == 1
+    assert "No figure changed for good" in history_page(series, (), ())
+
+
+def test_every_run_has_its_dot() -> None:
+    base, new = runs_of("a", [1.0, 2.0]), runs_of("a", [3.0])
+    (change,) = compared(base, new).changes
+    dots = dots_of(change, base, new)
+    assert [round(x, 2) for x in (*dots.base, *dots.new)] == [0.04, 0.5, 0.96]
+    assert place(3.0, [3.0, 3.0]) == 0.5
+
+
+def test_a_course_goes_from_left_to_right_and_up_to_the_most() -> None:
+    (series,) = series_of(runs_of("a", STEP, Sort.COUNT))
+    course = course_of(series, shifts(series))
+    xs, ys = zip(*course.dots, strict=True)
+    assert list(xs) == sorted(xs)
+    assert ys.index(min(ys)) == STEP.index(max(STEP))
+    assert course.marks == ((xs[3], "bad"),)
+    assert len(course.line.split()) == 6
+    (alone,) = series_of(runs_of("a", [1.0]))
+    assert len(course_of(alone, ()).dots) == 1
+
+
+def test_words_of_a_run_are_no_markup(tmp_path: Path) -> None:
+    run = run_of(measure("<script>", 1.0))
+    named = replace(run, run=run.run.model_copy(update={"commit": "<i>", "started": "<u>"}), folder=tmp_path)
+    pages = comparison_page(compared([named], [named]), [named], [named]) + history_page(series_of([named]), (), ())
+    assert not re.search("<(script|i|u)>", pages)
