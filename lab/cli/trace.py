@@ -92,13 +92,15 @@ def record(
             traces = sorted(outcome.folder.glob(f"logs/**/{TRACES}/*.jsonl"))
             line = {**run_answer(outcome.folder, outcome.record), "traces": [str(path) for path in traces]}
             page = written_page(outcome.folder, progress, answer, line)
-        if json_:
-            print_json(line)
-        else:
+        nothing = not traces and not outcome.record.exit
+        if not json_:
             tell_run(outcome.folder, outcome.record, page, told_findings(outcome.folder))
             for path in traces:
                 typer.echo(path)
-        if not traces and not outcome.record.exit:
+        elif not nothing:
+            print_json(line)
+        if nothing:
+            answer.update(line)
             raise ConfigError(file, [ConfigProblem("", "nothing was recorded: no worker served a context")])
     raise typer.Exit(outcome.record.exit or 0)
 

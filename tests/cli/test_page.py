@@ -56,3 +56,14 @@ def test_what_a_run_found_is_told(command: str, tmp_path: Path, monkeypatch: pyt
     ended = CliRunner().invoke(app, [*command.split(), *files])
     assert ended.exit_code == 1
     assert "calls differ: guest pid 300 sent 6303 commands" in ended.stdout
+
+
+def test_a_recording_of_nothing_ends_with_one_line_that_names_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    folder = write_bundle(tmp_path, failing=False)
+    monkeypatch.setattr("lab.cli.trace.run", lambda *_, **__: RunOutcome(folder, read_bundle(folder).run))
+    ended = CliRunner().invoke(app, ["trace", "record", str(tmp_path / "small.toml"), "--json"])
+    (line,) = [json.loads(text) for text in ended.stdout.splitlines() if text.startswith("{")]
+    assert (ended.exit_code, line["exit"]) == (2, 2)
+    assert (line["dir"], line["traces"]) == (str(folder), [])
+    assert "nothing was recorded" in line["error"]
