@@ -2,8 +2,8 @@
 
 Several runs a side are the honest way: whole runs differ more from each other than the calls of one. Then a figure has changed
 when Student's t-test on the logarithms of the runs' figures says so (``ALPHA``, after Benjamini and Hochberg for as many figures
-as there are) and the medians lie apart by ``least``. With a single run each there is no such test: the parts of both must lie
-apart as a whole, and the medians by ``LEAST_OF_SINGLE``.
+as there are) and the medians lie apart by ``least``. With fewer than ``LEAST_RUNS`` in all there is no such test: the parts of both
+sides must lie apart as a whole, and the medians by ``LEAST_OF_SINGLE``.
 """
 
 from __future__ import annotations
@@ -79,10 +79,8 @@ def compared(base: Sequence[Measured], new: Sequence[Measured], least: float | N
     Args:
         base: the runs that were good.
         new: those that are in question.
-        least: relative change below which a figure counts as the same; by the number of runs when None.
+        least: relative change below which a figure counts as the same; when None, by whether there is a test.
     """
-    single = len(base) == len(new) == 1
-    least = least if least is not None else LEAST_OF_SINGLE if single else LEAST
     names = [name for name in names_of((*base, *new)) if not name.endswith(f"/{CASES}")]  # which are known one by one
     changes = tuple(_change(name, base, new) for name in names)
     judged = tuple(_judged(change, base, new, least) for change in _with_corrected_p(changes))
@@ -132,11 +130,12 @@ def _with_corrected_p(changes: Sequence[Change]) -> Iterator[Change]:
         yield one if one.p is None else replace(one, p=next(corrected))
 
 
-def _judged(change: Change, base: Sequence[Measured], new: Sequence[Measured], least: float) -> Change:
+def _judged(change: Change, base: Sequence[Measured], new: Sequence[Measured], least: float | None) -> Change:
     if change.verdict is not Verdict.UNCHANGED or change.base is None or change.new is None:
         return change
     before, after = (_values(change.name, runs) for runs in (base, new))
-    apart = change.new != change.base and (change.change is None or abs(change.change) >= least)
+    bound = least if least is not None else LEAST_OF_SINGLE if change.p is None else LEAST
+    apart = change.new != change.base and (change.change is None or abs(change.change) >= bound)
     certain = change.p < ALPHA if change.p is not None else _lie_apart(before, after)
     if not apart or not certain:
         return change
@@ -166,7 +165,11 @@ def _cases(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[Change
     was not, and is ok in all of NEW.
     """
     for place in dict.fromkeys(place for run in (*base, *new) for place in run.ends):
-        before, after = ([run.ends[place] for run in runs if place in run.ends] for runs in (base, new))
+        named = {case for run in (*base, *new) for where, case in run.named if where == place}
+        before, after = (
+            [{case: end for case, end in run.ends[place].items() if case not in named} for run in runs if place in run.ends]
+            for runs in (base, new)
+        )
         known = {case for ends in before for case in ends}
         good = {case for case in known if all(ends.get(case, Outcome.PASS) is Outcome.PASS for ends in before)}
         still = {case for ends in after for case in ends if all(one.get(case) is Outcome.PASS for one in after)}
@@ -184,8 +187,9 @@ def _cases(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[Change
 
 
 def _notes(base: Sequence[Measured], new: Sequence[Measured]) -> Iterator[str]:
-    if len(base) == len(new) == 1:
-        yield "one run a side: how far runs of one and the same lie apart is not known; folders of several runs tell more than this"
+    if len(base) + len(new) < LEAST_RUNS:
+        few = f"fewer than {LEAST_RUNS} runs in all: how far runs of one and the same lie apart is not known"
+        yield f"{few}, and there are false alarms, of benchmarks above all; folders of several runs tell more than this"
     for run in (*base, *new):
         for place, status in run.cut.items():
             yield f"{run.folder.name}: {place} did not come to its end ({status}); nothing of it is compared"

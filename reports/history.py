@@ -78,7 +78,7 @@ def series_of(runs: Sequence[Measured]) -> tuple[Series, ...]:
     kinds: dict[tuple[str, str], tuple[Sort, bool]] = {}
     for run in sorted(runs, key=lambda one: (one.run.started, one.run.run)):
         for one in run.measures.values():
-            key = (one.name, "" if one.sort is Sort.COUNT else run.machines[one.place])
+            key = (one.name, "" if one.sort is Sort.COUNT else run.machines.get(one.place, ""))
             kinds[key] = one.sort, one.more_is_better
             found.setdefault(key, []).append(Point(run.run.run, run.run.started, run.run.commit, one.value))
     return tuple(Series(*key, *kinds[key], tuple(points)) for key, points in found.items())

@@ -6,7 +6,6 @@ key of the line of ``lab bench --json`` (``vm.empty_call_us.p50``, ``vm_02.set_g
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from lab.bundle.schema import BENCH, RATE_SPREAD, BenchRecord, RunRecord, Status
 from reports.statistics import WORST_FIRST, kind_of
 from reports.store import logs_folder
 
+SMALLEST, LARGEST = 1e-9, 1e15
 CASES = "cases.ok"
 LEAST_CALLS = 30
 """Commands that were called less often have no median to speak of."""
@@ -62,7 +62,7 @@ class Measure:
     @property
     def is_figure(self) -> bool:
         """Whether it is one that something can have taken or counted: files of a bundle may say anything."""
-        return all(math.isfinite(one) and one >= 0 for one in (self.value, self.least, self.most))
+        return all(one == 0 or SMALLEST <= one <= LARGEST for one in (self.value, self.least, self.most))
 
     @property
     def place(self) -> str:
@@ -74,8 +74,8 @@ class Measure:
 class Measured:
     """What a run says in figures.
 
-    ``ends``: how each case ended, its worst, by variant and by check and case; not of those that an expectation names, to which
-    the run itself is held. ``machines``: by variant, what times depend on.
+    ``ends``: how each case ended, its worst, by variant and by check and case. ``named``: variants and cases that an expectation
+    names, to which the run itself is held. ``machines``: by variant, what times depend on.
     ``cut``: variants that did not come to their end, and how they stand.
     """
 
@@ -85,6 +85,7 @@ class Measured:
     ends: Mapping[str, Mapping[str, Outcome]]
     machines: Mapping[str, str]
     cut: Mapping[str, Status]
+    named: frozenset[tuple[str, str]] = frozenset()
 
 
 def measured(folder: Path) -> Measured:
@@ -95,7 +96,8 @@ def measured(folder: Path) -> Measured:
     for name, least, most in _wandering(bundle):
         if name in measures:
             measures[name] = replace(measures[name], least=least, most=most)
-    return replace(found, measures=measures, ends=_ends(bundle.cases, found.machines))
+    ends, named = _ends(bundle.cases, found.machines)
+    return replace(found, measures=measures, ends=ends, named=named)
 
 
 def figures(folder: Path, run: RunRecord | None = None) -> Measured:
@@ -150,7 +152,7 @@ def _wandering(bundle: Bundle) -> Iterator[tuple[str, float, float]]:
                 yield f"{_place(variant)}/{command}.p50_us", min(medians), max(medians)
 
 
-def _ends(cases: Iterable[CaseRow], places: Iterable[str]) -> dict[str, dict[str, Outcome]]:
+def _ends(cases: Iterable[CaseRow], places: Iterable[str]) -> tuple[dict[str, dict[str, Outcome]], frozenset[tuple[str, str]]]:
     ends: dict[str, dict[str, Outcome]] = {place: {} for place in places}
     named: set[tuple[str, str]] = set()
     for case in cases:
@@ -159,7 +161,7 @@ def _ends(cases: Iterable[CaseRow], places: Iterable[str]) -> dict[str, dict[str
             named.add((place, key))
         if place in ends:
             ends[place][key] = min(outcome, ends[place].get(key, outcome), key=WORST_FIRST.index)
-    return {place: {key: end for key, end in of.items() if (place, key) not in named} for place, of in ends.items()}
+    return ends, frozenset(named)
 
 
 def _bench(folder: Path, variant: VariantRecord) -> Iterator[Measure]:
@@ -169,7 +171,7 @@ def _bench(folder: Path, variant: VariantRecord) -> Iterator[Measure]:
         if logs is not None and (logs / BENCH).is_file():
             record = BenchRecord.model_validate_json((logs / BENCH).read_text(encoding="utf-8"))
             yield from [replace(one, name=f"{_place(variant)}/{one.name}") for one in _figures(record)]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         return  # its answer is whatever JSON is in the file
 
 

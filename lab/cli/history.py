@@ -63,9 +63,14 @@ def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
     """All runs that can be read, and what is to be said of the others. Raises ``ConfigError`` where there is none."""
     runs: list[Measured] = []
     notes: list[str] = []
-    for bundle in dict.fromkeys(bundle for folder in folders for bundle in bundles_at(folder)):
+    seen: set[str] = set()
+    for bundle in (bundle for folder in folders for bundle in bundles_at(folder)):
         try:
-            runs.append(figures(bundle))
+            run = figures(bundle)
+            record = run.run.model_dump_json()
+            if record not in seen:  # another way to the same folder, or a copy of it, is no other run
+                runs.append(run)
+            seen.add(record)
         except ConfigError as error:
             notes.append(f"left out: {error.message}")
     if not runs:
@@ -118,4 +123,4 @@ def course(values: Sequence[float]) -> str:
     shown = values[-MOST_BARS:]
     low, high = min(shown), max(shown)
     step = (high - low) / (len(BARS) - 1)
-    return "".join(BARS[round((value - low) / step)] if step else BARS[0] for value in shown)
+    return "".join(BARS[min(len(BARS) - 1, round((value - low) / step))] if step else BARS[0] for value in shown)

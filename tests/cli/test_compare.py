@@ -165,3 +165,10 @@ def test_pages_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused = lab("compare", base, new, "--page", tmp_path / "file" / "page.html", "--json")
     assert (refused.exit_code, last_line(refused)["exit"]) == (2, 2)
+
+
+def test_another_way_to_the_same_run_is_no_other_run(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs", [10.0] * 50)
+    (tmp_path / "link").symlink_to("runs")
+    answer = last_line(lab("history", tmp_path / "runs", tmp_path / "runs" / ".." / "runs", tmp_path / "link", "--json"))
+    assert [len(one["points"]) for one in answer["series"]] == [1, 1]  # type: ignore[attr-defined]

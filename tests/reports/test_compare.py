@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -174,5 +176,21 @@ def test_what_did_not_end_and_what_is_not_there_is_told() -> None:
     assert "s/v is in no run of NEW" in compared([run], [gone]).notes
     assert "s/v is in no run of BASE" in compared([gone], [run]).notes
     assert not any("in no run" in note for note in compared([run], [cut]).notes)
-    assert any("one run a side" in note for note in compared([run], [run]).notes)
+    assert any("fewer than 4 runs" in note for note in compared([run], [run]).notes)
     assert compared([run, run], [run, run]).notes == ()
+
+
+def test_three_runs_have_no_test_and_the_bound_of_single_ones() -> None:
+    base, new = runs_of("a", [10.0, 10.1]), runs_of("a", [12.0])
+    found = compared(base, new)
+    assert (only(found).verdict, only(found).p) == (Verdict.UNCHANGED, None)
+    assert any("fewer than 4 runs" in note for note in found.notes)
+    assert only(compared(base, runs_of("a", [13.0]))).verdict is Verdict.REGRESSED
+
+
+def test_a_case_that_an_expectation_names_on_either_side_is_not_compared() -> None:
+    base = run_of(cases={"a": OK, "b": OK})
+    new = replace(run_of(cases={"a": OK, "b": Outcome.FAIL}), named=frozenset({("s/v", "b")}))
+    for sides in ((base, new), (new, base)):
+        change = only(compared([sides[0]], [sides[1]]))
+        assert (change.base, change.new, change.verdict) == (1, 1, Verdict.UNCHANGED)

@@ -42,7 +42,8 @@ def test_a_case_counts_by_its_worst_end_and_not_at_all_where_an_expectation_name
         ("c", Outcome.FAIL, ""),
     )
     found = measured(write_run(tmp_path, (), cases))
-    assert found.ends == {"s/v": {"ops: a": Outcome.PASS, "ops: b": Outcome.HOST_CRASH}}
+    assert found.ends == {"s/v": {"ops: a": Outcome.PASS, "ops: b": Outcome.HOST_CRASH, "ops: c": Outcome.FAIL}}
+    assert found.named == {("s/v", "ops: c")}
 
 
 def test_figures_of_a_benchmark_have_the_names_of_its_line(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_few_files_are_enough_for_the_figures_alone(tmp_path: Path) -> None:
     assert found.measures["s/v/cases.ok"].more_is_better
 
 
-@pytest.mark.parametrize("said", ["NaN", "Infinity", "-Infinity", "-1.0", '"NaN"'])
+@pytest.mark.parametrize("said", ["NaN", "Infinity", "-Infinity", "-1.0", '"NaN"', "1e300", "1e-300"])
 def test_what_nobody_can_have_measured_is_no_figure(tmp_path: Path, said: str) -> None:
     folder = write_run(
         tmp_path, [10.0] * 50, bench=BenchRecord(answer={"floor_us": ANSWER["floor_us"], "ioctl_us": ANSWER["ioctl_us"]})
@@ -101,3 +102,10 @@ def test_a_run_that_goes_on_with_another_does_not_count_calls(tmp_path: Path) ->
     assert earlier in text
     (folder / "run.json").write_text(text, encoding="utf-8")
     assert set(measured(folder).measures) == {"s/v/graph_run.p50_us"}
+
+
+def test_numbers_without_end_are_no_figures(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [10.0] * 50)
+    text = (folder / "run.json").read_text(encoding="utf-8").replace('"count": 50', f'"count": {10**400}', 1)
+    (folder / "run.json").write_text(text, encoding="utf-8")
+    assert "s/v/calls.count" not in figures(folder).measures
