@@ -3,7 +3,7 @@
 Several runs a side are the honest way: whole runs differ more from each other than the calls of one. Then a figure has changed
 when Student's t-test on the logarithms of the runs' figures says so (``ALPHA``, after Benjamini and Hochberg for as many figures
 as there are) and the medians lie apart by ``least``. With fewer than ``LEAST_RUNS`` in all there is no such test: the parts of both
-sides must lie apart as a whole, and the medians by ``LEAST_OF_SINGLE``.
+sides must lie apart as a whole, and the medians of times by ``LEAST_OF_SINGLE``.
 """
 
 from __future__ import annotations
@@ -134,12 +134,12 @@ def _judged(change: Change, base: Sequence[Measured], new: Sequence[Measured], l
     if change.verdict is not Verdict.UNCHANGED or change.base is None or change.new is None:
         return change
     before, after = (_values(change.name, runs) for runs in (base, new))
-    bound = least if least is not None else LEAST_OF_SINGLE if change.p is None else LEAST
+    sort = before[0].sort
+    bound = least if least is not None else LEAST if change.p is not None or sort is Sort.COUNT else LEAST_OF_SINGLE
     apart = change.new != change.base and (change.change is None or abs(change.change) >= bound)
     certain = change.p < ALPHA if change.p is not None else _lie_apart(before, after)
     if not apart or not certain:
         return change
-    sort = before[0].sort
     if sort is Sort.FLOOR or (sort is Sort.TIME and len(machines((*base, *new), before[0].place)) > 1):
         return replace(change, verdict=Verdict.MACHINE)
     better = (change.new > change.base) == before[0].more_is_better

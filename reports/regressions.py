@@ -98,7 +98,7 @@ def sorted_by_size(changes: Sequence[Change]) -> list[Change]:
 
 
 def dots_of(change: Change, base: Sequence[Measured], new: Sequence[Measured]) -> Dots:
-    """Where the runs' figures lie between the least and the most of both sides; none of cases, which are no figure of a run."""
+    """Where the runs' figures lie between the least and the most of both sides."""
     sides = [[run.measures[change.name].value for run in runs if change.name in run.measures] for runs in (base, new)]
     everything = [value for side in sides for value in side]
     before, after = (tuple(place(value, everything) for value in side) for side in sides)

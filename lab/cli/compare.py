@@ -38,7 +38,12 @@ def compare(
     *,
     least: Annotated[
         float | None,
-        typer.Option("--least", metavar="PERCENT", min=0, help="What has changed by less is the same. 5; 25 of one run a side."),
+        typer.Option(
+            "--least",
+            metavar="PERCENT",
+            min=0,
+            help="What has changed by less is the same. 5; 25 of times where fewer than four runs are compared.",
+        ),
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="Show what did not change, too.")] = False,
     page: Page = None,

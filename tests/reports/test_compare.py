@@ -188,6 +188,11 @@ def test_three_runs_have_no_test_and_the_bound_of_single_ones() -> None:
     assert only(compared(base, runs_of("a", [13.0]))).verdict is Verdict.REGRESSED
 
 
+def test_counts_scatter_less_than_times() -> None:
+    base, new = ([run_of(measure("n", count, Sort.COUNT), measure("a", count))] for count in (10, 11))
+    assert [one.verdict for one in compared(base, new).changes] == [Verdict.REGRESSED, Verdict.UNCHANGED]
+
+
 def test_a_case_that_an_expectation_names_on_either_side_is_not_compared() -> None:
     base = run_of(cases={"a": OK, "b": OK})
     new = replace(run_of(cases={"a": OK, "b": Outcome.FAIL}), named=frozenset({("s/v", "b")}))
