@@ -17,6 +17,7 @@ import paramiko
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import GuestError, HostError
+from lab.guest.ssh import closed_at, connected_shell
 from lab.qemu.machine import Guest, booted_guest
 from lab.scenario.environment import guest_environment
 from lab.scenario.expand import Variant
@@ -58,7 +59,7 @@ def guest_shell(variant: Variant, command: str) -> int:
                 calls = f"{GUEST_FOLDER}/calls"
                 guest.ssh.succeed(f"mkdir -p {calls}")
         variables = guest_environment(variant.scenario, GUEST_LIBRARY, calls)
-        return _attached(guest, shell_line(variables, command))
+        return attached(guest, shell_line(variables, command))
 
 
 def shell_line(variables: Mapping[str, str], command: str) -> str:
@@ -71,38 +72,77 @@ def shell_line(variables: Mapping[str, str], command: str) -> str:
     return f"cd {GUEST_FOLDER}; {shlex.join(('env', *words, *program))}; exit $?"
 
 
-def _attached(guest: Guest, command: str) -> int:
+def attached(guest: Guest, command: str) -> int:
     """Run a command in the guest with our terminal as its own."""
-    with _second_connection(guest) as transport:
-        channel = transport.open_session(timeout=CONNECT_S)
-        with contextlib.closing(channel), raw_terminal() as on_terminal:
-            if on_terminal:
-                size = os.get_terminal_size(sys.stdout.fileno())
-                channel.get_pty(os.environ.get("TERM", "dumb"), size.columns, size.lines)
-                previous = signal.signal(signal.SIGWINCH, lambda *_: _resized(channel))
+    with contextlib.ExitStack() as stack:
+        channel = stack.enter_context(_session(guest))
+        window = stack.enter_context(_window()) if stack.enter_context(raw_terminal()) else None
+        size = window.size() if window is not None else None
+        with _no_shell(), closed_at(Deadline.after(CONNECT_S), channel):
+            if size is not None:
+                channel.get_pty(os.environ.get("TERM", "dumb"), *size)
             channel.exec_command(command)
-            try:
-                is_read = relay(channel, guest)
-            finally:
-                if on_terminal:
-                    signal.signal(signal.SIGWINCH, previous)
-            return told_status(channel) if is_read else UNREAD
+        return told_status(channel, guest) if relay(channel, guest, window) else UNREAD
 
 
-def told_status(channel: paramiko.Channel) -> int:
-    """The exit status of a command that has ended. Raises ``GuestError`` where SSH told none: a signal ended the outer shell."""
+def told_status(channel: paramiko.Channel, guest: Guest) -> int:
+    """The exit status of a command that says nothing more, when it has ended.
+
+    Raises:
+        GuestError: the guest is gone, or SSH told none: a signal ended the outer shell.
+    """
+    while not channel.status_event.wait(LOOK_S):
+        _require_alive(guest)
     status = channel.recv_exit_status()
     if status < 0:
+        _require_alive(guest)
         raise GuestError("the guest's shell ended without an exit status")
     return status
 
 
-def _resized(channel: paramiko.Channel) -> None:
-    size = os.get_terminal_size(sys.stdout.fileno())
-    channel.resize_pty(size.columns, size.lines)
+def _require_alive(guest: Guest) -> None:
+    if not guest.alive():
+        raise GuestError("the guest ended while its shell was open")
 
 
-def relay(channel: paramiko.Channel, guest: Guest) -> bool:
+class Window:
+    """The terminal's size, and whether the guest is yet to be told of another one.
+
+    It is not told within the signal: what that interrupts may be in the middle of a message of its own.
+    """
+
+    def __init__(self) -> None:
+        self.is_told = True
+
+    def changed(self, *_: object) -> None:
+        """What SIGWINCH does."""
+        self.is_told = False
+
+    @staticmethod
+    def size() -> tuple[int, int]:
+        """Columns and lines."""
+        size = os.get_terminal_size(sys.stdout.fileno())
+        return size.columns, size.lines
+
+    def tell(self, channel: paramiko.Channel) -> None:
+        """Tell the guest what has changed; a program that has just ended need not know it."""
+        if not self.is_told:
+            self.is_told = True
+            with contextlib.suppress(OSError, paramiko.SSHException, EOFError):
+                channel.resize_pty(*self.size())
+
+
+@contextlib.contextmanager
+def _window() -> Iterator[Window]:
+    window = Window()
+    previous = signal.signal(signal.SIGWINCH, window.changed)
+    try:
+        yield window
+    finally:
+        signal.signal(signal.SIGWINCH, previous)
+
+
+def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None) -> bool:
     """Carry bytes both ways until the command has ended; False where nobody reads any more what it says.
 
     A program need not take what is typed before somebody takes what it says: no way waits for the other.
@@ -115,8 +155,9 @@ def relay(channel: paramiko.Channel, guest: Guest) -> bool:
     while True:
         sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None or typed else [typed_at])]
         ready, _, _ = select.select(sources, [], [], AGAIN_S if typed else LOOK_S)
-        if not guest.alive():
-            raise GuestError("the guest ended while its shell was open")
+        _require_alive(guest)
+        if window is not None:
+            window.tell(channel)
         if channel in ready:
             data = channel.recv(CHUNK_BYTES)
             if not data:
@@ -154,18 +195,23 @@ def written(data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _second_connection(guest: Guest) -> Iterator[paramiko.Transport]:
-    """A connection for the terminal alone: the first one goes on watching the guest."""
-    transport = paramiko.Transport(("127.0.0.1", guest.port))
-    with contextlib.closing(transport):
-        try:
-            transport.start_client(timeout=CONNECT_S)
-            if transport.get_remote_server_key() != guest.keys.host_key:
-                raise GuestError("another machine answers on the guest's port")
-            transport.auth_publickey("root", guest.keys.client_key)
-        except paramiko.SSHException as error:
-            raise GuestError(f"no shell in the guest: {error}") from error
-        yield transport
+def _session(guest: Guest) -> Iterator[paramiko.Channel]:
+    """A channel on a connection for the terminal alone: the first one goes on watching the guest."""
+    limit = Deadline.after(CONNECT_S)
+    with connected_shell(guest.port, guest.keys, guest.machine, limit) as (_, transport):
+        with _no_shell():
+            channel = transport.open_session(timeout=max(limit.remaining_s, 1.0))
+        with contextlib.closing(channel):
+            yield channel
+
+
+@contextlib.contextmanager
+def _no_shell() -> Iterator[None]:
+    """Say what it means that the guest refuses, or does not answer in time."""
+    try:
+        yield
+    except (OSError, paramiko.SSHException, EOFError) as error:
+        raise GuestError(f"no shell in the guest: {error!r}") from error
 
 
 @contextlib.contextmanager

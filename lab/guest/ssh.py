@@ -178,7 +178,7 @@ class GuestShell:
         try:
             channel = self._transport.open_session(timeout=deadline.remaining_s)
             channel.settimeout(deadline.remaining_s)
-            with _closed_at(deadline, channel):
+            with closed_at(deadline, channel):
                 channel.invoke_subsystem("sftp")
             with contextlib.closing(paramiko.SFTPClient(channel)) as sftp:
                 yield sftp
@@ -207,7 +207,7 @@ class GuestShell:
             channel.settimeout(LOOK_S)
             try:
                 # the last line keeps the shell from making way for the command, whose death by a signal would have no status then
-                with _closed_at(limit, channel):
+                with closed_at(limit, channel):
                     channel.exec_command(f"export {mark}\n{command}\nexit $?")
             except (paramiko.SSHException, EOFError) as error:
                 limit.require(f"the guest's answer to being asked for: {command}")
@@ -261,7 +261,7 @@ class GuestShell:
 
 
 @contextlib.contextmanager
-def _closed_at(limit: Deadline, channel: paramiko.Channel) -> Iterator[None]:
+def closed_at(limit: Deadline, channel: paramiko.Channel) -> Iterator[None]:
     """Close the channel at the deadline. By itself paramiko waits without end for a guest to answer what is asked of a channel."""
     answered, late = threading.Event(), threading.Event()
 

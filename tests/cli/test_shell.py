@@ -30,14 +30,28 @@ def test_status_of_a_command_is_its_own_and_tells_of_a_signal(command: str, stat
     assert done.returncode == status
 
 
-def channel(status: int) -> Any:
-    return SimpleNamespace(recv_exit_status=lambda: status)
+def channel(*waits: bool, status: int = 0) -> Any:
+    """A channel whose program has ended, or has not, at each look."""
+    looks = iter(waits)
+    return SimpleNamespace(status_event=SimpleNamespace(wait=lambda _s: next(looks)), recv_exit_status=lambda: status)
+
+
+def guest(*, alive: bool = True) -> Any:
+    return SimpleNamespace(alive=lambda: alive)
 
 
 def test_shell_that_ended_without_a_status_is_no_success() -> None:
-    assert told_status(channel(0)) == 0
-    with pytest.raises(GuestError, match="ended without an exit status"):
-        told_status(channel(-1))
+    assert told_status(channel(True, status=3), guest()) == 3
+    with pytest.raises(GuestError, match="shell ended without an exit status"):
+        told_status(channel(True, status=-1), guest())
+    with pytest.raises(GuestError, match="the guest ended while"):
+        told_status(channel(True, status=-1), guest(alive=False))
+
+
+def test_a_program_that_says_nothing_more_is_waited_for_while_the_guest_lives() -> None:
+    assert told_status(channel(False, False, True, status=4), guest()) == 4
+    with pytest.raises(GuestError, match="the guest ended while"):
+        told_status(channel(False, True), guest(alive=False))
 
 
 class Shell(FakeShell):
@@ -74,7 +88,7 @@ def test_what_qemus_variables_name_is_there_when_the_guest_boots(
     monkeypatch.setattr("lab.cli.shell.real_platform", lambda: FakePlatform(Script(), tmp_path).platform())
     monkeypatch.setattr("lab.cli.shell.boot_spec", lambda plan: plan)
     monkeypatch.setattr("lab.cli.shell.booted_guest", boot)
-    monkeypatch.setattr("lab.cli.shell._attached", lambda *_: 0)
+    monkeypatch.setattr("lab.cli.shell.attached", lambda *_: 0)
     assert guest_shell(planned([SCENARIOS / f"{name}.toml"], Choice())[0].variants[0], "true") == 0
     assert named <= {variable for variable, is_there in there.items() if is_there}
     assert {variable for variable, is_there in there.items() if not is_there} == {COMPONENT_LOG, HOST_LIBRARY_LOG}
