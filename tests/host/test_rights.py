@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
 
 from lab.errors import HostError
 from lab.host.capability import Capability
-from lab.host.rights import by_command, has_range, require
+from lab.host.rights import by_command, has_range, network_namespace, require, user_rights
 
 
 def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> None:
@@ -16,6 +17,59 @@ def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> Non
     assert not has_range(ranges, 4242)
     ranges.write_text("other:100000:65536\n4242:165536:65536\n")
     assert has_range(ranges, 4242)
+    ranges.write_text("other:4242:65536\nbin:165536:65536\n")
+    assert has_range(ranges, pwd.getpwnam("bin").pw_uid)
+    assert not has_range(ranges, 4242)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Commands that were run to see what is allowed; we are nobody in particular, and each of them ends with 0."""
+    commands: list[tuple[str, ...]] = []
+
+    def by_command(name: str, argv: tuple[str, ...], success: str, _hint: str) -> Capability:
+        commands.append(argv)
+        return Capability(name, True, success)
+
+    monkeypatch.setattr("lab.host.rights.by_command", by_command)
+    monkeypatch.setattr("os.geteuid", lambda: 4242)
+    return commands
+
+
+def test_root_needs_no_ranges(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]]) -> None:
+    monkeypatch.setattr("lab.host.rights.has_range", lambda *_: False)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert user_rights() == Capability("user-rights", True, "running as root")
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("there", "lacking"),
+    [((), "/etc/subuid and /etc/subgid"), (("subuid",), "/etc/subgid"), (("subgid",), "/etc/subuid")],
+)
+def test_user_without_ranges_is_told_which_and_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]], there: tuple[str, ...], lacking: str
+) -> None:
+    monkeypatch.setattr("lab.host.rights.has_range", lambda path, user: user == 4242 and path.name in there)
+    answer = user_rights()
+    assert (answer.ok, answer.probed) == (False, f"user 4242 has no range in {lacking}")
+    assert answer.hint.endswith(" 4242")
+    assert asked == []
+
+
+def test_user_with_both_ranges_tries_them(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]]) -> None:
+    monkeypatch.setattr("lab.host.rights.has_range", lambda path, user: (path.parent, user) == (Path("/etc"), 4242))
+    assert user_rights().ok
+    assert asked == [("unshare", "--map-root-user", "--map-auto", "true")]
+
+
+@pytest.mark.parametrize(("user", "words"), [(0, ()), (4242, ("--map-root-user",))])
+def test_a_network_namespace_is_made_as_the_root_of_one_s_own(
+    monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]], user: int, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert network_namespace().ok
+    assert asked == [("unshare", *words, "--net", "true")]
 
 
 def test_command_that_fails_is_a_no_with_its_output() -> None:
