@@ -281,7 +281,7 @@ def bytes_text(size: int) -> str:
     """A size with a unit that suits it."""
     value = float(size)
     for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < KIB or unit == "GiB":
+        if round(value, 1) < KIB or unit == "GiB":
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= KIB
     return f"{size} B"

@@ -46,7 +46,7 @@ def _user_name(user: int) -> str:
 def has_range(path: Path, user: int) -> bool:
     """Whether a file of subordinate ids has a range for the user, by name or number."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return False
     return any(line.split(":")[0] in (str(user), _user_name(user)) for line in lines)

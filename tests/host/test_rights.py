@@ -20,6 +20,8 @@ def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> Non
     ranges.write_text("other:4242:65536\nbin:165536:65536\n")
     assert has_range(ranges, pwd.getpwnam("bin").pw_uid)
     assert not has_range(ranges, 4242)
+    ranges.write_bytes(b"\xff:1:1\n%d:165536:65536\n" % pwd.getpwnam("bin").pw_uid)
+    assert has_range(ranges, pwd.getpwnam("bin").pw_uid)
 
 
 @pytest.fixture

@@ -355,8 +355,8 @@ def test_durations_have_a_fitting_unit(microseconds: float | None, told: str) ->
 
 
 def test_sizes_have_a_fitting_unit() -> None:
-    assert [bytes_text(size) for size in (0, 1023, 1536, 5 << 20, 3 << 30, 5 << 40)] == [
-        "0 B", "1023 B", "1.5 KiB", "5.0 MiB", "3.0 GiB", "5120.0 GiB",
+    assert [bytes_text(size) for size in (0, 1023, 1536, (1 << 20) - 1, 5 << 20, 3 << 30, 5 << 40)] == [
+        "0 B", "1023 B", "1.5 KiB", "1.0 MiB", "5.0 MiB", "3.0 GiB", "5120.0 GiB",
     ]  # fmt: skip
 
 
