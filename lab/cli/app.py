@@ -221,7 +221,10 @@ def shell(
     command: Annotated[str, typer.Option("--command", "-c", help="Run this in the guest instead of a shell.")] = "",
     json: Json = False,
 ) -> None:
-    """Boot a scenario and give a shell in its guest, with the guest library shipped and its variables set."""
+    """Boot a scenario and give a shell in its guest, with the guest library shipped and its variables set.
+
+    At a terminal, Enter ~ . leaves a guest that does not answer, as with ssh.
+    """
     choice = Choice(tuple(settings or ()), "", (variant,) if variant else ())
     with answering(as_json=json):
         plan = planned([file], choice)

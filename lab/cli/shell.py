@@ -34,6 +34,8 @@ AGAIN_S = 0.02
 CHUNK_BYTES = 32768
 UNREAD = 128 + signal.SIGPIPE
 """Exit status where whoever read the output is gone: what a program in a pipe ends with."""
+LEFT = 128 + signal.SIGHUP
+"""Exit status where whoever sat at the terminal left before the command's end: what a program ends with then."""
 
 
 def guest_shell(variant: Variant, command: str) -> int:
@@ -82,7 +84,8 @@ def attached(guest: Guest, command: str) -> int:
             if size is not None:
                 channel.get_pty(os.environ.get("TERM", "dumb"), *size)
             channel.exec_command(command)
-        return told_status(channel, guest) if relay(channel, guest, window) else UNREAD
+        early = relay(channel, guest, window)
+        return told_status(channel, guest) if early is None else early
 
 
 def told_status(channel: paramiko.Channel, guest: Guest) -> int:
@@ -132,6 +135,34 @@ class Window:
                 channel.resize_pty(*self.size())
 
 
+class Leaving:
+    """Looks for ``~.`` at the begin of a line of what is typed at a terminal, as ssh does: a guest that hangs ends no shell.
+
+    ``~~`` there is one ``~`` for the guest. Nothing is looked for in what comes from anywhere else.
+    """
+
+    def __init__(self, *, at_terminal: bool = True) -> None:
+        self.is_asked = False
+        self._at_terminal = self._at_begin = at_terminal
+        self._is_held = False
+
+    def passed(self, typed: bytes) -> bytes:
+        """What of it is for the guest."""
+        if not self._at_terminal:
+            return typed
+        kept = bytearray()
+        for key in typed.decode("latin-1"):
+            if self._at_begin and key == "~" and not self._is_held:
+                self._is_held = True
+                continue
+            if self._is_held and key == ".":
+                self.is_asked = True
+                break
+            kept += f"{'~' if self._is_held and key != '~' else ''}{key}".encode("latin-1")
+            self._is_held, self._at_begin = False, key in "\r\n"
+        return bytes(kept)
+
+
 @contextlib.contextmanager
 def _window() -> Iterator[Window]:
     window = Window()
@@ -142,8 +173,10 @@ def _window() -> Iterator[Window]:
         signal.signal(signal.SIGWINCH, previous)
 
 
-def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None) -> bool:
-    """Carry bytes both ways until the command has ended; False where nobody reads any more what it says.
+def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None) -> int | None:
+    """Carry bytes both ways until the command has ended; the exit status where that is not waited for.
+
+    ``window`` is that of a terminal at which somebody sits.
 
     A program need not take what is typed before somebody takes what it says: no way waits for the other.
     """
@@ -151,7 +184,7 @@ def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None)
     typed_at = sys.stdin.fileno() if sys.stdin else None  # none where the lab was started without one
     if typed_at is None:
         channel.shutdown_write()
-    typed = b""
+    typed, leaving = b"", Leaving(at_terminal=window is not None)
     while True:
         sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None or typed else [typed_at])]
         ready, _, _ = select.select(sources, [], [], AGAIN_S if typed else LOOK_S)
@@ -161,14 +194,17 @@ def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None)
         if channel in ready:
             data = channel.recv(CHUNK_BYTES)
             if not data:
-                return True
+                return None
             if not written(data):
-                return False
+                return UNREAD
         if typed_at is not None and typed_at in ready:
             typed = os.read(typed_at, CHUNK_BYTES)
             if not typed:
                 channel.shutdown_write()
                 typed_at = None
+            typed = leaving.passed(typed)
+            if leaving.is_asked:
+                return LEFT
         typed = unsent(channel, typed)
 
 

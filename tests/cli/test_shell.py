@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from lab.cli.shell import guest_shell, relay, shell_line, told_status, written
+from lab.cli.shell import Leaving, guest_shell, relay, shell_line, told_status, written
 from lab.deadline import Deadline
 from lab.errors import GuestError
 from lab.paths import SCENARIOS
@@ -183,6 +183,27 @@ def test_a_program_need_not_take_what_is_typed(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr("sys.stdin", typed)
         monkeypatch.setattr("sys.stdout", output)
         with contextlib.closing(Program(before=5, ends=ends)) as program:
-            assert relay(cast(Any, program), cast(Guest, SimpleNamespace(alive=lambda: True)))
+            assert relay(cast(Any, program), cast(Guest, SimpleNamespace(alive=lambda: True))) is None
     assert program.taken == taken
     assert (tmp_path / "output").read_bytes() == b"said" * 5
+
+
+@pytest.mark.parametrize(
+    ("typed", "passed", "leaves"),
+    [
+        (b"~.", b"", True),
+        (b"a\r~.", b"a\r", True),
+        (b"a\n~.", b"a\n", True),
+        (b"\r~\r~.", b"\r~\r", True),
+        (b"a~.", b"a~.", False),
+        (b"~~.", b"~.", False),
+        (b"~a~.", b"~a~.", False),
+        (b"~\x03b", b"~\x03b", False),
+        (b"ls ~/.ssh\r", b"ls ~/.ssh\r", False),
+    ],
+)
+def test_a_tilde_and_a_dot_on_a_line_of_their_own_leave(typed: bytes, passed: bytes, leaves: bool) -> None:
+    at_once, one_by_one = Leaving(), Leaving()
+    assert (at_once.passed(typed), at_once.is_asked) == (passed, leaves)
+    assert (b"".join(one_by_one.passed(bytes([key])) for key in typed), one_by_one.is_asked) == (passed, leaves)
+    assert Leaving(at_terminal=False).passed(typed) == typed

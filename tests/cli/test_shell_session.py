@@ -17,7 +17,7 @@ from typing import IO, Any
 import paramiko
 import pytest
 
-from lab.cli.shell import attached, raw_terminal
+from lab.cli.shell import LEFT, attached, raw_terminal
 from lab.errors import GuestError, GuestLost, WaitTimeout
 from lab.guest.keys import BootKeys, boot_keys
 from lab.threads import beside
@@ -209,3 +209,15 @@ def test_a_terminal_that_hangs_up_is_left_alone() -> None:
     with terminal() as (user, _), raw_terminal() as is_one:
         os.close(user)
     assert is_one
+
+
+def test_who_sits_at_the_terminal_can_leave_a_guest_that_hangs() -> None:
+    def program(_channel: paramiko.Channel) -> int:
+        os.write(user, b"~.")
+        server.over.wait(FOREVER_S)
+        return 0
+
+    with serving(program) as (guest, server), terminal() as (user, ours):
+        before = flags(ours)
+        assert attached(guest, "a command") == LEFT == 129
+        assert flags(ours) == before
