@@ -9,6 +9,7 @@ sides must lie apart as a whole, and the medians of times by ``LEAST_OF_SINGLE``
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -71,6 +72,14 @@ class Comparison:
     def of(self, verdict: Verdict) -> tuple[Change, ...]:
         """Those of a verdict."""
         return tuple(one for one in self.changes if one.verdict is verdict)
+
+
+def untested(base: Sequence[Measured], new: Sequence[Measured]) -> frozenset[str]:
+    """Times that too few runs of both sides have for a test: for these it counts how far the parts of a run lie apart."""
+    before, after = (
+        Counter(name for run in runs for name, one in run.measures.items() if one.sort is Sort.TIME) for runs in (base, new)
+    )
+    return frozenset(name for name in before if name in after and before[name] + after[name] < LEAST_RUNS)
 
 
 def compared(base: Sequence[Measured], new: Sequence[Measured], least: float | None = None) -> Comparison:

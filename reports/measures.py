@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lab.bundle.outcome import Outcome
-from lab.bundle.reader import Bundle, read_bundle, read_run
+from lab.bundle.reader import by_variant, read_calls, read_cases, read_run, told_calls
 from lab.bundle.rows import CallRow, CaseRow
 from lab.bundle.schema import BENCH, RATE_SPREAD, BenchRecord, RunRecord, Status, VariantRecord
 from reports.statistics import WORST_FIRST, kind_of
@@ -89,20 +89,24 @@ class Measured:
 
 
 def measured(folder: Path) -> Measured:
-    """A bundle in figures, with how its cases ended. Raises ``ConfigError``: it is none."""
-    bundle = read_bundle(folder)
-    found = figures(folder, bundle.run)
-    measures = dict(found.measures)
-    for name, least, most in _wandering(bundle):
+    """A bundle in figures, with how its cases ended; no parts of runs. Raises ``ConfigError``: it is none."""
+    found = figures(folder)
+    ends, named = _ends(read_cases(folder), found.machines)
+    return replace(found, ends=ends, named=named)
+
+
+def with_parts(run: Measured) -> Measured:
+    """The same with how far the parts of a command's calls lie apart. All of its calls are read, which takes a while."""
+    measures = dict(run.measures)
+    for name, least, most in _wandering(run.run, read_calls(run.folder)):
         if name in measures:
             measures[name] = replace(measures[name], least=least, most=most)
-    ends, named = _ends(bundle.cases, found.machines)
-    return replace(found, measures=measures, ends=ends, named=named)
+    return replace(run, measures=measures)
 
 
-def figures(folder: Path, run: RunRecord | None = None) -> Measured:
-    """The same of what stands in a few files: no cases, and no parts of runs. Raises ``ConfigError``: it is no bundle."""
-    run = run or read_run(folder)
+def figures(folder: Path) -> Measured:
+    """The same of what stands in a few files: no cases. Raises ``ConfigError``: it is no bundle."""
+    run = read_run(folder)
     ended = [variant for variant in run.variants if variant.status in ENDED]
     measures = [one for variant in ended for one in (*_cases_and_calls(run, variant), *_bench(folder, variant)) if one.is_figure]
     return Measured(
@@ -138,11 +142,12 @@ def _plain(name: str, sort: Sort, value: float) -> Measure:
     return Measure(name, sort, value, value, value)
 
 
-def _wandering(bundle: Bundle) -> Iterator[tuple[str, float, float]]:
+def _wandering(run: RunRecord, calls: Sequence[CallRow]) -> Iterator[tuple[str, float, float]]:
     """A figure's name with the least and the most of the medians of a run's calls in parts."""
-    for variant in bundle.run.variants:
+    placed = by_variant(calls)
+    for variant in run.variants:
         commands: dict[str, list[CallRow]] = defaultdict(list)
-        for row in bundle.calls_of(variant.name, variant.variant):
+        for row in told_calls(placed.get((variant.name, variant.variant), ())):
             commands[row.command].append(row)
         for command, rows in commands.items():
             if len(rows) >= LEAST_CALLS:

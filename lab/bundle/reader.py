@@ -82,6 +82,16 @@ def read_bundle(folder: Path) -> Bundle:
     )
 
 
+def read_cases(folder: Path) -> tuple[CaseRow, ...]:
+    """The cases of a bundle alone. Raises ``ConfigError``: something else is in their file's place."""
+    return tuple(row for row in _rows(folder / RESULTS, KINDS)[0] if isinstance(row, CaseRow))
+
+
+def read_calls(folder: Path) -> tuple[CallRow, ...]:
+    """The calls of a bundle alone. Raises ``ConfigError``: something else is in their file's place."""
+    return tuple(row for row in _rows(folder / CALLS, {"": CallRow})[0] if isinstance(row, CallRow))
+
+
 def read_run(folder: Path) -> RunRecord:
     """What stands in a bundle's ``run.json`` alone. Raises ``ConfigError`` as ``read_bundle`` does."""
     try:

@@ -12,11 +12,13 @@ from rich.text import Text
 
 from lab.bundle.writer import write_whole
 from lab.cli.answer import answer_console, answering, print_json
+from lab.cli.display import progress_display
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
+from lab.host.progress import Progress
 from lab.visible import visible
-from reports.compare import Change, Comparison, Verdict, compared
-from reports.measures import Measured, measured
+from reports.compare import Change, Comparison, Verdict, compared, untested
+from reports.measures import Measured, measured, with_parts
 from reports.regressions import PERCENT, change_text, comparison_page, plain_figure, sorted_by_size
 from reports.store import bundles_at
 
@@ -51,7 +53,9 @@ def compare(
 ) -> None:
     """Cases, calls and times of NEW against those of BASE. Exit status 1: something got worse. Several runs a side tell more."""
     with answering(as_json=json, empty=EMPTY):
-        before, after = runs_at(base), runs_at(new)
+        with progress_display() as progress:
+            before, after = (runs_at(side, progress) for side in (base, new))
+            before, after = in_parts(before, after, progress)
         found = compared(before, after, None if least is None else least / PERCENT)
         _refuse_nothing(base, new, found)
         status = REGRESSED_EXIT if found.regressed else 0
@@ -70,13 +74,23 @@ def write_page(path: Path, text: str) -> None:
     write_whole(path, text)
 
 
-def runs_at(path: Path) -> tuple[Measured, ...]:
+def runs_at(path: Path, progress: Progress) -> tuple[Measured, ...]:
     """The runs of a side. Raises ``ConfigError`` where there are none."""
     folders = bundles_at(path)
     if not folders:
         problem = ConfigProblem("", "is neither a run bundle nor a folder of some", "lab run … --out DIR makes one in DIR")
         raise ConfigError(path, [problem])
-    return tuple(measured(folder) for folder in folders)
+    with progress.step(f"reading {len(folders)} run{'s' if folders[1:] else ''} of {path}"):
+        return tuple(measured(folder) for folder in folders)
+
+
+def in_parts(base: Sequence[Measured], new: Sequence[Measured], progress: Progress) -> tuple[tuple[Measured, ...], ...]:
+    """Both sides, with the parts of those runs that are held against each other by them."""
+    few = untested(base, new)
+    if not any(few & run.measures.keys() for run in (*base, *new)):
+        return tuple(base), tuple(new)
+    with progress.step("reading remote calls"):
+        return tuple(tuple(with_parts(run) if few & run.measures.keys() else run for run in side) for side in (base, new))
 
 
 def _refuse_nothing(base: Path, new: Path, found: Comparison) -> None:

@@ -69,6 +69,19 @@ def test_folders_of_runs_are_sides(tmp_path: Path) -> None:
     assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "2 unchanged")
 
 
+def test_parts_of_single_runs_are_looked_at_and_of_several_they_are_not_read(tmp_path: Path) -> None:
+    for day in range(2):
+        write_run(tmp_path / "b", [10.0 + day / 10] * 26 + [30.0] * 24)
+        write_run(tmp_path / "n", [20.0 + day / 10] * 50)
+    single = lab("compare", *(next((tmp_path / side).iterdir()) for side in "bn"))
+    assert (single.exit_code, single.stdout.splitlines()[-1]) == (0, "2 unchanged")
+    assert "reading remote calls" in single.stderr
+    several = lab("compare", tmp_path / "b", tmp_path / "n")
+    assert (several.exit_code, several.stdout.splitlines()[-1]) == (1, "1 regressed, 1 unchanged")
+    assert f"reading 2 runs of {tmp_path / 'b'}" in several.stderr
+    assert "reading remote calls" not in several.stderr
+
+
 def test_many_lost_cases_are_counted(tmp_path: Path) -> None:
     names = [f"case {number:02}" for number in range(25)]
     base = write_run(tmp_path / "b", (), ok(*names))

@@ -7,7 +7,7 @@ import pytest
 
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import Status
-from reports.compare import Change, Comparison, Verdict, compared, probability
+from reports.compare import Change, Comparison, Verdict, compared, probability, untested
 from reports.measures import Measured, Sort
 from tests.reports.runs import measure, run_of, runs_of
 
@@ -186,6 +186,15 @@ def test_three_runs_have_no_test_and_the_bound_of_single_ones() -> None:
     assert (only(found).verdict, only(found).p) == (Verdict.UNCHANGED, None)
     assert any("fewer than 4 runs" in note for note in found.notes)
     assert only(compared(base, runs_of("a", [13.0]))).verdict is Verdict.REGRESSED
+
+
+def test_parts_of_runs_matter_where_a_time_is_in_too_few_of_both_sides() -> None:
+    run = run_of(measure("a", 1.0), measure("n", 1, Sort.COUNT))
+    other = run_of(measure("b", 1.0))
+    assert untested([run], [run, run]) == {"s/v/a"}
+    assert untested([run, run], [run, run]) == frozenset()
+    assert untested([run, other, other], [run, run]) == {"s/v/a"}
+    assert untested([run], [other]) == frozenset()
 
 
 def test_counts_scatter_less_than_times() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import BENCH, BenchRecord, Status
-from reports.measures import LEAST_CALLS, Measure, Sort, figures, measured
+from reports.measures import LEAST_CALLS, Measure, Sort, figures, measured, with_parts
 from tests.bench.realistic import ANSWER, token
 from tests.reports.runs import write_run
 
@@ -14,7 +14,7 @@ WAYS_AND_FLOORS = BenchRecord(answer=ANSWER, tokens=(token("all", "copied", 9.0,
 
 
 def test_calls_have_a_median_and_how_far_their_parts_lie_apart(tmp_path: Path) -> None:
-    found = measured(write_run(tmp_path, [10.0] * 50 + [30.0] * 49))
+    found = with_parts(measured(write_run(tmp_path, [10.0] * 50 + [30.0] * 49)))
     assert found.measures["s/v/calls.count"] == Measure("s/v/calls.count", Sort.COUNT, 99, 99, 99)
     assert found.measures["s/v/graph_run.p50_us"] == Measure("s/v/graph_run.p50_us", Sort.TIME, 10.0, 10.0, 30.0)
     assert found.machines == {"s/v": "a processor, 2 cores, tcg"}
