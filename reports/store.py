@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.bundle.schema import LOGS, RUN, VariantRecord
@@ -16,9 +17,40 @@ def bundles(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(found, key=lambda bundle: (TIME.match(bundle.name) is not None, bundle.name)))
 
 
-def bundles_at(path: Path) -> tuple[Path, ...]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Bundles at a place. ``closed``: folders that this user may not look into, which may be some."""
+
+    bundles: tuple[Path, ...] = ()
+    closed: tuple[Path, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of those that nobody has seen."""
+        return tuple(f"left out: {folder} may not be looked into" for folder in self.closed)
+
+
+def bundles_at(path: Path) -> Found:
     """The bundle that a path is, else all that are in the folder that it is."""
-    return (path,) if (path / RUN).exists() else bundles(path)
+    if _is_closed(path):
+        return Found(closed=(path,))
+    if (path / RUN).exists():
+        return Found((path,))
+    try:
+        inside = sorted(path.iterdir())
+    except PermissionError:
+        return Found(closed=(path,))
+    except OSError:
+        return Found()
+    return Found(bundles(path), tuple(filter(_is_closed, inside)))
+
+
+def _is_closed(folder: Path) -> bool:
+    try:
+        (folder / RUN).stat()
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return False
 
 
 def newest_bundle(folder: Path) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from lab.visible import visible
 from reports.compare import Change, Comparison, Verdict, compared, untested
 from reports.measures import Measured, measured, with_parts
 from reports.regressions import PERCENT, change_text, comparison_page, plain_figure, sorted_by_size
-from reports.store import bundles_at
+from reports.store import Found, bundles_at
 
 EMPTY: dict[str, Any] = {"metrics": [], "notes": []}
 """The line of a comparison that did not come about."""
@@ -53,10 +54,12 @@ def compare(
 ) -> None:
     """Cases, calls and times of NEW against those of BASE. Exit status 1: something got worse. Several runs a side tell more."""
     with answering(as_json=json, empty=EMPTY):
+        places = {path: bundles_at(path) for path in (base, new)}
         with progress_display() as progress:
-            before, after = (runs_at(side, progress) for side in (base, new))
+            before, after = (runs_of(path, places[path], progress) for path in (base, new))
             before, after = in_parts(before, after, progress)
         found = compared(before, after, None if least is None else least / PERCENT)
+        found = replace(found, notes=(*(note for place in places.values() for note in place.notes), *found.notes))
         _refuse_nothing(base, new, found)
         status = REGRESSED_EXIT if found.regressed else 0
         if page is not None:
@@ -74,12 +77,13 @@ def write_page(path: Path, text: str) -> None:
     write_whole(path, text)
 
 
-def runs_at(path: Path, progress: Progress) -> tuple[Measured, ...]:
+def runs_of(path: Path, found: Found, progress: Progress) -> tuple[Measured, ...]:
     """The runs of a side. Raises ``ConfigError`` where there are none."""
-    folders = bundles_at(path)
+    folders = found.bundles
     if not folders:
-        problem = ConfigProblem("", "is neither a run bundle nor a folder of some", "lab run … --out DIR makes one in DIR")
-        raise ConfigError(path, [problem])
+        text = "may not be looked into" if path in found.closed else "is neither a run bundle nor a folder of some"
+        hint = "; ".join(found.notes) or "lab run … --out DIR makes one in DIR"
+        raise ConfigError(path, [ConfigProblem("", text, None if path in found.closed else hint)])
     with progress.step(f"reading {len(folders)} run{'s' if folders[1:] else ''} of {path}"):
         return tuple(measured(folder) for folder in folders)
 

@@ -61,10 +61,11 @@ def history(
 
 def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
     """All runs that can be read, and what is to be said of the others. Raises ``ConfigError`` where there is none."""
+    found = [bundles_at(folder) for folder in folders]
     runs: list[Measured] = []
-    notes: list[str] = []
+    notes = [note for one in found for note in one.notes]
     seen: set[str] = set()
-    for bundle in (bundle for folder in folders for bundle in bundles_at(folder)):
+    for bundle in (bundle for one in found for bundle in one.bundles):
         try:
             run = figures(bundle)
             record = run.run.model_dump_json()

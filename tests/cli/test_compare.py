@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -150,6 +152,30 @@ def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> 
     assert "1 runs have no figure that fits 'nothing'" in str(last_line(refused)["error"])
     (tmp_path / "empty").mkdir()
     assert "no run bundle that can be read" in str(last_line(lab("history", tmp_path / "empty", "--json"))["error"])
+
+
+def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, closed = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "b", [10.0] * 50)
+    new = write_run(tmp_path / "n", [10.0] * 50)
+    stat = Path.stat
+
+    def refused(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.is_relative_to(closed) and path != closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    says = f"left out: {closed} may not be looked into"
+    for command in (("compare", tmp_path / "b", new), ("compare", base, tmp_path / "b"), ("history", tmp_path / "b")):
+        ended = lab(*command, "--json")
+        notes = last_line(ended)["notes"]
+        assert isinstance(notes, list)
+        assert (ended.exit_code, notes[0]) == (0, says)
+    for command in (("compare", base, closed), ("compare", closed, base), ("history", closed)):
+        ended = lab(*command, "--json")
+        assert ended.exit_code == 2
+        assert closed.name in str(last_line(ended)["error"])
+        assert "may not be looked into" in str(last_line(ended)["error"])
 
 
 def test_machines_are_told_apart(tmp_path: Path) -> None:
