@@ -33,7 +33,9 @@ def test_a_run_beside_itself_has_not_changed() -> None:
         (13.0, 0.1, Verdict.REGRESSED),
         (7.0, 0.1, Verdict.IMPROVED),
         (12.0, 0.01, Verdict.UNCHANGED),  # apart, and less than a quarter
+        (12.5, 0.01, Verdict.REGRESSED),  # by a quarter
         (13.0, 0.2, Verdict.UNCHANGED),  # by more, and parts of both reach each other
+        (30.0, 0.5, Verdict.UNCHANGED),  # they touch
     ],
 )
 def test_single_runs_differ_where_they_lie_apart_as_a_whole(new: float, wander: float, verdict: Verdict) -> None:
@@ -41,6 +43,14 @@ def test_single_runs_differ_where_they_lie_apart_as_a_whole(new: float, wander: 
     assert change.verdict is verdict
     assert change.p is None
     assert change.change == pytest.approx((new - 10) / 10)
+
+
+@pytest.mark.parametrize(
+    ("base", "new"), [((10.0, 18.0), (20.0,)), ((20.0,), (10.0, 18.0)), ((10.0,), (12.0, 30.0)), ((12.0, 30.0), (10.0,))]
+)
+def test_every_run_has_to_lie_apart_from_all_of_the_other_side(base: tuple[float, ...], new: tuple[float, ...]) -> None:
+    sides = [[run_of(measure("a", value, wander=0.15)) for value in values] for values in (base, new)]
+    assert only(compared(*sides)).verdict is Verdict.UNCHANGED
 
 
 def test_more_of_a_rate_is_better() -> None:
@@ -55,6 +65,9 @@ def test_more_of_a_rate_is_better() -> None:
     [
         ([11.0, 11.2, 10.9, 11.1], Verdict.REGRESSED),
         ([9.0, 9.1, 8.9, 9.2], Verdict.IMPROVED),
+        ([10.5, 10.6, 10.7, 10.6], Verdict.REGRESSED),
+        ([10.2, 11.3, 10.9, 10.6], Verdict.UNCHANGED),  # with a probability of 0.02
+        ([10.3, 11.2, 10.9, 10.6], Verdict.REGRESSED),  # of 0.008
         ([10.4, 10.3, 10.5, 10.4], Verdict.UNCHANGED),  # certain, and less than a twentieth
         ([8.0, 20.0, 10.5, 14.0], Verdict.UNCHANGED),  # by more, and nobody knows
     ],
@@ -69,11 +82,15 @@ def test_several_runs_are_tested(new: list[float], verdict: Verdict) -> None:
 def test_what_counts_as_the_same_can_be_said() -> None:
     base, new = runs_of("a", [10.0, 10.1, 9.9, 10.0]), runs_of("a", [11.0, 11.2, 10.9, 11.1])
     assert only(compared(base, new, least=0.2)).verdict is Verdict.UNCHANGED
-    assert only(compared([run_of(measure("a", 10.0))], [run_of(measure("a", 11.0))], least=0.05)).verdict is Verdict.REGRESSED
+    base, new = [run_of(measure("a", 10.0))], [run_of(measure("a", 10.1))]
+    assert only(compared(base, new, least=0.009)).verdict is Verdict.REGRESSED
+    assert only(compared(base, new, least=0)).verdict is Verdict.REGRESSED
+    assert only(compared(base, new, least=0.02)).verdict is Verdict.UNCHANGED
 
 
 def test_probability_is_of_logarithms_and_of_figures_where_there_are_none() -> None:
     assert probability([1.0], [2.0]) is None
+    assert probability([], [1.0, 2.0, 3.0, 4.0]) is probability([1.0, 2.0, 3.0, 4.0], []) is None
     assert probability([1.0, 1.0], [2.0]) is None
     assert probability([3.0, 3.0], [3.0, 3.0]) == 1
     assert probability([3.0, 3.0], [4.0, 4.0]) == 0
@@ -85,6 +102,32 @@ def test_one_new_run_is_tested_against_many() -> None:
     many = runs_of("a", [10.0, 10.2, 9.9, 10.1, 10.0, 9.8])
     assert only(compared(many, runs_of("a", [12.0]))).verdict is Verdict.REGRESSED
     assert only(compared(many, runs_of("a", [10.3]))).verdict is Verdict.UNCHANGED
+
+
+def test_a_figure_is_the_median_of_its_runs() -> None:
+    change = only(compared(runs_of("a", [10.0, 10.0, 10.0, 50.0]), runs_of("a", [20.0, 20.0, 20.0, 1.0])))
+    assert (change.base, change.new, change.change) == (10, 20, 1)
+
+
+def test_p_is_corrected_for_the_figures_that_are_tested() -> None:
+    """By Benjamini and Hochberg: the less of two is doubled, of equal ones it stays, and what has no test does not count."""
+    sides = runs_of("a", [10.0, 10.1, 9.9, 10.0]), runs_of("a", [10.1, 10.3, 10.2, 10.0])
+    p = only(compared(*sides)).p or 0
+    assert p == pytest.approx(0.097, abs=1e-3)
+
+    def beside(*names: str, in_new: bool = True) -> list[float | None]:
+        """Some more, of the same value in all runs, or for each ``=`` the figure itself once more."""
+        found = []
+        for side, more in zip(sides, (names, names if in_new else ()), strict=True):
+            for run in side:
+                own = run.measures["s/v/a"]
+                others = [replace(own, name="s/v/=") if name == "=" else measure(name, 5.0) for name in more]
+                found.append(replace(run, measures={one.name: one for one in (own, *others)}))
+        return [one.p for one in compared(found[:4], found[4:]).changes]
+
+    assert beside("b") == [pytest.approx(2 * p), 1]
+    assert beside("=") == [pytest.approx(p), pytest.approx(p)]
+    assert beside("b", in_new=False) == [pytest.approx(p), None]
 
 
 def noise(seed: int, count: int) -> list[Measured]:
@@ -148,6 +191,8 @@ def test_something_where_nothing_was_is_a_change_without_a_ratio() -> None:
         ([{"a": Outcome.FAIL, "b": OK}], [{"a": OK, "b": Outcome.FAIL}], Verdict.REGRESSED, ("b",)),
         ([{"a": OK}], [{"a": OK, "new one": OK}], Verdict.UNCHANGED, ()),
         ([{"a": OK}], [{}], Verdict.REGRESSED, ("a",)),
+        ([{"a": OK}], [{"a": OK}, {}], Verdict.REGRESSED, ("a",)),
+        ([{"a": OK, "b": OK}, {"a": OK}], [{"a": OK}], Verdict.REGRESSED, ("b",)),
     ],
 )
 def test_cases_are_held_against_each_other_one_by_one(
@@ -173,6 +218,7 @@ def test_what_did_not_end_and_what_is_not_there_is_told() -> None:
     cut = Measured(run.folder, run.run, {}, {}, {}, {"s/v": Status.INTERRUPTED})
     gone = Measured(run.folder, run.run, {}, {}, {}, {})
     assert "a-run: s/v did not come to its end (interrupted); nothing of it is compared" in compared([run], [cut]).notes
+    assert "a-run: s/v did not come to its end (interrupted); nothing of it is compared" in compared([cut], [run]).notes
     assert "s/v is in no run of NEW" in compared([run], [gone]).notes
     assert "s/v is in no run of BASE" in compared([gone], [run]).notes
     assert not any("in no run" in note for note in compared([run], [cut]).notes)
@@ -208,3 +254,5 @@ def test_a_case_that_an_expectation_names_on_either_side_is_not_compared() -> No
     for sides in ((base, new), (new, base)):
         change = only(compared([sides[0]], [sides[1]]))
         assert (change.base, change.new, change.verdict) == (1, 1, Verdict.UNCHANGED)
+    elsewhere = replace(new, named=frozenset({("s/other", "b")}))
+    assert only(compared([base], [elsewhere])).cases == ("b",)
