@@ -86,10 +86,10 @@ def change_text(change: float | None) -> str:
 
 
 def plain_figure(value: float | None) -> str:
-    """A figure without its unit: whole where it is, or large, else of three digits."""
+    """A figure without its unit: whole where it is large, else of three digits."""
     if value is None:
         return "\N{EN DASH}"
-    return f"{value:,.0f}" if abs(value) >= LARGE or value == int(value) else f"{value:.3g}"
+    return f"{value:,.0f}" if round(abs(value)) >= LARGE else f"{value:.3g}"
 
 
 def sorted_by_size(changes: Sequence[Change]) -> list[Change]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.bundle.outcome import Outcome
-from reports.compare import compared
+from reports.compare import Change, Verdict, compared
 from reports.history import series_of, shifts
 from reports.measures import Sort
-from reports.regressions import comparison_page, course_of, dots_of, history_page, place
+from reports.regressions import change_text, comparison_page, course_of, dots_of, history_page, place, plain_figure, sorted_by_size
 from tests.reports.runs import measure, run_of, runs_of
 
 STEP = [10.0, 10.1, 9.9, 20.0, 20.1, 19.9]
@@ -44,6 +44,15 @@ def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
     assert "left out: x &lt;y&gt;" in page
     assert page.count('<line class="bad"') == 1
     assert "No figure changed for good" in history_page(series, (), ())
+
+
+def test_figures_and_changes_are_told_in_few_digits_and_the_largest_first() -> None:
+    figures = (None, 0.0, 0.12345, 12.0, 12.34, 999.6, 1234.5, 1234567.0)
+    assert [plain_figure(one) for one in figures] == ["\N{EN DASH}", "0", "0.123", "12", "12.3", "1,000", "1,234", "1,234,567"]
+    assert [change_text(one) for one in (None, 0.1234, -1.0)] == ["", "+12.3 %", "-100.0 %"]
+    sizes = (0.1, None, -0.5, 0.3)
+    changes = [Change("a", 1, 1, size, None, Verdict.REGRESSED) for size in sizes]
+    assert [one.change for one in sorted_by_size(changes)] == [-0.5, 0.3, 0.1, None]
 
 
 def test_every_run_has_its_dot() -> None:
