@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab.bundle.outcome import Outcome
+from lab.bundle.schema import HostRecord
 from reports.compare import Change, Verdict, compared
 from reports.history import series_of, shifts
 from reports.measures import Sort
@@ -36,6 +37,28 @@ def test_page_of_a_comparison_has_a_section_for_each_verdict() -> None:
     assert "Nothing is worse" in text_of(comparison_page(compared([base], [base]), [base], [base]))
 
 
+def test_page_of_a_comparison_says_what_it_compares_and_how_sure_it_is() -> None:
+    count = measure("n", 5.0, Sort.COUNT)
+    base, new = (
+        [replace(run, measures={**run.measures, count.name: count}) for run in runs_of("a", values)]
+        for values in ([10.0, 10.1, 10.2], [20.0, 20.1])
+    )
+    base[0] = replace(base[0], run=base[0].run.model_copy(update={"commit": ""}))
+    host = HostRecord(processor="a processor", cores=7)
+    base[1] = replace(base[1], run=base[1].run.model_copy(update={"commit": "fedcba98765432", "host": host}))
+    page = comparison_page(compared(base, new), base, new)
+    text = text_of(page)
+    assert "<title>Worse: a comparison" in page
+    assert "BASE 3 runs 2026-01-01 to 2026-01-03 no commit fedcba987654 commit of 20 , 0 cores a processor, 7 cores" in text
+    assert "NEW 2 runs 2026-01-01 to 2026-01-02 commit of 20" in text
+    assert re.search(r"s/v/a 10\.1 20\.1 \+98\.5 % \de-0\d ", text)
+    assert '<details><summary id="unchanged">Unchanged <small>1 figures' in page
+    assert "s/v/n 5 5 +0.0 % 1 " in text
+    dots = re.findall(r'<circle class="(old|now)" cx="[0-9.]+" cy="(\d+)"', page[: page.index("<details>")])
+    assert dots == [*[("old", "5")] * 3, *[("now", "15")] * 2]
+    assert "<title>Nothing is worse: a comparison" in comparison_page(compared(base, base), base, base)
+
+
 def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
     series = series_of(runs_of("a", STEP))
     page = history_page(series, shifts(series[0]), ["left out: x <y>"])
@@ -43,7 +66,33 @@ def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
     assert "Worse s/v/a 10 20 +100.0 % run of 2026-01-04 commit of 20" in text_of(page)
     assert "left out: x &lt;y&gt;" in page
     assert page.count('<line class="bad"') == 1
+    assert "s/v/a 6 10 19.9 9.9 20.1" in text_of(page)
+    assert "Changes (1) Every figure (1)" in text_of(page)
+    assert f'<polyline points="{course_of(series[0], ()).line}"/>' in page
     assert "No figure changed for good" in history_page(series, (), ())
+
+
+def test_page_of_a_history_is_of_all_runs_and_tells_machines_apart_where_there_are_several() -> None:
+    runs = [
+        run_of(measure("a", 1.0), started="2026-01-01"),
+        run_of(measure("b", 2.0), started="2026-01-09"),
+        run_of(measure("a", 3.0), measure("n", 5, Sort.COUNT), started="2026-01-08", machine="another machine"),
+    ]
+    text = text_of(history_page(series_of(runs), (), ()))
+    assert "3 runs 2026-01-01 to 2026-01-09 a machine another machine" in text
+    assert "s/v/a another machine 1 3 3" in text
+    assert "s/v/n 1 5 5" in text
+
+
+def test_a_change_is_marked_in_its_own_course_and_one_machine_is_told_once() -> None:
+    times, counts = (
+        series_of([replace(run, run=run.run.model_copy(update={"commit": ""})) for run in runs_of("a", STEP, sort)])
+        for sort in (Sort.TIME, Sort.COUNT)
+    )
+    page = history_page([*times, *counts], shifts(times[0]), ())
+    assert "run of 2026-01-04 none" in text_of(page)
+    assert page.count("<line ") == 1
+    assert "<small>" not in page
 
 
 def test_figures_and_changes_are_told_in_few_digits_and_the_largest_first() -> None:
