@@ -148,6 +148,10 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
     (folder / "run.json").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"run\.json: cannot be read"):
         read_bundle(folder)
+    (folder / "run.json").unlink()
+    (folder / "run.json").symlink_to("/proc/self/mem")  # a file, and reading it fails
+    with pytest.raises(ConfigError, match=r"run\.json: cannot be read"):
+        read_bundle(folder)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +167,7 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, -(1 << 64), 0, 0, 0, 4, 1, 1))),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1, 0, "c", 1, 77, 0, 0, 0, 4, 1, 1))).replace("77", f'"{10**400}"'),
         json.dumps(asdict(CallRow("smoke", "venus", "both", 1 << 64, 0, "c", 1, 1, 0, 0, 0, 4, 1, 1))),
+        '{"kind":"case","scenario":"\udcc3',
     ],
     ids=[
         "no keys",
@@ -175,13 +180,14 @@ def test_run_json_that_is_no_text_is_refused(whole: Path, tmp_path: Path) -> Non
         "below 64 bits",
         "endless and a text",
         "beyond 64 bits",
+        "cut within a character",
     ],
 )
 def test_lines_that_are_no_rows_are_counted_and_left_out(whole: Path, tmp_path: Path, line: str) -> None:
     folder = copied(whole, tmp_path)
     before = read_bundle(folder)
     for name in ("results.jsonl", "calls.jsonl"):
-        with open(folder / name, "a", encoding="utf-8") as rows:
+        with open(folder / name, "a", encoding="utf-8", errors="surrogateescape") as rows:
             rows.write(f"{line}\n")
     after = read_bundle(folder)
     assert (after.cases, after.facts, after.calls) == (before.cases, before.facts, before.calls)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,38 @@ def test_folders_of_runs_are_sides(tmp_path: Path) -> None:
     assert figures["s/v/graph_run.p50_us"]["p"] < 0.001
     same = lab("compare", tmp_path / "b", tmp_path / "n", "--least", "30")
     assert (same.exit_code, same.stdout.splitlines()[-1]) == (0, "2 unchanged")
+    assert lab("compare", tmp_path / "b", tmp_path / "n", "--least", "19").exit_code == 1
+    told = lab("compare", tmp_path / "b", tmp_path / "n", "--all").stdout
+    for side in ("base", "new"):
+        first = min((tmp_path / side[0]).iterdir())
+        assert f"{side}: {first} and 3 more, 0123456789ab" in told.replace("\n", "")
+    assert re.search(r"regressed  s/v/graph_run\.p50_us +10\.[12] +12\.[12] +\+19\.7 % +\de-0\d\n", told)
+    assert re.search(r"unchanged  s/v/calls\.count +50 +50 +\+0\.0 % +1\n", told)
+
+
+def test_single_runs_have_a_bound_of_their_own_unless_one_is_given(tmp_path: Path) -> None:
+    base, new = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "n", [11.0] * 50)
+    told = lab("compare", base, new)
+    assert (told.exit_code, told.stdout.splitlines()[-1]) == (0, "2 unchanged")
+    assert f"base: {base}, 0123456789ab" in told.stdout.replace("\n", "")
+    assert "note: fewer than 4 runs in all" in told.stdout
+    assert lab("compare", base, new, "--least", "9").exit_code == 1
+
+
+def test_counts_that_never_differ_are_certain(tmp_path: Path) -> None:
+    for _ in range(2):
+        write_run(tmp_path / "b", [10.0] * 50)
+        write_run(tmp_path / "n", [10.0] * 60)
+    told = lab("compare", tmp_path / "b", tmp_path / "n", "--page", tmp_path / "page.html").stdout
+    assert re.search(r"regressed  s/v/calls\.count +50 +60 +\+20\.0 % +0\n", told)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<td class="number quiet">0</td>' in page
+
+
+def test_one_figure_in_common_is_enough(tmp_path: Path) -> None:
+    base, new = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "n", [10.0] * 50, command="other")
+    told = lab("compare", base, new)
+    assert (told.exit_code, told.stdout.splitlines()[-1]) == (0, "1 unchanged, 1 missing, 1 added")
 
 
 def test_parts_of_single_runs_are_looked_at_and_of_several_they_are_not_read(tmp_path: Path) -> None:
@@ -87,10 +120,12 @@ def test_parts_of_single_runs_are_looked_at_and_of_several_they_are_not_read(tmp
 def test_many_lost_cases_are_counted(tmp_path: Path) -> None:
     names = [f"case {number:02}" for number in range(25)]
     base = write_run(tmp_path / "b", (), ok(*names))
-    new = write_run(tmp_path / "n", (), [(name, Outcome.FAIL, "") for name in names])
-    told = lab("compare", base, new).stdout
-    assert told.count("no longer ok:") == 20
-    assert "and 5 more (s/v/cases.ok)" in told
+    for lost, more in ((20, None), (25, "and 5 more (s/v/cases.ok)")):
+        ends = [(name, Outcome.FAIL if number < lost else Outcome.PASS, "") for number, name in enumerate(names)]
+        told = lab("compare", base, write_run(tmp_path / "n", (), ends)).stdout
+        assert told.count("no longer ok:") == 20
+        assert ("more (s/v/cases.ok)" in told) is (more is not None)
+        assert more is None or more in told
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
@@ -111,12 +146,26 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_s_own_words_reach_no_terminal_as_they_are(tmp_path: Path) -> None:
-    base, new = (
-        write_run(tmp_path / side, [us] * 50, ok("a\x1b[31m"), command="\x1b]0;x\x07") for side, us in (("b", 9.0), ("n", 1.0))
-    )
-    (new / "results.jsonl").write_text("")
-    assert "\x1b" not in lab("compare", base, new, "--all").stdout
-    assert "\x1b" not in lab("history", tmp_path / "b").stdout
+    odd = "\\u001b[31m"
+    for number, us in enumerate((9.0, 9.0, 9.0, 9.1, 1.0, 1.0, 1.1)):
+        folder = write_run(tmp_path / ("b" if us > 5 else "n"), [us] * 50, ok("a\x1b[31m"), command="\x1b]0;x\x07")
+        text = (folder / "run.json").read_text(encoding="utf-8")
+        for key, before in (("processor", odd if number else ""), ("commit", odd), ("started", f"{number} ")):
+            text = text.replace(f'"{key}": "', f'"{key}": "{before}')
+        (folder / "run.json").write_text(text, encoding="utf-8")
+        if us < 5:
+            (folder / "results.jsonl").write_text("")
+    (tmp_path / "b" / "\x1b[31m").mkdir()
+    (tmp_path / "b" / "\x1b[31m" / "run.json").write_text("{")
+    told = lab("history", tmp_path / "b", tmp_path / "n").stdout
+    assert "note: left out" in told
+    assert "(2) " in told
+    assert "improved" in told
+    (tmp_path / "b" / "\x1b[31m" / "run.json").unlink()
+    compared = lab("compare", tmp_path / "b", tmp_path / "n", "--all").stdout
+    assert "no longer ok" in compared
+    assert "different machines" in compared
+    assert "\x1b" not in told + compared
 
 
 def test_history_tells_courses_and_changes(tmp_path: Path) -> None:
@@ -133,10 +182,24 @@ def test_history_tells_courses_and_changes(tmp_path: Path) -> None:
     (series,) = answer["series"]  # type: ignore[misc]
     (change,) = answer["changes"]  # type: ignore[misc]
     assert [point["value"] for point in series["points"]] == [10.0, 10.1, 9.9, 10.0, 20.0, 20.2, 19.8, 20.1]
-    assert (series["name"], series["machine"]) == ("s/v/graph_run.p50_us", "a processor, 2 cores, tcg")
-    assert (change["name"], change["before"], change["verdict"]) == ("s/v/graph_run.p50_us", 10.0, "regressed")
-    assert change["run"] == series["points"][4]["run"]
+    place = {"name": "s/v/graph_run.p50_us", "machine": "a processor, 2 cores, tcg"}
+    assert {**series, "points": []} == {**place, "more_is_better": False, "points": []}
+    point = {"run": folder.name, "started": "2026-01-08T00:00:00Z", "commit": "0123456789abcdef", "value": 20.1}
+    assert series["points"][-1] == point
+    at = {"run": series["points"][4]["run"], "commit": "0123456789abcdef"}
+    sizes = {"before": 10.0, "after": pytest.approx(20.05), "change": pytest.approx(1.005)}
+    assert {**change, "p": 0} == {**place, **at, **sizes, "p": 0, "verdict": "regressed"}
+    assert 0 < change["p"] < 0.001
     assert "no figure changed for good" in lab("history", tmp_path, "--least", "150").stdout
+    assert "no figure changed for good" not in lab("history", tmp_path, "--least", "99").stdout
+
+
+def test_history_is_of_the_runs_of_this_checkout_where_no_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And changes by a twentieth are told where nothing else is asked for."""
+    monkeypatch.setattr("lab.paths.RUNS", tmp_path)
+    for us in (100.0, 100.1, 99.9, 106.0, 106.1, 105.9):
+        write_run(tmp_path, [us] * 50)
+    assert "regressed s/v/graph_run.p50_us: 100 → 106 (+6.0 %)" in lab("history").stdout
 
 
 def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
@@ -147,6 +210,9 @@ def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> 
     assert told.exit_code == 0
     assert "note: left out:" in told.stdout
     assert "broken/run.json: cannot be read" in told.stdout
+    (note,) = last_line(lab("history", tmp_path, "--json", "--page", tmp_path / "page.html"))["notes"]  # type: ignore[misc]
+    assert "broken/run.json: cannot be read" in note
+    assert "broken/run.json: cannot be read" in (tmp_path / "page.html").read_text(encoding="utf-8")
     refused = lab("history", tmp_path, "--figure", "nothing", "--json")
     assert refused.exit_code == 2
     assert "1 runs have no figure that fits 'nothing'" in str(last_line(refused)["error"])
@@ -198,7 +264,8 @@ def test_pages_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     base, new = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "n", [20.0] * 50)
     page = tmp_path / "made" / "page.html"
     assert lab("compare", base, new, "--page", page).exit_code == 1
-    assert "+100.0 %" in page.read_text(encoding="utf-8")
+    assert re.search(r">10</td>\s*<td[^>]*>20</td>\s*<td[^>]*>\+100\.0 %<", text := page.read_text(encoding="utf-8"))
+    assert re.findall(r'class="(old|now)" cx="([0-9.]+)"', text)[:2] == [("old", "8.0"), ("now", "192.0")]
     assert lab("history", tmp_path / "b", "--page", page).exit_code == 0
     assert "Every figure (2)" in page.read_text(encoding="utf-8")
     (tmp_path / "file").write_text("")
@@ -211,3 +278,6 @@ def test_another_way_to_the_same_run_is_no_other_run(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("runs")
     answer = last_line(lab("history", tmp_path / "runs", tmp_path / "runs" / ".." / "runs", tmp_path / "link", "--json"))
     assert [len(one["points"]) for one in answer["series"]] == [1, 1]  # type: ignore[attr-defined]
+    write_run(tmp_path / "more", [10.0] * 50, name="more")
+    answer = last_line(lab("history", tmp_path / "runs", tmp_path / "more", "--json"))
+    assert [len(one["points"]) for one in answer["series"]] == [2, 2]  # type: ignore[attr-defined]

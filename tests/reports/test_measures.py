@@ -27,7 +27,9 @@ def test_parts_are_of_a_variant_s_own_calls_in_the_order_in_which_they_began(tmp
     folder = write_run(tmp_path, [10.0] * 12 + [1000.0] + [10.0] * 14 + [30.0] * 3)
     rows = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
     others = [{**row, "variant": "w", "duration_ns": 1} for row in rows]
-    shuffled = [{**row, "seq": row["seq"] % 3} for row in (*rows[::2], *others, *rows[1::2])]  # each session has its own count
+    shuffled = [
+        {**row, "seq": row["seq"] % 3} for row in (*rows[::3], *others, *rows[1::3], *rows[2::3])
+    ]  # each session has its own count
     (folder / "calls.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in shuffled))
     (one,) = (one for one in with_parts(measured(folder)).measures.values() if one.sort is Sort.TIME)
     assert (one.value, one.least, one.most) == (10.0, 10.0, 30.0)
