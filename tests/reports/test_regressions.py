@@ -75,12 +75,13 @@ def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
 def test_page_of_a_history_is_of_all_runs_and_tells_machines_apart_where_there_are_several() -> None:
     runs = [
         run_of(measure("a", 1.0), started="2026-01-01"),
-        run_of(measure("b", 2.0), started="2026-01-09"),
-        run_of(measure("a", 3.0), measure("n", 5, Sort.COUNT), started="2026-01-08", machine="another machine"),
+        run_of(measure("a", 3.0), started="2026-01-09"),
+        run_of(measure("b", 2.0), measure("n", 5, Sort.COUNT), started="2026-01-08", machine="another machine"),
     ]
     text = text_of(history_page(series_of(runs), (), ()))
     assert "3 runs 2026-01-01 to 2026-01-09 a machine another machine" in text
-    assert "s/v/a another machine 1 3 3" in text
+    assert "s/v/a a machine 2 1 3" in text
+    assert "s/v/b another machine 1 2 2" in text
     assert "s/v/n 1 5 5" in text
 
 
