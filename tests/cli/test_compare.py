@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,18 @@ def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path: Path, monkeypat
         assert ended.exit_code == 2
         assert closed.name in str(last_line(ended)["error"])
         assert "may not be looked into" in str(last_line(ended)["error"])
+
+
+def test_a_folder_whose_runs_may_not_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = write_run(tmp_path / "b", [10.0] * 50)
+
+    def refused(path: Path) -> Iterator[Path]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    ended = lab("compare", base, tmp_path, "--json")
+    assert (ended.exit_code, last_line(ended)["error"]) == (2, f"{tmp_path}: may not be looked into")
+    assert last_line(lab("history", base, tmp_path, "--json"))["notes"] == [f"left out: {tmp_path} may not be looked into"]
 
 
 def test_machines_are_told_apart(tmp_path: Path) -> None:
