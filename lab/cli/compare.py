@@ -132,8 +132,8 @@ def tell(found: Comparison, runs: Sequence[Sequence[Measured]], *, whole: bool) 
 
 def _table(rows: Sequence[Change]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("", "figure"):
-        table.add_column(column, no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("figure", overflow="fold")
     for column in ("base", "new", "change", "p"):
         table.add_column(column, justify="right", no_wrap=True)
     for one in rows:

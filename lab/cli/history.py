@@ -98,7 +98,8 @@ def tell(series: Sequence[Series], found: Sequence[Shift], notes: Sequence[str])
     console = answer_console()
     machines = {machine: number for number, machine in enumerate(dict.fromkeys(one.machine for one in series if one.machine), 1)}
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column, right in (("figure", False), ("runs", True), ("first", True), ("newest", True), ("course", False)):
+    table.add_column("figure", overflow="fold")
+    for column, right in (("runs", True), ("first", True), ("newest", True), ("course", False)):
         table.add_column(column, no_wrap=True, justify="right" if right else "left")
     for one in series:
         name = f"{one.name} ({machines[one.machine]})" if len(machines) > 1 and one.machine else one.name

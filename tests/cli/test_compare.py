@@ -266,6 +266,16 @@ def test_machines_are_told_apart(tmp_path: Path) -> None:
     assert "(2) two, 2 cores, tcg" in told
 
 
+def test_where_there_is_little_room_names_are_folded_and_numbers_are_whole(tmp_path: Path) -> None:
+    name = "a" * 150
+    base, new = write_run(tmp_path / "b", [1e5] * 50, command=name), write_run(tmp_path / "n", [2e5] * 50, command=name)
+    told = lab("compare", base, new).stdout
+    assert re.search(r"regressed  s/v/a+ +100,000  200,000  \+100\.0 %", told)
+    courses = lab("history", base).stdout
+    assert re.search(r"s/v/a+ +1  100,000  100,000  ▁ *\n", courses)
+    assert "…" not in told + courses
+
+
 def test_a_course_goes_from_the_least_to_the_most_of_the_newest() -> None:
     assert course([1.0, 2.0, 8.0]) == "▁▂█"
     assert course([3.0]) == "▁"
