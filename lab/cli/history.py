@@ -14,6 +14,7 @@ from rich.text import Text
 from lab import paths
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.compare import STYLES, Page, write_page
+from lab.cli.display import progress_display
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.visible import visible
@@ -45,11 +46,15 @@ def history(
 ) -> None:
     """Figures over all runs, and where they changed for good: three runs at least on either side."""
     with answering(as_json=json, empty=EMPTY):
-        runs, notes = runs_in(folders or [paths.RUNS])
-        series = [one for one in series_of(runs) if fnmatchcase(one.name, figure)]
-        if not series:
-            raise ConfigError("lab history", [ConfigProblem("--figure", f"{len(runs)} runs have no figure that fits {figure!r}")])
-        found = [shift for one in series for shift in shifts(one, least / PERCENT)]
+        with progress_display() as progress:
+            with progress.step("reading runs"):
+                runs, notes = runs_in(folders or [paths.RUNS])
+            series = [one for one in series_of(runs) if fnmatchcase(one.name, figure)]
+            if not series:
+                problem = ConfigProblem("--figure", f"{len(runs)} runs have no figure that fits {figure!r}")
+                raise ConfigError("lab history", [problem])
+            with progress.step(f"looking for changes of {len(series)} figures in {len(runs)} runs"):
+                found = [shift for one in series for shift in shifts(one, least / PERCENT)]
         if page is not None:
             write_page(page, history_page(series, found, notes))
         if json:

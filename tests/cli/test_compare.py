@@ -87,6 +87,9 @@ def test_single_runs_have_a_bound_of_their_own_unless_one_is_given(tmp_path: Pat
     assert f"base: {base}, 0123456789ab" in told.stdout.replace("\n", "")
     assert "note: fewer than 4 runs in all" in told.stdout
     assert lab("compare", base, new, "--least", "9").exit_code == 1
+    text = (base / "run.json").read_text(encoding="utf-8")
+    (base / "run.json").write_text(text.replace("0123456789abcdef", ""), encoding="utf-8")
+    assert f"base: {base}, no commit" in lab("compare", base, new).stdout.replace("\n", "")
 
 
 def test_counts_that_never_differ_are_certain(tmp_path: Path) -> None:
@@ -200,7 +203,9 @@ def test_history_is_of_the_runs_of_this_checkout_where_no_folder_is_named(tmp_pa
     monkeypatch.setattr("lab.paths.RUNS", tmp_path)
     for us in (100.0, 100.1, 99.9, 106.0, 106.1, 105.9):
         write_run(tmp_path, [us] * 50)
-    assert "regressed s/v/graph_run.p50_us: 100 → 106 (+6.0 %)" in lab("history").stdout
+    told = lab("history")
+    assert "regressed s/v/graph_run.p50_us: 100 → 106 (+6.0 %)" in told.stdout
+    assert "looking for changes of 2 figures in 6 runs" in told.stderr
 
 
 def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> None:
@@ -279,6 +284,7 @@ def test_where_there_is_little_room_names_are_folded_and_numbers_are_whole(tmp_p
 def test_a_course_goes_from_the_least_to_the_most_of_the_newest() -> None:
     assert course([1.0, 2.0, 8.0]) == "▁▂█"
     assert course([3.0]) == "▁"
+    assert course([float(value) for value in range(8)]) == "▁▂▃▄▅▆▇█"
     assert len(course([float(value) for value in range(100)])) == 30
     assert course([1000.0, *map(float, range(30))])[0] == "▁"
 
