@@ -54,8 +54,8 @@ def test_every_run_has_to_lie_apart_from_all_of_the_other_side(base: tuple[float
 
 
 def test_more_of_a_rate_is_better() -> None:
-    base, new = ([run_of(measure("a", rate, more_is_better=True))] for rate in (1.0, 2.0))
-    assert only(compared(base, new)).verdict is Verdict.IMPROVED
+    base, new = ([run_of(measure("a", rate, more_is_better=True))] for rate in (0.5, 1.0))
+    assert (only(compared(base, new)).verdict, only(compared(base, new)).change) == (Verdict.IMPROVED, 1)
     assert only(compared(new, base)).verdict is Verdict.REGRESSED
     assert compared(new, base).regressed
 

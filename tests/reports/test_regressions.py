@@ -91,6 +91,7 @@ def test_a_change_is_marked_in_its_own_course_and_one_machine_is_told_once() -> 
         for sort in (Sort.TIME, Sort.COUNT)
     )
     page = history_page([*times, *counts], shifts(times[0]), ())
+    assert "Changes (1) Every figure (2)" in text_of(page)
     assert "run of 2026-01-04 none" in text_of(page)
     assert page.count("<line ") == 1
     assert "<small>" not in page
