@@ -113,15 +113,15 @@ def _values(name: str, runs: Sequence[Measured]) -> list[Measure]:
 def probability(base: Sequence[float], new: Sequence[float]) -> float | None:
     """How likely such a difference is where there is none, by Student's t-test on logarithms; None for too few runs.
 
-    Figures that are all the same on both sides have no spread to test with: 1 where they are equal, else 0.
+    Logarithms that are all the same on both sides have no spread to test with: 1 where they are equal, else 0.
     """
     if not base or not new or len(base) + len(new) < LEAST_RUNS:
         return None
-    if len(set(base)) == len(set(new)) == 1:
-        return float(base[0] == new[0])
+    sides = [np.log(side) if min(*base, *new) > 0 else np.asarray(side, float) for side in (base, new)]
+    if not any(np.ptp(side) for side in sides):
+        return float(sides[0][0] == sides[1][0])
     from scipy import stats  # noqa: PLC0415 - takes a second, which other commands need not wait
 
-    sides = [np.log(side) if min(*base, *new) > 0 else np.asarray(side, float) for side in (base, new)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # one of the sides may be all the same, to the last bit
         return float(stats.ttest_ind(*sides, equal_var=True).pvalue)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -94,6 +95,8 @@ def test_probability_is_of_logarithms_and_of_figures_where_there_are_none() -> N
     assert probability([1.0, 1.0], [2.0]) is None
     assert probability([3.0, 3.0], [3.0, 3.0]) == 1
     assert probability([3.0, 3.0], [4.0, 4.0]) == 0
+    nearly = math.nextafter(3.0, 4.0)
+    assert probability([3.0, nearly], [nearly, 3.0]) == 1, "their logarithms are the same"
     assert probability([3.0, 3.0], [4.0, 5.0]) == pytest.approx(0.0700, abs=1e-4)  # one side is all the same, of which scipy warns
     assert probability([1.0, 10.0], [100.0, 1000.0]) == pytest.approx(0.1056, abs=1e-4)
     assert probability([0.0, 1.0], [2.0, 3.0]) == pytest.approx(0.1056, abs=1e-4)
