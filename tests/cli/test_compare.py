@@ -145,7 +145,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         answer = last_line(ended)
         assert ended.exit_code == answer["exit"] == 2
         assert says in str(answer["error"])
-        assert answer["metrics"] == []
+        assert (answer["metrics"], answer["notes"]) == ([], [])
     assert "s/v did not come to its end (interrupted)" in lab("compare", run, other).stderr
 
 
@@ -181,7 +181,7 @@ def test_history_tells_courses_and_changes(tmp_path: Path) -> None:
     assert told.exit_code == 0
     assert "s/v/graph_run.p50_us     8     10    20.1  ▁▁▁▁████" in told.stdout
     assert "regressed s/v/graph_run.p50_us: 10 → 20.1 (+100.5 %) since" in told.stdout
-    assert "(0123456789ab), p" in told.stdout
+    assert re.search(r"\(0123456789ab\), p \de-\d\d\n", told.stdout)
     answer = last_line(lab("history", tmp_path, "--json", "--figure", "*p50_us"))
     (series,) = answer["series"]  # type: ignore[misc]
     (change,) = answer["changes"]  # type: ignore[misc]
@@ -194,6 +194,7 @@ def test_history_tells_courses_and_changes(tmp_path: Path) -> None:
     sizes = {"before": 10.0, "after": pytest.approx(20.05), "change": pytest.approx(1.005)}
     assert {**change, "p": 0} == {**place, **at, **sizes, "p": 0, "verdict": "regressed"}
     assert 0 < change["p"] < 0.001
+    assert answer["exit"] == 0, "a history judges nothing"
     assert "no figure changed for good" in lab("history", tmp_path, "--least", "150").stdout
     assert "no figure changed for good" not in lab("history", tmp_path, "--least", "99").stdout
 
@@ -223,7 +224,9 @@ def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> 
     assert refused.exit_code == 2
     assert "1 runs have no figure that fits 'nothing'" in str(last_line(refused)["error"])
     (tmp_path / "empty").mkdir()
-    assert "no run bundle that can be read" in str(last_line(lab("history", tmp_path / "empty", "--json"))["error"])
+    answer = last_line(lab("history", tmp_path / "empty", "--json"))
+    assert "no run bundle that can be read" in str(answer["error"])
+    assert (answer["series"], answer["changes"], answer["notes"], answer["exit"]) == ([], [], [], 2)
 
 
 def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,12 +126,12 @@ def test_p_is_corrected_for_the_figures_that_are_tested() -> None:
             for run in side:
                 own = run.measures["s/v/a"]
                 others = [replace(own, name="s/v/=") if name == "=" else measure(name, 5.0) for name in more]
-                found.append(replace(run, measures={one.name: one for one in (own, *others)}))
+                found.append(replace(run, measures={one.name: one for one in (*others, own)}))
         return [one.p for one in compared(found[:4], found[4:]).changes]
 
-    assert beside("b") == [pytest.approx(2 * p), 1]
+    assert beside("b") == [1, pytest.approx(2 * p)]
     assert beside("=") == [pytest.approx(p), pytest.approx(p)]
-    assert beside("b", in_new=False) == [pytest.approx(p), None]
+    assert beside("b", in_new=False) == [None, pytest.approx(p)]
 
 
 def noise(seed: int, count: int) -> list[Measured]:
@@ -175,6 +175,15 @@ def test_times_of_different_machines_are_not_judged_and_counts_are() -> None:
     found = compared([base], [new])
     assert [one.verdict for one in found.changes] == [Verdict.MACHINE, Verdict.REGRESSED]
     assert "s/v ran on different machines (a machine; another machine): its times are not judged" in found.notes
+
+
+def test_the_machine_of_another_variant_is_not_this_one_s() -> None:
+    base, new = (replace(run_of(measure("a", value)), machines={"s/v": "a", "s/w": other}) for value, other in ((1, "b"), (2, "c")))
+    found = compared([base], [new])
+    assert only(found).verdict is Verdict.REGRESSED
+    assert [note for note in found.notes if "machines" in note] == [
+        "s/w ran on different machines (b; c): its times are not judged"
+    ]
 
 
 def test_something_where_nothing_was_is_a_change_without_a_ratio() -> None:

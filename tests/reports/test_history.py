@@ -83,6 +83,13 @@ def test_a_change_is_where_the_sides_differ_most_by_what_they_scatter(values: li
     assert [series.points.index(shift.at) for shift in shifts(series)] == [at]
 
 
+def test_what_counts_as_a_change_can_be_said() -> None:
+    series = one_series([*TIGHT, *(value * 1.03 for value in TIGHT)])
+    assert shifts(series) == shifts(series, 0.031) == ()
+    (shift,) = shifts(series, 0.029)
+    assert (shift.at.started, shift.p < 0.001) == ("2026-01-07", True)
+
+
 def test_more_of_a_rate_is_better_and_a_floor_is_the_machine_s() -> None:
     values = [*FLAT, *(value * 1.3 for value in FLAT)]
     assert [shift.verdict for shift in shifts(one_series(values, more_is_better=True))] == [Verdict.IMPROVED]

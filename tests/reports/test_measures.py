@@ -11,7 +11,7 @@ from reports.measures import LEAST_CALLS, Measure, Sort, figures, measured, with
 from tests.bench.realistic import ANSWER, token, uncounted_token
 from tests.reports.runs import write_run
 
-WAYS_AND_FLOORS = BenchRecord(answer=ANSWER, tokens=(token("all", "copied", 9.0, 700.0),))
+WAYS_AND_FLOORS = BenchRecord(answer=ANSWER, tokens=(token("all", "copied", 9.0, 700.0), token("ring", "shared", 9.0, 900.0)))
 
 
 def test_calls_have_a_median_and_how_far_their_parts_lie_apart(tmp_path: Path) -> None:
@@ -60,6 +60,11 @@ def test_a_machine_that_nobody_knows_is_named_as_that(tmp_path: Path) -> None:
     text = (folder / "run.json").read_text(encoding="utf-8")
     (folder / "run.json").write_text(text.replace('"accel": "tcg"', '"accel": null'), encoding="utf-8")
     assert measured(folder).machines == {"s/v": "an unknown processor, 2 cores, no accelerator"}
+    run = json.loads(text)
+    run["variants"].append({**run["variants"][0], "variant": "w", "accel": "kvm"})
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    known = {"s/v": "an unknown processor, 2 cores, tcg", "s/w": "an unknown processor, 2 cores, kvm"}
+    assert measured(folder).machines == known, "each variant has its own accelerator"
 
 
 def test_a_case_that_a_further_process_ran_is_the_same(tmp_path: Path) -> None:
@@ -96,6 +101,9 @@ def test_figures_of_a_benchmark_have_the_names_of_its_line(tmp_path: Path) -> No
     )
     assert found["s/v/token.all.copied.us"] == Measure("s/v/token.all.copied.us", Sort.TIME, 700.0, 630.0, 840.0)
     assert found["s/v/token.all.copied.calls"].value == 9.0
+    assert found["s/v/token.ring.shared.rebuilt_us"] == Measure(
+        "s/v/token.ring.shared.rebuilt_us", Sort.TIME, 1800.0, 1620.0, 2160.0
+    )
     assert not [name for name in found if "idle" in name or "vm_other" in name]
     kinds = {name.removeprefix("s/v/").rpartition(".")[0] for name in found}
     ways = {"loopback", "vm", "vm_execbuffer", "vm_02"}

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import HostRecord
 from reports.compare import Change, Verdict, compared
@@ -119,6 +121,7 @@ def test_a_course_goes_from_left_to_right_and_up_to_the_most() -> None:
     course = course_of(series, shifts(series))
     xs, ys = zip(*course.dots, strict=True)
     assert list(xs) == sorted(xs)
+    assert (xs[0], xs[-1]) == (8, pytest.approx(192)), "of 200, a little free on either side"
     assert ys.index(min(ys)) == STEP.index(max(STEP))
     assert course.marks == ((xs[3], "bad"),)
     assert len(course.line.split()) == 6
