@@ -103,7 +103,8 @@ void bytes_as_ggml_has_them() {
             for (const size_t stretched : {size_t{1}, size_t{3}}) {
                 ggml_tensor tensor{};
                 tensor.type = static_cast<enum ggml_type>(type);
-                size_t stride = ggml_type_size(tensor.type);
+                // Single elements may lie apart, too, as in a transposed tensor.
+                size_t stride = ggml_type_size(tensor.type) * (block == 1 ? stretched : 1);
                 for (int d = 0; d < GGML_MAX_DIMS; ++d) {
                     tensor.ne[d] = d == 0 ? shape[0] * block : shape[static_cast<size_t>(d)];
                     tensor.nb[d] = stride;

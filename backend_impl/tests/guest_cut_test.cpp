@@ -30,6 +30,7 @@ void everything_is_carried_in_pieces_that_fit() {
                 for (size_t piece : pieces(by, in, size)) {
                     expect(piece != 0 && piece <= 8 * mib, std::to_string(piece) + " bytes in a piece");
                     sum += piece;
+                    expect(piece % 4096 == 0 || sum == size, "a piece ends within a page");
                 }
                 expect(sum == size, std::to_string(sum) + " of " + std::to_string(size));
             }

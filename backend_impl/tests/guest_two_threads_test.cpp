@@ -315,6 +315,26 @@ void a_forked_process_has_none() {
     expect(at_once([](bool) {}) || !has_two, "and the parent has none");
 }
 
+// The child of a thread that forks while another one works with it has that one's work to wait for, and nobody who would ever end it.
+void who_forks_amid_them_waits_for_nobody() {
+    if (!has_two) return;
+    const Staying staying(60s);
+    watch_for_forks();
+    std::atomic<bool> is_over{false};
+    pid_t child = -1;
+    int status = -1;
+    at_once([&](bool second) {
+        while (second && !is_over) std::this_thread::yield();
+        if (second) return;
+        child = fork();
+        if (child == 0) alarm(10);
+        else waitpid(child, &status, 0);
+        is_over = true;
+    });
+    if (child == 0) _exit(0);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "waits for a thread's work that is the parent's");
+}
+
 std::vector<uint8_t> counted(size_t size) {
     std::vector<uint8_t> bytes(size);
     for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 251 + i / 65536);
@@ -389,6 +409,16 @@ void each_size_of_those_has_a_choice_of_its_own() {
         }
 }
 
+void what_surely_goes_by_one_or_by_two_is_not_found_out() {
+    constexpr size_t most = surely_out_by_one + 4096;
+    for (bool pipes : {false, true}) {
+        expect(!is_found_out(false, surely_out_by_one, pipes, most) && is_found_out(false, surely_out_by_one + 1, pipes, most), "out: little goes by one");
+        expect(is_found_out(false, most, pipes, most) && !is_found_out(false, most + 1, pipes, most), "out: what no pipe takes goes by two");
+        const size_t surely_in = pipes ? surely_in_by_one : surely_in_by_one_without_pipe;
+        expect(!is_found_out(true, surely_in, pipes, 0) && is_found_out(true, surely_in + 1, pipes, 0), "in: little goes by one");
+    }
+}
+
 // By a host of protocol 0.2 alone, where reading so much may go by either.
 void copied_transfers_that_got_no_second_thread_say_nothing_of_two() {
     constexpr size_t size = size_t{32} << 20;
@@ -436,9 +466,11 @@ int main() {
     what_was_not_begun_never_is();
     threads_that_are_not_needed_do_not_pile_up();
     a_forked_process_has_none();
+    who_forks_amid_them_waits_for_nobody();
     expect(are_soon(0), "a thread is left");
     large_copies_to_and_from_blobs_go_by_one_and_by_two_in_turns();
     each_size_of_those_has_a_choice_of_its_own();
+    what_surely_goes_by_one_or_by_two_is_not_found_out();
     copied_transfers_that_got_no_second_thread_say_nothing_of_two();
     return failures();
 }

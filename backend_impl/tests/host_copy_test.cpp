@@ -191,6 +191,9 @@ void looked_at_again_when_it_is_worth_it() {
     now += CacheWatch::period;
     measurable = true;
     expect(go(8) == Caches::remote && measured == 4, "to be had again");
+    now += CacheWatch::period;
+    measurable = false;
+    expect(go(8) == Caches::remote && measured == 5, "not to be had: as far apart as it was");
 }
 
 void what_is_demoted_is_as_it_was(size_t size, size_t at) {

@@ -1,7 +1,10 @@
 // Which tensors ggml-vulkan is given: aligned ones, others where its shaders step over what lies before them, and none that it has no shader for.
 #include <algorithm>
 #include <array>
+#include <climits>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ggml-cpp.h>
@@ -103,6 +106,16 @@ void addend_of_a_product_is_aligned() {
     expect(!has_vulkan_layout(*longer), "and the addend of that sum");
     bench.place(nullptr, 0);
     expect(has_vulkan_layout(*sum) && has_vulkan_layout(*longer), "aligned ones are taken");
+    // As behind a product by experts, and behind what is added to that.
+    for (ggml_op before : {GGML_OP_MUL_MAT_ID, GGML_OP_ADD_ID}) {
+        Bench other;
+        ggml_tensor *factor = other.leaf(GGML_TYPE_F32);
+        ggml_tensor *scaled = ggml_mul(other.context(), other.leaf(GGML_TYPE_F32), factor);
+        other.place(factor, 4);
+        expect(has_vulkan_layout(*scaled), "a misaligned factor of a leaf");
+        scaled->src[0]->op = before;
+        expect(!has_vulkan_layout(*scaled), std::string("of what comes from ") + ggml_op_name(before));
+    }
 }
 
 void strides_are_whole_elements() {
@@ -114,6 +127,9 @@ void strides_are_whole_elements() {
     expect(has_vulkan_layout(*sum), "a stride of more rows");
     source->nb[1] += 2;
     expect(!has_vulkan_layout(*sum), "a stride of half an element more is refused");
+    source->nb[1] -= 2;
+    sum->nb[1] += 2;
+    expect(!has_vulkan_layout(*sum), "and in the result");
 }
 
 void numbers_of_eight_bytes_are_only_read() {
@@ -138,6 +154,9 @@ void convolutions_have_dense_rows() {
     expect(has_vulkan_shader(*convolved, device), "a row of one element");
     image->nb[0] = 64;
     expect(!has_vulkan_shader(*convolved, device), "whose next one would lie elsewhere");
+    image->nb[0] = sizeof(float);
+    convolved->nb[0] = 64;
+    expect(!has_vulkan_shader(*convolved, device), "and in the result");
 }
 
 using Shape = std::array<int64_t, 4>;
@@ -272,13 +291,40 @@ void sizes_fit_work_groups() {
     Bench bench;
     Sized planes{GGML_OP_RMS_NORM, 0, [](int64_t n) { return std::vector<Shape>{{2, 1, n, n}, {2, 1, n, n}}; }};
     expect(has_vulkan_shader(*node_of(bench, planes, groups + 1), device), "RMS_NORM of many planes and volumes");
+
+    // A mask of many planes has a work group for each.
+    for (int64_t planes : {groups, groups + 1}) {
+        Bench other;
+        ggml_tensor *node = node_of(other, {GGML_OP_FLASH_ATTN_EXT, 0, [](int64_t n) { return std::vector<Shape>{{64, 1, n, 1}, {64, n, 1, 1}}; }}, 4);
+        node->src[3] = ggml_new_tensor_4d(other.context(), GGML_TYPE_F16, 1024, 4, planes / 5, planes % 5 == 0 ? 5 : 6);
+        expect(has_vulkan_shader(*node, device) == (planes == groups), "attention with a mask of some " + std::to_string(planes) + " planes");
+    }
+}
+
+const char *description = "a GPU";
+
+// Drivers that take more along the first axis than Vulkan guarantees.
+void many_groups_by_driver() {
+    ggml_backend_device device{};
+    device.iface.get_description = [](ggml_backend_dev_t) { return description; };
+    constexpr int64_t most = INT_MAX;
+    for (const char *driver : {"NVIDIA H200", "AMD Radeon RX 9070 XT (RADV GFX1201)", "Intel(R) Arc(tm) A770 Graphics (DG2)"}) {
+        description = driver;
+        Bench bench;
+        const Sized rows{GGML_OP_RMS_NORM, most, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}}; }};
+        const bool takes_many = driver[0] != 'I';
+        expect(has_vulkan_shader(*node_of(bench, rows, groups), &device), std::string(driver) + ": what Vulkan guarantees");
+        expect(has_vulkan_shader(*node_of(bench, rows, most), &device) == takes_many, std::string(driver) + ": many");
+        expect(!has_vulkan_shader(*node_of(bench, rows, most + 1), &device), std::string(driver) + ": more than a number has");
+    }
+    description = "a GPU";
 }
 
 // A device that computes nothing of tensors above a size, as ggml-vulkan does.
-constexpr size_t largest_tensor = size_t{1} << 28;
+size_t largest_tensor = size_t{1} << 28;
 ggml_backend_device *device_of_bindings() {
     static ggml_backend_device device{};
-    device.iface.get_description = [](ggml_backend_dev_t) { return "a GPU"; };
+    device.iface.get_description = [](ggml_backend_dev_t) { return description; };
     device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return ggml_nbytes(op) <= largest_tensor; };
     return &device;
 }
@@ -297,7 +343,7 @@ bool multiplies(ggml_op op, ggml_type type, const Shape &matrix, const Shape &co
 // Sources that are not packed are copied, whole: a matrix whose rows are one row takes as much as if each were its own.
 void copies_of_a_product_fit_a_binding() {
     constexpr size_t row = size_t{4096} * 4;
-    constexpr int64_t rows = largest_tensor / row;
+    const int64_t rows = static_cast<int64_t>(largest_tensor / row);
     for (int64_t count : {1, 16}) {
         expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, rows, 1, 1}, {4096, count, 1, 1}, 0, 0, 0), "a row again and again");
         expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, rows + 1, 1, 1}, {4096, count, 1, 1}, 0, 0, 0), "once too often");
@@ -308,11 +354,45 @@ void copies_of_a_product_fit_a_binding() {
     expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, 16, 1, 1}, {4096, rows + 1, 1, 1}, 1, 0, 0), "columns that are one");
     expect(!multiplies(GGML_OP_MUL_MAT_ID, GGML_TYPE_F32, {4096, 16, 2, 1}, {4096, 1, rows + 1, 1}, 1, 0, 0), "tokens that are one");
     // Nine columns are a tile, and numbers of half precision.
-    constexpr int64_t planes = largest_tensor / (size_t{2} * 64 * 128);
+    const int64_t planes = static_cast<int64_t>(largest_tensor / (size_t{2} * 64 * 128));
     expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 9, planes, 1}), "brain floats by few columns of many planes");
     expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}), "of too many");
     expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}), "half precision has a shader for them");
     expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 1, planes + 1, 1}), "and so have single columns");
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}, 1, 1024, 16384), "columns that lie apart are packed, too");
+    // Above 256 columns the last tile of as many is filled up: 257 take what 512 do.
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 257, planes / 8, 1}), "257 columns");
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_BF16, {128, 16, 1, 1}, {128, 257, planes / 8 + 1, 1}), "of one plane too many");
+    description = "NVIDIA H200";
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F16, {128, 16, 1, 1}, {128, 9, planes + 1, 1}), "half precision as well, for its matrix units");
+    description = "a GPU";
+    // Whatever the device says.
+    const size_t before = std::exchange(largest_tensor, SIZE_MAX);
+    constexpr int64_t most = (int64_t{1} << 32) / (4096 * 4);
+    expect(multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, most - 1, 1, 1}, {4096, 1, 1, 1}, 0, 0, 0), "less than 4 GiB");
+    expect(!multiplies(GGML_OP_MUL_MAT, GGML_TYPE_F32, {4096, most, 1, 1}, {4096, 1, 1, 1}, 0, 0, 0), "4 GiB");
+    largest_tensor = before;
+}
+
+// Mesa's driver for a GPU of software dies while it compiles the shader that makes numbers of such weights, which packed columns need not.
+void k_quants_by_columns_that_lie_apart() {
+    for (ggml_type type : {GGML_TYPE_Q2_K, GGML_TYPE_Q4_K, GGML_TYPE_Q6_K, GGML_TYPE_Q8_0, GGML_TYPE_IQ4_XS})
+        for (const char *driver : {"llvmpipe (LLVM 19.1.7, 256 bits)", "a GPU"}) {
+            description = driver;
+            const bool takes = driver[0] == 'a' || type == GGML_TYPE_Q8_0 || type == GGML_TYPE_IQ4_XS;
+            for (ggml_op op : {GGML_OP_MUL_MAT, GGML_OP_MUL_MAT_ID}) {
+                const std::string name = std::string(ggml_type_name(type)) + " on " + driver;
+                expect(multiplies(op, type, {256, 16, 1, 1}, {256, 2, 1, 1}), name + ", packed");
+                expect(multiplies(op, type, {256, 16, 1, 1}, {256, 2, 1, 1}, 1, 2048, 4096) == takes, name + ", apart");
+            }
+            // Planes and rows are packed, volumes are not.
+            Bench bench;
+            ggml_tensor *columns = ggml_new_tensor_4d(bench.context(), GGML_TYPE_F32, 256, 2, 2, 2);
+            const ggml_tensor *node = ggml_mul_mat(bench.context(), ggml_new_tensor_2d(bench.context(), type, 256, 16), columns);
+            columns->nb[3] *= 2;
+            expect(has_vulkan_shader(*node, device_of_bindings()) == takes, std::string(ggml_type_name(type)) + " by volumes that lie apart");
+        }
+    description = "a GPU";
 }
 
 // By upstream's source: no device at hand has such matrices.
@@ -344,7 +424,9 @@ int main() {
     numbers_of_eight_bytes_are_only_read();
     convolutions_have_dense_rows();
     sizes_fit_work_groups();
+    many_groups_by_driver();
     copies_of_a_product_fit_a_binding();
+    k_quants_by_columns_that_lie_apart();
     matrix_larger_than_a_binding_divides_into_rows();
     return apir::test::failures == 0 ? 0 : 1;
 }
