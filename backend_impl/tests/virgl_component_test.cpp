@@ -158,31 +158,6 @@ void turns_of_another_policy() {
     }).join();
 }
 
-// Fences by a clock of the test's own: those that nobody awaits are told when the oldest is old, or with one that is awaited.
-void fences_by_their_age() {
-    constexpr uint64_t old = virgl::HeldFences::longest_ns;
-    virgl::HeldFences fences;
-    std::string told;
-    auto at = [&](uint64_t now_ns) {
-        told.clear();
-        fences.poll(now_ns, [&](const virgl::Fence &fence) { told += std::to_string(fence.id); });
-        return told;
-    };
-    fences.add({3, unawaited_ring, 1}, 100);
-    fences.add({3, unawaited_ring, 2}, 100 + old - 1);
-    expect(at(100 + old - 1).empty(), "told before the oldest is old");
-    expect(at(100 + old) == "12", "the oldest is old: " + told);
-    fences.add({3, unawaited_ring, 3}, 2 * old);
-    fences.add({3, 0, 4}, 2 * old);
-    expect(at(2 * old) == "34", "one is awaited: " + told);
-    fences.add({3, unawaited_ring, 5}, 3 * old);
-    expect(at(3 * old).empty(), "the one that was awaited was told");
-    fences.add({3, 0, 6}, 3 * old);
-    fences.clear();
-    fences.add({3, unawaited_ring, 7}, 4 * old);
-    expect(at(4 * old).empty() && at(5 * old) == "7", "what was cleared is awaited no more: " + told);
-}
-
 // What is told is the cause, not that there were no room.
 void no_worker_program() {
     environment();
@@ -715,7 +690,7 @@ int main(int count, char **values) {
     return run_cases({{"commands", commands},
                       {"other_major", other_major},
                       {"load_failures", load_failures},
-                      {"short_turns", short_turns}, {"turns_of_another_policy", turns_of_another_policy}, {"fences_by_their_age", fences_by_their_age},
+                      {"short_turns", short_turns}, {"turns_of_another_policy", turns_of_another_policy},
                       {"no_worker_program", no_worker_program},
                       {"worker_of_another_build", worker_of_another_build},
                       {"variables", a_capset_has_variables_of_its_own},
