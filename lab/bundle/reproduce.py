@@ -12,9 +12,10 @@ TEMPLATE = """\
 # The project is looked for around this bundle; set VIRTGPU_LAB_PROJECT when the bundle was moved elsewhere.
 set -eu
 bundle=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
-project=${{VIRTGPU_LAB_PROJECT:-$bundle}}
+around=${{VIRTGPU_LAB_PROJECT:-$bundle}}
+project=$(CDPATH= cd -- "$around" 2>/dev/null && pwd) || {{ echo "VIRTGPU_LAB_PROJECT: there is no folder $around" >&2; exit 2; }}
 while [ ! -f "$project/lab/__init__.py" ]; do
-    [ "$project" != / ] || {{ echo "no project around $bundle: set VIRTGPU_LAB_PROJECT" >&2; exit 2; }}
+    [ "$project" != / ] || {{ echo "no project in or around $around: set VIRTGPU_LAB_PROJECT to its folder" >&2; exit 2; }}
     project=$(dirname -- "$project")
 done
 lab="$project/.venv/bin/lab"

@@ -70,3 +70,26 @@ def test_reproduce_script_of_a_benchmark_takes_the_projects_scenario_and_says_wh
     assert noted() == ""
     written(tmp_path, "changed", "bench")
     assert noted() == "note: bench: the scenario file has changed since the run"
+
+
+def test_reproduce_script_takes_a_relative_project_and_ends_where_there_is_none(tmp_path: Path) -> None:
+    script = tmp_path / "bundle" / "reproduce.sh"
+    script.parent.mkdir()
+    script.write_text(reproduce_script(RunRecord(run="r", name="n", status=Status.PASSED, started="now")))
+    written_program = tmp_path / "project" / ".venv" / "bin" / "lab"
+    for folder in (tmp_path / "project" / "lab", written_program.parent, tmp_path / "elsewhere"):
+        folder.mkdir(parents=True)
+    (tmp_path / "project" / "lab" / "__init__.py").touch()
+    written_program.write_text("#!/bin/sh\npwd\n")
+    written_program.chmod(0o755)
+
+    def told(project: str) -> tuple[int, str]:
+        environment = {"PATH": "/usr/bin:/bin", "VIRTGPU_LAB_PROJECT": project}
+        done = subprocess.run(
+            ["sh", str(script)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=20
+        )
+        return done.returncode, done.stdout.strip() or done.stderr.splitlines()[-1]
+
+    assert told("project") == told("project/lab") == (0, str(tmp_path / "project"))
+    assert told("nowhere") == (2, "VIRTGPU_LAB_PROJECT: there is no folder nowhere")
+    assert told("elsewhere") == (2, "no project in or around elsewhere: set VIRTGPU_LAB_PROJECT to its folder")
