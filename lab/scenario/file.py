@@ -37,19 +37,17 @@ def load(path: Path, settings: Sequence[str] = ()) -> Scenario:
 def validated(source: Source) -> Scenario:
     """The checked scenario, its matrix values and defaults included. Raises ``ConfigError`` with all problems."""
     context = {"folder": source.folder, "images": image_names()}
-    problems = [
-        *_default_problems(source.tables.get(DEFAULTS), context),
-        *_overridden_settings(source),
-        *_unusable_texts(source.tables),
-    ]
+    of_defaults = tuple(_default_problems(source.tables.get(DEFAULTS), context))
+    problems = [*of_defaults, *_overridden_settings(source), *_unusable_texts(source.tables)]
     if ADD_CHECKS in source.tables:
         problems.append(ConfigProblem(ADD_CHECKS, "input should be a list of tables", "[[add_checks]], once for each check"))
-    tables = complete_tables(source.tables) if not problems else without_reader_keys(source.tables)
+    tables = complete_tables(source.tables)
+    told = _laid_under(tables, source.tables) if of_defaults else frozenset()
     scenario = None
     try:
         scenario = Scenario.model_validate(tables, context=context)
     except ValidationError as error:
-        problems += [_where_written(problem, tables) for problem in problems_of(error, ScenarioFile)]
+        problems += [_where_written(problem, tables) for problem in problems_of(error, ScenarioFile) if problem.key not in told]
     problems += matrix_problems(source.tables.get(MATRIX), context)
     if problems or scenario is None:
         raise ConfigError(source.path, source.in_order(problems))
@@ -64,11 +62,11 @@ def image_names() -> frozenset[str]:
 def complete_tables(tables: Mapping[str, Any]) -> Tables:
     """The tables of the scenario itself, with ``[defaults]`` laid under them and the matrix one key per axis."""
     complete = without_reader_keys(tables)
-    defaults = tables.get(DEFAULTS, {})
+    defaults = _table(tables.get(DEFAULTS))
     for name in LAYERED:
         if name in defaults:
-            complete[name] = laid_over(defaults[name], complete.get(name, {}))
-    of_checks = defaults.get(CHECKS, {})
+            complete[name] = laid_over(_table(defaults[name]), complete.get(name, {}))
+    of_checks = _table(defaults.get(CHECKS))
     complete[CHECKS] = with_defaults(complete.get(CHECKS, []), of_checks)
     if isinstance(complete.get(VARIANTS), list):
         complete[VARIANTS] = [
@@ -86,12 +84,12 @@ def without_reader_keys(tables: Mapping[str, Any]) -> Tables:
     return own | ({MATRIX: flat_matrix(own[MATRIX])} if MATRIX in own else {})
 
 
-def with_defaults(checks: Any, defaults: Mapping[str, Mapping[str, Any]]) -> Any:
+def with_defaults(checks: Any, defaults: Mapping[str, Any]) -> Any:
     """Checks with the parameters that are said once for their kind."""
     if not isinstance(checks, list):
         return checks
     return [
-        {**defaults.get(str(check.get("kind")), {}), **check} if isinstance(check, Mapping) else check for check in checks
+        {**_table(defaults.get(str(check.get("kind")))), **check} if isinstance(check, Mapping) else check for check in checks
     ]  # fmt: skip
 
 
@@ -132,6 +130,27 @@ def _default_problems(defaults: Any, context: Mapping[str, Any]) -> Iterator[Con
             problem = value_problem(model, key, value, context)
             if problem is not None:
                 yield replace(problem, key=f"{place}.{problem.key}")
+
+
+def _laid_under(complete: Tables, tables: Tables) -> frozenset[str]:
+    """Key paths that the complete tables have from ``[defaults]`` alone: what is wrong there is told where it is written."""
+    return frozenset(_key_paths(complete)) - frozenset(_key_paths(without_reader_keys(tables)))
+
+
+def _key_paths(value: Any, words: tuple[str | int, ...] = ()) -> Iterator[str]:
+    """Of all that there is in tables and lists."""
+    yield key_path(words)
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _key_paths(inner, (*words, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _key_paths(inner, (*words, number))
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    """The value, if it is a table; else an empty one."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _unusable_texts(value: Any, words: tuple[str | int, ...] = ()) -> Iterator[ConfigProblem]:

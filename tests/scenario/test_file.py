@@ -337,3 +337,23 @@ def test_checks_may_be_missing_only_where_every_variant_has_its_own(tmp_path: Pa
 )
 def test_a_variant_has_one_benchmark_at_most(tmp_path: Path, text: str, place: str) -> None:
     assert f"{place}: has two checks of kind bench, of which one variant can have one" in refusal(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("defaults", "settings", "expected"),
+    [
+        ('ops = ["ADD"]\nmin_casse = 3', (), "line 4: defaults.checks.ops.min_casse: unknown key (did you mean min_cases?)"),
+        ('ops = "ADD"', (), "line 3: defaults.checks.ops.ops: input should be a list, not 'ADD'"),
+        ('ops = ["ADD"]\npatterns = ["("]', (), "line 4: defaults.checks.ops.patterns: '(' is no regular expression"),
+        ('ops = ["ADD"]', ("guest.cpus=3",), "--set guest.cpus: is an axis of the matrix"),
+    ],
+)
+def test_what_defaults_have_is_not_called_missing_beside_another_mistake(
+    tmp_path: Path, defaults: str, settings: tuple[str, ...], expected: str
+) -> None:
+    text = f'name = "x"\n[defaults.checks.ops]\n{defaults}\n[matrix]\ncpus = [1, 2]\n[[checks]]\nkind = "ops"\n'
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load(path, settings)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith(expected)
