@@ -12,15 +12,15 @@ from pydantic import ValidationError
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.recipe import recipe_names
 from lab.scenario.lines import key_path
-from lab.scenario.matrix import axis_path, flat_matrix, flattened, matrix_problems
+from lab.scenario.matrix import INCLUDE, axis_path, flat_matrix, flattened, matrix_problems
 from lab.scenario.model import Defaults, Scenario, ScenarioFile
 from lab.scenario.model_checks import CHECK_KINDS
 from lab.scenario.problem import meant, problems_of, value_problem
-from lab.scenario.setting import Tables
-from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, VARIANTS, Source, read_source
+from lab.scenario.setting import Setting, Tables
+from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, VARIANTS, Source, read_source, within
 from lab.visible import is_utf8
 
-MATRIX = "matrix"
+MATRIX, NAME = "matrix", "name"
 READER_KEYS = (EXTENDS, DEFAULTS, ADD_CHECKS)
 """Keys that say how the file is to be read, and are no part of the scenario."""
 
@@ -169,16 +169,35 @@ def _unusable_texts(value: Any, words: tuple[str | int, ...] = ()) -> Iterator[C
 
 def _overridden_settings(source: Source) -> Iterator[ConfigProblem]:
     """Settings of the command line that would change nothing, since a matrix or a named variant has its own value."""
-    matrix, variants = flat_matrix(source.tables.get(MATRIX)), source.tables.get(VARIANTS)
-    axes = {axis_path(axis): axis for axis in (matrix if isinstance(matrix, Mapping) else ())}
+    matrix = _table(flat_matrix(source.tables.get(MATRIX)))
+    axes = {path: axis for axis in matrix if (path := axis_path(axis))}
+    added, named = (
+        list(map(_table, one)) if isinstance(one, list) else [] for one in (matrix.get(INCLUDE), source.tables.get(VARIANTS))
+    )
+    # the file's own checks are those of variants that have none
+    not_laid_over = {NAME} if all(CHECKS in variant for variant in named) else {NAME, CHECKS}
     for setting in source.settings:
-        if setting.key in axes:
-            hint = f"choose with --variant, or --set 'matrix.{axes[setting.key]}=[…]'"
-            yield ConfigProblem(setting.key, "is an axis of the matrix, whose values come after this one", hint)
-        for number, variant in enumerate(variants if isinstance(variants, list) else ()):
-            if isinstance(variant, Mapping) and setting.key in dict(flattened(variant)):
-                hint = f"--set '{VARIANTS}[{number}].{setting.key}=…' changes that one"
-                yield ConfigProblem(setting.key, f"variant {variant.get('name')!r} has its own value of this", hint)
+        for path, axis in axes.items():
+            if _overridden_part(setting, [path]):
+                hint = f"choose with --variant, or --set 'matrix.{axis}=[…]'"
+                yield ConfigProblem(setting.key, "is an axis of the matrix, whose values come after this one", hint)
+        for number, entry in enumerate(added):
+            for axis in entry:
+                if (path := axis_path(axis)) and path not in axes and _overridden_part(setting, [path]):
+                    hint = f"--set '{MATRIX}.{INCLUDE}[{number}].{axis}=…' changes that one"
+                    yield ConfigProblem(setting.key, f"{MATRIX}.{INCLUDE}[{number}] has its own value of this", hint)
+        for number, variant in enumerate(named):
+            if part := _overridden_part(setting, [key for key, _ in flattened(variant) if key not in not_laid_over]):
+                hint = f"--set '{VARIANTS}[{number}].{part}=…' changes that one"
+                yield ConfigProblem(setting.key, f"variant {variant.get(NAME)!r} has its own value of this", hint)
+
+
+def _overridden_part(setting: Setting, own: Sequence[str]) -> str:
+    """What of a setting, or around it as a list is around its items, has a value of its own; empty for nothing."""
+    value = setting.value
+    parts = [f"{setting.key}.{key}" for key, _ in flattened(value)] if isinstance(value, Mapping) else [setting.key]
+    pairs = ((part, key) for part in parts for key in own if within(part, key) or within(key, part))
+    return next((max(pair, key=len) for pair in pairs), "")
 
 
 def _where_written(problem: ConfigProblem, tables: Mapping[str, Any]) -> ConfigProblem:

@@ -357,3 +357,31 @@ def test_what_defaults_have_is_not_called_missing_beside_another_mistake(
         load(path, settings)
     (problem,) = caught.value.problems
     assert str(problem).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ('guest={capset="venus"}', "--set guest: variant 'one' has its own value of this (--set 'variants[0].guest.capset=…'"),
+        ("checks[0].deadline_s=9", ""),
+        ("variants[1].checks[0].fault=no-window", ""),
+        ("guest.cpus=3", "--set guest.cpus: matrix.include[0] has its own value of this (--set 'matrix.include[0].cpus=…'"),
+        ("guest={cpus=3}", "--set guest: matrix.include[0] has its own value of this"),
+        ("guest={memory_mib=512}", "--set guest: is an axis of the matrix"),
+        ("guest.window_mib=64", ""),
+        ("name=other", ""),
+    ],
+)
+def test_settings_that_would_change_nothing_are_refused_and_no_others(tmp_path: Path, setting: str, expected: str) -> None:
+    matrix = "[matrix]\nmemory_mib = [1024, 2048]\ninclude = [{ memory_mib = 1024, cpus = 1 }]\n\n"
+    path = written(tmp_path, VARIANTS.replace("[host.environment]", matrix + "[host.environment]"))
+    if expected:
+        assert expected in refusal(path, setting)
+    else:
+        load(path, (setting,))
+
+
+def test_setting_of_a_check_is_refused_where_every_variant_has_its_own(tmp_path: Path) -> None:
+    path = written(tmp_path, VARIANTS.replace('copied" }', 'copied" }\nchecks = [{ kind = "state" }]'))
+    expected = "checks[0].deadline_s: variant 'two' has its own value of this (--set 'variants[1].checks[0].deadline_s=…'"
+    assert expected in refusal(path, "checks[0].deadline_s=9")
