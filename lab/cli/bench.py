@@ -20,6 +20,7 @@ from lab.elf import NotElf, build_id
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.model_bench import BenchCheck, Part, Place, Thoroughness
 from lab.scenario.plan import Choice, PlannedScenario, planned
+from lab.scenario.source import CHECKS, within
 from lab.visible import visible
 from reports.bench import FEW_SAMPLES, LEAST_WHOLE, REPEATED, few_samples, figure_text, ratio_rows, repeated
 
@@ -151,19 +152,28 @@ def _as_asked(entry: PlannedScenario, options: BenchOptions) -> PlannedScenario:
         for check in variant.scenario.checks:
             if isinstance(check, BenchCheck):
                 _refuse([*_idle_problems(options.idle_s, min(check.deadline_s, variant.scenario.timeout_s))])
-        checks = tuple(chosen(check, options) if isinstance(check, BenchCheck) else check for check in variant.scenario.checks)
+        checks = tuple(
+            chosen(check, options, _set_of(entry, number)) if isinstance(check, BenchCheck) else check
+            for number, check in enumerate(variant.scenario.checks)
+        )
         _refuse([problem for check in checks if isinstance(check, BenchCheck) for problem in _vain_problems(check, options)])
         variants.append(replace(variant, scenario=variant.scenario.model_copy(update={"checks": checks})))
     return replace(entry, variants=tuple(variants))
 
 
-def chosen(check: BenchCheck, options: BenchOptions) -> BenchCheck:
-    """The check with the options laid over it; all parts with full effort unless they say otherwise."""
-    update: dict[str, Any] = {
-        "enforce": options.enforce or check.enforce,
-        "effort": Thoroughness.QUICK if options.quick else Thoroughness.FULL,
-        "parts": tuple(Part(part) for part in options.parts) or tuple(Part),
-    }
+def _set_of(entry: PlannedScenario, number: int) -> frozenset[str]:
+    """Parameters of a check that ``--set`` has changed."""
+    keys = [setting.key for setting in entry.source.settings]
+    return frozenset(name for name in BenchCheck.model_fields if any(within(f"{CHECKS}[{number}].{name}", key) for key in keys))
+
+
+def chosen(check: BenchCheck, options: BenchOptions, settled: frozenset[str] = frozenset()) -> BenchCheck:
+    """The check with the options laid over it; all parts with full effort unless they or a setting (``settled``) say otherwise."""
+    update: dict[str, Any] = {"enforce": options.enforce or check.enforce}
+    if options.quick or "effort" not in settled:
+        update["effort"] = Thoroughness.QUICK if options.quick else Thoroughness.FULL
+    if options.parts or "parts" not in settled:
+        update["parts"] = tuple(Part(part) for part in options.parts) or tuple(Part)
     if options.idle_s is not None:
         update["idle_s"] = options.idle_s
     if options.place is not None:

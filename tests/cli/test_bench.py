@@ -59,6 +59,17 @@ def test_wrong_option_is_named(options: BenchOptions, named: str) -> None:
         bench_plan(Choice(), options)
 
 
+def test_what_was_set_of_the_check_stays_so() -> None:
+    (entry,) = bench_plan(Choice(('checks[0].parts=["calls"]', "checks[0].effort=quick")), BenchOptions())
+    (check,) = entry.variants[0].scenario.checks
+    assert isinstance(check, BenchCheck)
+    assert (check.parts, check.effort) == (("calls",), "quick")
+    (entry,) = bench_plan(Choice(('checks[0].parts=["calls"]',)), BenchOptions(parts=("pause",)))
+    (check,) = entry.variants[0].scenario.checks
+    assert isinstance(check, BenchCheck)
+    assert (check.parts, check.effort) == (("pause",), "full")
+
+
 @pytest.mark.parametrize("option", ["guest_library", "host_library"])
 def test_file_that_is_no_library_is_refused_by_its_option(tmp_path: Path, option: str) -> None:
     path = tmp_path / "lib.so"
