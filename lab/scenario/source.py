@@ -38,6 +38,8 @@ PATHS = frozenset(
 """Settings that are paths, relative to the file in which they are written; those of a check have its kind in them."""
 PATH_WORDS = frozenset({*LIBRARY_WORDS, OWN})
 """What may stand where otherwise a path does."""
+NO_TEXT = "input should be a valid string"
+"""How the problem of a value begins that should be text, and is none."""
 LARGEST_BYTES = 1 << 24
 """Nobody writes as much; what has more is an image of a disk, or has no end."""
 OPENING = re.compile(r"(?:\s|#[^\n]*\n)*name\s*=")
@@ -80,7 +82,10 @@ class Source:
         """The problem with its file and line, or with the remark that it came from the command line."""
         key = problem.key
         if any(within(key, setting.key) or (within(setting.key, key) and key not in self.places) for setting in self.settings):
-            return replace(problem, key=f"--set {key}")
+            # a shell takes the quotes away that TOML wants around what looks like a number
+            texts = [setting.text for setting in self.settings if setting.key == key and problem.message.startswith(NO_TEXT)]
+            hint = f"text: --set '{key}=\"{texts[-1]}\"'" if texts else problem.hint
+            return replace(problem, key=f"--set {key}", hint=hint)
         place = self._place(key)
         layer = self.layers[place.layer]
         file = "" if layer.path == self.path else str(layer.path)

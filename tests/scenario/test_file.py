@@ -127,6 +127,7 @@ def test_empty_library_is_refused(tmp_path: Path) -> None:
         ("gest.cpus=4", "gest: unknown key (did you mean guest?)"),
         ("guest", "is no setting (write --set key=value"),
         ("checks.7.kind=state", "checks[7].kind: there is nothing of this name to set"),
+        ("guest.kernel=6.10", "input should be a valid string, not 6.1 (text: --set 'guest.kernel=\"6.10\"')"),
     ],
 )
 def test_wrong_setting_is_told_as_one(tmp_path: Path, setting: str, expected: str) -> None:
