@@ -76,6 +76,7 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
     """
     matches = keyword_matcher(choice.keyword)
     plan = []
+    any_matches = False
     lacking = list(dict.fromkeys(choice.cases))
     for path in scenario_files(paths):
         source = read_source(path, choice.settings)
@@ -84,15 +85,14 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
         whole = not choice.cases and not any(setting.words[0] in CHECKING for setting in source.settings)
         every = [replace(variant, expectations=replace(expectations, whole=whole)) for variant in expand(source)]
         variants = chosen(every, choice.variants, matches, path)
+        any_matches = any_matches or bool(variants)
         if choice.cases:
             lacking = [text for text in lacking if all(text in lost(one.scenario, choice.cases) for one in variants)]
             variants = with_cases(variants, choice.cases)
         if variants:
             plan.append(PlannedScenario(source, scenario, variants))
     if not plan:
-        hint = f"-k {choice.keyword!r} matches none of scenario/variant"
-        if choice.cases:
-            hint = f"no check runs the cases: {RUN_BY}"
+        hint = f"no check runs the cases: {RUN_BY}" if any_matches else f"-k {choice.keyword!r} matches none of scenario/variant"
         problem = ConfigProblem("", "no variant is left to run", hint)
         raise ConfigError(", ".join(map(str, paths)), [problem])
     if lacking:

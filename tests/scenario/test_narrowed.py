@@ -85,3 +85,8 @@ def test_a_scenario_without_a_check_for_it_is_refused(path: Path) -> None:
     path.write_text('name = "state"\n[[checks]]\nkind = "state"\n')
     with pytest.raises(ConfigError, match="no check runs the cases"):
         planned([path], Choice(cases=("ADD()",)))
+
+
+def test_an_expression_that_matches_nothing_is_told_also_beside_a_case(path: Path) -> None:
+    with pytest.raises(ConfigError, match="-k 'nothing' matches none of scenario/variant"):
+        planned([path], Choice(keyword="nothing", cases=("ADD()",)))
