@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,8 +118,8 @@ def with_cases(variants: Sequence[Variant], cases: Sequence[str]) -> tuple[Varia
 
 
 def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:
-    """The files, and those in the folders, each once. Raises ``ConfigError`` for an empty folder."""
-    files: dict[Path, None] = {}
+    """The files, and those in the folders, each once, whatever it is called. Raises ``ConfigError`` for an empty folder."""
+    files: dict[str, Path] = {}
     for path in paths:
         try:
             found = sorted(one for one in path.iterdir() if one.match("*.toml")) if path.is_dir() else [path]
@@ -126,8 +127,9 @@ def scenario_files(paths: Sequence[Path]) -> tuple[Path, ...]:
             raise ConfigError(path, [ConfigProblem("", f"this folder cannot be read: {error.strerror}")]) from error
         if not found:
             raise ConfigError(path, [ConfigProblem("", "there are no scenario files (*.toml) in this folder")])
-        files.update(dict.fromkeys(found))
-    return tuple(files)
+        for one in found:
+            files.setdefault(os.path.realpath(one), one)
+    return tuple(files.values())
 
 
 def _refuse_equal_names(plan: Sequence[PlannedScenario]) -> None:

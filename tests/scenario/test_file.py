@@ -198,6 +198,13 @@ def test_unknown_variant_and_empty_choice_are_told(tmp_path: Path) -> None:
         planned([path], Choice(keyword="nothing"))
 
 
+def test_file_that_is_named_twice_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    (entry,) = planned([Path(path.name), path, tmp_path], Choice())
+    assert entry.path == Path(path.name)
+
+
 def test_folder_without_scenarios_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there are no scenario files"):
         planned([tmp_path], Choice())
