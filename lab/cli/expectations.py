@@ -11,7 +11,7 @@ from lab.bundle import read_bundle
 from lab.bundle.writer import write_whole
 from lab.cli.answer import answering, print_json
 from lab.cli.words import given_path
-from lab.scenario.proposals import edits
+from lab.scenario.proposals import edits, says_nothing
 from lab.visible import visible
 
 expectations = typer.Typer(
@@ -34,7 +34,8 @@ def update(
 ) -> None:
     """Propose an edit of the expectations: entries to add and to remove. Added ones need a reason and a link before they hold."""
     with answering(as_json=json, empty={"files": [], "written": False}):
-        proposed = [edit for edit in edits(read_bundle(bundle), list_supported=supported) if edit.diff]
+        read = read_bundle(bundle)
+        proposed = [edit for edit in edits(read, list_supported=supported) if edit.diff]
         for edit in proposed:
             typer.echo(visible(edit.diff), nl=False)
             if write:
@@ -43,5 +44,7 @@ def update(
         if json:
             files = [{"path": str(edit.path), "diff": edit.diff} for edit in proposed]
             print_json({"files": files, "written": write, "exit": 0})
+        elif says_nothing(read):
+            typer.echo("this run says nothing of expectations: none of its variants with cases came to its end")
         elif not proposed:
             typer.echo("the expectations are up to date with this run")

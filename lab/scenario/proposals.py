@@ -93,6 +93,12 @@ def edits(bundle: Bundle, *, list_supported: bool = False) -> Iterator[Edit]:
             yield from scenario_edits(known, seen, whole=is_whole(bundle.run), list_supported=list_supported)
 
 
+def says_nothing(bundle: Bundle) -> bool:
+    """Whether no variant with cases came to its end: then there are no edits, and the expectations may be up to date or not."""
+    pairs = itertools.product(bundle.run.scenarios, bundle.run.variants)
+    return all(seen_of(bundle, record, variant) is None for record, variant in pairs)
+
+
 def scenario_edits(known: Expectations, seen: Sequence[Seen], *, whole: bool, list_supported: bool = False) -> Iterator[Edit]:
     """The edits for one scenario. Raises ``ConfigError`` where the file is written so that nothing can be added to it."""
     before = known.path.read_text(encoding="utf-8") if known.path.exists() else ""

@@ -170,6 +170,8 @@ def test_run_that_was_cut_off_proposes_nothing(tmp_path: Path) -> None:
     script = Script(ops=(HEADER_LINE, row(TEXTS[0]), "double free or corruption\n"), ops_status=134)
     folder = bundle_of(script, tmp_path, TWO)
     assert list(edits(read_bundle(folder))) == []
+    done = CliRunner().invoke(app, ["expectations", "update", str(folder)])
+    assert done.output == "this run says nothing of expectations: none of its variants with cases came to its end\n"
 
 
 def test_bundle_that_is_none_is_told(tmp_path: Path) -> None:
