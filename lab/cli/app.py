@@ -193,7 +193,7 @@ def run_command(
             "--resume", metavar="BUNDLE", parser=given_path, help="Go on with a run that was cut off.", show_default=False
         ),
     ] = None,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start nothing.")] = False,
+    dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start none of it.")] = False,
     jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, max=64, help="Boots at the same time.")] = 1,
     json: Json = False,
 ) -> None:

@@ -1,4 +1,7 @@
-"""What a run would start: the command lines, the environments, the plan. Nothing is started and nothing is built."""
+"""What a run would start: the command lines, the environments, the plan. None of it is started, and nothing is built.
+
+What the host can do is probed, for the command lines hang on it: as by ``lab doctor`` with a QEMU, and a kernel where there is KVM.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class NothingBuilt(SilentProgress):
 
     def step(self, name: str) -> NoReturn:
         """Refuse it. Raises ``ConfigError``."""
-        text = f"{name} comes first, and a dry run starts nothing"
+        text = f"{name} comes first, and a dry run builds nothing"
         raise ConfigError(self._scenario, [ConfigProblem("--dry-run", text, "run lab setup, then the command lines are known")])
 
 
