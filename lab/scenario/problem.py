@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -22,7 +23,11 @@ Location = tuple[str | int, ...]
 
 def problems_of(error: ValidationError, root: type[BaseModel], prefix: Location = ()) -> list[ConfigProblem]:
     """All of them; ``root`` is the model that was validated, and ``prefix`` where its table stands in the file."""
-    return [_problem(details, root, prefix) for details in error.errors()]
+    found = error.errors()
+    wrong_items = {details["loc"][:-1] for details in found}
+    # pydantic counts the items that are right
+    told = (details for details in found if details["type"] != "too_short" or details["loc"] not in wrong_items)
+    return [_problem(details, root, prefix) for details in told]
 
 
 def value_problem(model: type[BaseModel], key: str, value: Any, context: Mapping[str, Any]) -> ConfigProblem | None:
@@ -54,7 +59,10 @@ def _problem(details: ErrorDetails, root: type[BaseModel], prefix: Location) -> 
             return ConfigProblem(f"{key}.kind", "no such kind of check", f"one of {', '.join(filter(None, map(_kind, models)))}")
         case _:
             message = details["msg"][:1].lower() + details["msg"][1:]
-            message = message.replace("a valid tuple", "a list").replace("a valid dictionary", "a table")
+            message = re.sub(
+                r"a valid dictionary( or (instance of \w+|object to extract fields from))?", "a table", message
+            ).replace("a valid tuple", "a list")
+            message = message.replace("tuple should have", "list should have").replace(" after validation", "")
             shown = details["input"]
             if message.startswith("input should"):
                 message += f", not {shown!r}" if not isinstance(shown, dict | list) else f", not {_noun(shown)}"

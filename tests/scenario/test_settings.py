@@ -371,3 +371,17 @@ def test_wrong_threshold_is_told(tmp_path: Path) -> None:
 
 def test_kernel_of_the_fakes_is_one_that_conditions_can_read() -> None:
     assert KERNEL.startswith("6.12")
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("guest=5", "--set guest: input should be a table, not 5"),
+        ("checks[0]=5", "--set checks[0]: input should be a table, not 5"),
+        ("matrix.capset=[]", "--set matrix.capset: list should have at least 1 item, not 0"),
+        ('checks[0]={kind="ops",ops=[1]}', "--set checks[0].ops[0]: input should be a valid string, not 1"),
+    ],
+)
+def test_mistake_is_told_in_the_words_of_the_file_and_no_other_with_it(tmp_path: Path, setting: str, expected: str) -> None:
+    path = written(tmp_path, STATE)
+    assert refusal(path, setting) == f"{path}: {expected}"
