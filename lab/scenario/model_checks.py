@@ -144,7 +144,22 @@ def with_one_bench(checks: tuple[AnyCheck, ...]) -> tuple[AnyCheck, ...]:
     return checks
 
 
-Checks = Annotated[tuple[Check, ...], Field(strict=False), AfterValidator(with_one_bench)]
+def with_cases_for_speed(checks: tuple[AnyCheck, ...]) -> tuple[AnyCheck, ...]:
+    """The checks, of which each of kind ``speed`` has one of kind ``ops`` before it that computes a case at a time."""
+    for number, check in enumerate(checks):
+        before = [one for one in checks[:number] if isinstance(one, OpsCheck)]
+        if isinstance(check, SpeedCheck) and not before:
+            text = "[{number}] is of kind speed, and no check of kind ops stands before it"
+            raise PydanticCustomError("speed_alone", text, {"number": number, "hint": "it computes the cases of that one again"})
+        if isinstance(check, SpeedCheck) and max(before[-1].jobs, before[-1].processes) > 1:
+            text = "[{number}] is of kind speed, and the check of kind ops before it computes several cases at once"
+            raise PydanticCustomError(
+                "speed_of_several", text, {"number": number, "hint": "leave jobs and processes out of that one"}
+            )
+    return checks
+
+
+Checks = Annotated[tuple[Check, ...], Field(strict=False), AfterValidator(with_one_bench), AfterValidator(with_cases_for_speed)]
 CHECK_KINDS: dict[str, type[BaseModel]] = {
     get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(AnyCheck)
 }

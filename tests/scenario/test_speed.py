@@ -10,6 +10,7 @@ from lab.bundle import read_bundle
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import SPEED
 from lab.bundle.writer import CheckWriter, new_bundle
+from lab.errors import ConfigError
 from lab.ops.agent_rows import AgentRow
 from lab.ops.upstream import Ending, ExpectedCases, RowStream
 from lab.scenario.checks.catalog import INTERRUPTED, CatalogRun
@@ -125,3 +126,17 @@ def test_a_case_that_both_sides_refuse_is_as_quick_as_it_is_told(tmp_path: Path)
     platform = FakePlatform(script, tmp_path).platform()
     outcome = run(planned([tmp_path / "small.toml"], Choice()), Choice(), tmp_path / "runs", SilentListener(), platform)
     assert [finding.text for finding in read_bundle(outcome.folder).findings] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ("", "no check of kind ops stands before it"),
+        ('[[checks]]\nkind = "ops"\nops = ["ADD"]\njobs = 2\n', "the check of kind ops before it computes several cases at once"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_booted(tmp_path: Path, before: str, told: str) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(f'name = "small"\n{before}[[checks]]\nkind = "speed"\n[[checks]]\nkind = "ops"\nops = ["ADD"]\n')
+    with pytest.raises(ConfigError, match=told):
+        planned([path], Choice())
