@@ -7,6 +7,7 @@ from ``VIRTGPU_LAB_MIRROR``; a host with neither, such as an Ubuntu without Debi
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ APT_FOLDER = Path("/etc/apt")
 DEBIAN_SUITES = frozenset(
     ("stable", "testing", "unstable", "sid", "oldstable", "bullseye", "bookworm", "trixie", "forky", "duke"),
 )
+URI = re.compile(r"[a-z][a-z+]*:/")
 FETCHABLE = ("http://", "https://", "file:")
 INSTALL_S = 600.0
 PROBE_S = 20.0
@@ -107,9 +109,12 @@ def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
     """The URI of a Debian mirror.
 
     Raises:
-        ConfigError: neither the variable nor apt's configuration names one.
+        ConfigError: neither the variable nor apt's configuration names one, or what the variable has is none.
     """
     override = os.environ.get(MIRROR_VARIABLE)
+    if override and not URI.match(override):
+        hint = f"set {MIRROR_VARIABLE} to that of one, as http://mirror.example/debian or file:/srv/debian"
+        raise ConfigError(MIRROR_VARIABLE, [ConfigProblem("", f"{override!r} is no URI of a mirror", hint)])
     if override:
         return override.rstrip("/")
     for uri, suite, components in _sources(apt_folder):

@@ -8,6 +8,7 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, HostError
 from lab.host import apt
 from lab.host.apt import HostPackage, deb822_sources, debian_mirror, missing_packages, one_line_sources
+from lab.host.probe import mirror
 from lab.host.progress import SilentProgress
 
 DEB822 = """\
@@ -90,6 +91,15 @@ def test_sources_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
 def test_override_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(apt.MIRROR_VARIABLE, "http://mine.example/debian/")
     assert debian_mirror(apt_folder(tmp_path, debian__sources=DEB822)) == "http://mine.example/debian"
+
+
+def test_variable_that_names_no_mirror_is_told_and_is_none_to_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(apt.MIRROR_VARIABLE, "deb.example/debian")
+    with pytest.raises(ConfigError, match=r"VIRTGPU_LAB_MIRROR: 'deb\.example/debian' is no URI of a mirror"):
+        debian_mirror(apt_folder(tmp_path, debian__sources=DEB822))
+    assert not mirror().ok
+    monkeypatch.setenv(apt.MIRROR_VARIABLE, "file:/srv/debian")
+    assert mirror().ok
 
 
 @pytest.mark.parametrize(
