@@ -88,7 +88,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
     Raises:
         LabError: an id is none, or a library cannot be used.
     """
-    cases, deadline = in_order(cases), Deadline.after(SETUP_S)
+    cases, deadline = in_order(tuple(dict.fromkeys(cases))), Deadline.after(SETUP_S)
     root = host_root(progress, deadline)
     native = native_payloads(root, progress, deadline)
     own = ggml_library(choice, root, deadline, named_by=LIBRARY_OPTION)

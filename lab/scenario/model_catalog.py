@@ -25,13 +25,13 @@ def known_reference(value: str, info: ValidationInfo) -> str:
 
 
 def known_cases(cases: tuple[str, ...]) -> tuple[str, ...]:
-    """Ids, each of which must name a case."""
+    """Ids, each of which must name a case; one that stands twice is one case."""
     for text in cases:
         try:
             case_named(text)
         except BadCaseId as error:
             raise PydanticCustomError("no_case", "{why}", {"why": error.message}) from error
-    return cases
+    return tuple(dict.fromkeys(cases))
 
 
 def known_operations(ops: tuple[str, ...]) -> tuple[str, ...]:

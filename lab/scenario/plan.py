@@ -105,7 +105,7 @@ def planned(paths: Sequence[Path], choice: Choice) -> tuple[PlannedScenario, ...
 
 def with_cases(variants: Sequence[Variant], cases: Sequence[str]) -> tuple[Variant, ...]:
     """The variants with checks of these cases only; those that have none are left out."""
-    made = ((variant, narrowed(variant.scenario, cases)) for variant in variants)
+    made = ((variant, narrowed(variant.scenario, tuple(dict.fromkeys(cases)))) for variant in variants)
     return tuple(
         replace(
             variant,

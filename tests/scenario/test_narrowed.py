@@ -90,3 +90,10 @@ def test_a_scenario_without_a_check_for_it_is_refused(path: Path) -> None:
 def test_an_expression_that_matches_nothing_is_told_also_beside_a_case(path: Path) -> None:
     with pytest.raises(ConfigError, match="-k 'nothing' matches none of scenario/variant"):
         planned([path], Choice(keyword="nothing", cases=("ADD()",)))
+
+
+def test_a_case_that_is_named_twice_is_one_case(path: Path) -> None:
+    path.write_text(SCENARIO.replace("share = 0.1", 'cases = ["MUL()", "ADD()", "MUL()"]'))
+    for cases, expected in ((), ("MUL()", "ADD()")), (("SUB()", "SUB()"), ("SUB()",)):
+        ((variant,),) = (entry.variants for entry in planned([path], Choice(cases=cases)))
+        assert [check.cases for check in variant.scenario.checks if isinstance(check, CatalogCheck)] == [expected]
