@@ -243,14 +243,14 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report pages of bundles, also of those that were cut off."""
-    with answering(as_json=json, empty={"reports": []}):
-        folders = bundles or [_newest()]
-        pages = [rendered_report(folder) for folder in folders]
+    pages: list[str] = []
+    with answering(as_json=json, empty=(answer := {"reports": pages})):
+        for folder in bundles or [_newest()]:
+            pages.append(str(rendered_report(folder)))
+            if not json:
+                typer.echo(pages[-1])
         if json:
-            print_json({"reports": [str(page) for page in pages]})
-        else:
-            for page in pages:
-                typer.echo(page)
+            print_json(answer)
 
 
 @app.callback(invoke_without_command=True)

@@ -226,6 +226,15 @@ def test_report_of_a_bundle_is_written_again(tmp_path: Path) -> None:
     assert (folder / "index.html").is_file()
 
 
+def test_report_that_was_written_before_one_that_cannot_be_is_told(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    status, output = lab("report", str(folder), str(tmp_path), "--json")
+    answer = json.loads(output.splitlines()[-1])
+    assert (status, answer["exit"], answer["reports"]) == (2, 2, [str(folder / "index.html")])
+    status, output = lab("report", str(folder), str(tmp_path))
+    assert (status, str(folder / "index.html") in output) == (2, True)
+
+
 def test_report_of_no_bundle_is_told(tmp_path: Path) -> None:
     status, output = lab("report", str(tmp_path))
     assert status == 2
