@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import paths
+from lab.apir.protocol_gen import Extension
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
@@ -30,10 +31,11 @@ from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
-from lab.scenario.environment import BACKEND_PATH
+from lab.scenario.environment import BACKEND_PATH, EXTENSIONS
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
+from lab.scenario.problem import meant
 from lab.scenario.reference_files import with_reference
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
@@ -88,6 +90,7 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
         BuildError: among others, when our guest library does not fit the ggml of root or image, or our host library the one
             that the scenario's ggml library brings (the slot is named).
     """
+    require_known_extensions(scenario)
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
     require_kernel(scenario, image)
@@ -108,6 +111,17 @@ def require_kernel(scenario: Scenario, image: GuestImage) -> None:
         text = f"the image {image.name} has kernel {image.release}, not {wanted}"
         hint = "leave guest.image out, or name the image of that kernel"
         raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("guest.kernel", text, hint)])
+
+
+def require_known_extensions(scenario: Scenario) -> None:
+    """Our guest library passes over a choice with a name that no extension has, and takes them all. Raises ``ConfigError``."""
+    chosen, known = scenario.guest.environment.get(EXTENSIONS), [name.lower() for name in Extension.__members__]
+    if scenario.implementation.guest.path != BUILTIN or not isinstance(chosen, str) or chosen in {"", "all", "none"}:
+        return
+    for name in (word.removeprefix("-") for word in chosen.split(",")):
+        if name not in known:
+            problem = ConfigProblem(f"guest.environment.{EXTENSIONS}", f"there is no extension {name!r}", meant(name, known))
+            raise ConfigError(f"scenario {scenario.name}", [problem])
 
 
 def boot_spec(plan: BootPlan) -> BootSpec:

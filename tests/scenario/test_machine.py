@@ -1,8 +1,9 @@
-"""Lists of cases from the host root's own program, which is played by a shell."""
+"""Lists of cases from the host root's own program, which is played by a shell; settings that are refused at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import LabError
+from lab.errors import ConfigError, LabError
 from lab.ops.upstream import Selection
 from lab.ops.upstream_cases import Listed, Mode
-from lab.scenario.machine import native_cases, native_listing
+from lab.scenario import load
+from lab.scenario.machine import native_cases, native_listing, require_known_extensions
 from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, row
 
 SAME = (("libggml0", "0.27.0"),)
@@ -48,3 +50,19 @@ def test_list_that_broke_off_natively_is_refused(listing: Listing, supported: st
     assert len(listing(ingredients(printing))) == len(TEXTS)
     with pytest.raises(LabError, match="ended with status -9 while it listed its cases"):
         listing(ingredients(f"{printing}kill -KILL $$"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("-asynchronus", r"guest\.environment\.GGML_VIRTGPU_EXTENSIONS: there is no extension 'asynchronus' \(did you mean asynch"),
+        ("ring,all", "there is no extension 'all'"),
+        *((chosen, None) for chosen in ("all", "none", "", "ring,batch", "-ring,-batch")),
+    ],
+)
+def test_extension_that_there_is_none_of_is_refused(tmp_path: Path, setting: str, told: str | None) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text('name = "x"\n[[checks]]\nkind = "state"\n')
+    scenario = load(path, (f'guest.environment.GGML_VIRTGPU_EXTENSIONS="{setting}"',))
+    with pytest.raises(ConfigError, match=told) if told else nullcontext():
+        require_known_extensions(scenario)
