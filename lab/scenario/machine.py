@@ -31,7 +31,7 @@ from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
-from lab.scenario.environment import BACKEND_PATH, EXTENSIONS
+from lab.scenario.environment import BACKEND_PATH, DATA_PATH, EXTENSIONS, GUEST_LOG, RING, WRITE_BEHIND
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
@@ -44,6 +44,16 @@ from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, 
 GGML_PACKAGE = "libggml0"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
+WHOLE = ("all", "none")
+"""What is chosen of extensions in the place of names."""
+GUEST_CHOICES = {
+    EXTENSIONS: (*WHOLE, *(name.lower() for name in Extension.__members__)),
+    RING: ("auto", "off"),
+    DATA_PATH: ("auto", "shared", "copied"),
+    WRITE_BEHIND: ("auto", "on", "off"),
+    GUEST_LOG: ("error", "warn", "info", "debug"),
+}
+"""The guest library's variables that take words, with those that it knows (guest/config.cpp)."""
 DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")
 """What a ggml library finds its devices by."""
 
@@ -90,7 +100,7 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
         BuildError: among others, when our guest library does not fit the ggml of root or image, or our host library the one
             that the scenario's ggml library brings (the slot is named).
     """
-    require_known_extensions(scenario)
+    require_known_choices(scenario)
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
     require_kernel(scenario, image)
@@ -113,14 +123,19 @@ def require_kernel(scenario: Scenario, image: GuestImage) -> None:
         raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("guest.kernel", text, hint)])
 
 
-def require_known_extensions(scenario: Scenario) -> None:
-    """Our guest library passes over a choice with a name that no extension has, and takes them all. Raises ``ConfigError``."""
-    chosen, known = scenario.guest.environment.get(EXTENSIONS), [name.lower() for name in Extension.__members__]
-    if scenario.implementation.guest.path != BUILTIN or not isinstance(chosen, str) or chosen in {"", "all", "none"}:
+def require_known_choices(scenario: Scenario) -> None:
+    """Our guest library passes over a word that it does not know, and takes its default. Raises ``ConfigError`` for such a word."""
+    if scenario.implementation.guest.path != BUILTIN:
         return
-    for name in (word.removeprefix("-") for word in chosen.split(",")):
-        if name not in known:
-            problem = ConfigProblem(f"guest.environment.{EXTENSIONS}", f"there is no extension {name!r}", meant(name, known))
+    for variable, known in GUEST_CHOICES.items():
+        chosen = scenario.guest.environment.get(variable)
+        if not isinstance(chosen, str) or chosen == "" or chosen in known:
+            continue
+        words = [word.removeprefix("-") for word in chosen.split(",")] if variable == EXTENSIONS else [chosen]
+        names = [word for word in known if word not in WHOLE]
+        if unknown := [word for word in words if word not in names]:
+            hint = meant(unknown[0], known if words == [chosen] else names)
+            problem = ConfigProblem(f"guest.environment.{variable}", f"knows no {unknown[0]!r}", hint)
             raise ConfigError(f"scenario {scenario.name}", [problem])
 
 

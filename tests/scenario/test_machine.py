@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,8 +15,9 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
 from lab.ops.upstream import Selection
 from lab.ops.upstream_cases import Listed, Mode
+from lab.paths import BACKEND_IMPL
 from lab.scenario import load
-from lab.scenario.machine import native_cases, native_listing, require_known_extensions
+from lab.scenario.machine import GUEST_CHOICES, native_cases, native_listing, require_known_choices
 from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, row
 
 SAME = (("libggml0", "0.27.0"),)
@@ -55,14 +57,26 @@ def test_list_that_broke_off_natively_is_refused(listing: Listing, supported: st
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ("-asynchronus", r"guest\.environment\.GGML_VIRTGPU_EXTENSIONS: there is no extension 'asynchronus' \(did you mean asynch"),
-        ("ring,all", "there is no extension 'all'"),
-        *((chosen, None) for chosen in ("all", "none", "", "ring,batch", "-ring,-batch")),
+        ("EXTENSIONS=-asynchronus", r"guest\.environment\.GGML_VIRTGPU_EXTENSIONS: knows no 'asynchronus' \(did you mean asynch"),
+        ("EXTENSIONS=ring,all", r"EXTENSIONS: knows no 'all' \(known are liveness, "),
+        ("EXTENSIONS=-all", "EXTENSIONS: knows no 'all'"),
+        ("RING=of", r"RING: knows no 'of' \(did you mean off\?\)"),
+        ("WRITE_BEHIND=1", "WRITE_BEHIND: knows no '1'"),
+        *((f"EXTENSIONS={chosen}", None) for chosen in ("all", "none", "", "ring,batch", "-ring,-batch")),
+        *((chosen, None) for chosen in ("RING=off", "DATA_PATH=copied", "WRITE_BEHIND=on", "LOG=debug", "CALL_DEADLINE_MS=9")),
     ],
 )
-def test_extension_that_there_is_none_of_is_refused(tmp_path: Path, setting: str, told: str | None) -> None:
+def test_word_that_our_guest_library_would_pass_over_is_refused(tmp_path: Path, setting: str, told: str | None) -> None:
     path = tmp_path / "file.toml"
     path.write_text('name = "x"\n[[checks]]\nkind = "state"\n')
-    scenario = load(path, (f'guest.environment.GGML_VIRTGPU_EXTENSIONS="{setting}"',))
+    scenario = load(path, (f"guest.environment.GGML_VIRTGPU_{setting}",))
     with pytest.raises(ConfigError, match=told) if told else nullcontext():
-        require_known_extensions(scenario)
+        require_known_choices(scenario)
+
+
+def test_words_are_those_of_the_guest_library() -> None:
+    text = (BACKEND_IMPL / "guest" / "config.cpp").read_text()
+    for variable, table in re.findall(r'choice\("(\w+)", (\w+),', text):
+        words = re.search(rf"{table}\[\] = \{{(.*?)\}};", text, re.DOTALL)
+        assert words is not None
+        assert set(re.findall(r'"(\w+)"', words[1])) == set(GUEST_CHOICES[variable])
