@@ -53,6 +53,21 @@ def test_rows_of_a_guest_that_fails_are_kept(tmp_path: Path, lost: LabError | No
     assert (record.answer["floor_us"]["p50"], record.answer["ioctl_us"]["p50"]) == (0.5, 30.0)
 
 
+def test_check_has_no_longer_than_it_says(tmp_path: Path) -> None:
+    given: list[Deadline] = []
+
+    class Asked(Shell):
+        def stream(self, command: str, on_line: Callable[[str], None], deadline: Deadline) -> int:
+            given.append(deadline)
+            return super().stream(command, on_line, deadline)
+
+    check = BenchCheck.model_validate({"kind": "bench", "places": ["vm"], "deadline_s": 9})
+    with new_bundle(tmp_path, "bench") as bundle:
+        check_bench(staged(tmp_path, Asked()), check, writer_of(bundle), Deadline.after(3600))
+    (deadline,) = given
+    assert deadline.remaining_s <= 9
+
+
 def test_rows_of_a_loopback_that_fails_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tmp_path / "bench-loopback.jsonl"
 
@@ -131,19 +146,38 @@ def test_failures_are_among_the_warnings(tmp_path: Path) -> None:
     )
 
 
+def test_record_tells_of_the_machine_and_of_what_a_second_implementation_does_not_send(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 77)
+    monkeypatch.setattr(os, "getloadavg", lambda: (5.5, 1.0, 1.0))
+    monkeypatch.setattr(checks.bench, "unsent_by_second", lambda _answer: iter(("nothing is sent",)))
+    record = Bench(staged(tmp_path, Shell()), BenchCheck(kind="bench"), load_before=2.5).record()
+    assert (record.cores, record.load_before, record.load_after) == (77, 2.5, 5.5)
+    assert record.warnings == ("nothing is sent",)
+
+
 IDLE = Target("idle", "idle.guest", 0.5, unit="% of a core", over="idle.seconds", least_s=59)
 
 
 @pytest.mark.parametrize(
-    ("target", "answer", "expected", "seen"),
+    ("target", "answer", "expected", "seen", "bound"),
     [
-        (Target("call", "e.p50", 5), {}, "≤ 5 µs", "not measured"),
-        (Target("call", "e.p50", 5), {"e": {"p50": 4.0, "spread": {"min": 3.0}}}, "≤ 5 µs", "4 µs, 3 when quietest"),
-        (Target("share", "s", 0.5, at_least=True, unit=""), {"s": 0.25}, "≥ 0.5", "0.25"),
-        (IDLE, {"idle": {"guest": 9.0, "seconds": 3.0}}, "≤ 0.5 % of a core", "9 % of a core in less than 59 s"),
-        (Target("set", "r", 0.8, "copy.1", at_least=True, unit="GiB/s"), {"r": 2.0}, "≥ 0.8 times the best copy loop", "2 GiB/s"),
+        (Target("call", "e.p50", 5), {}, "≤ 5 µs", "not measured", None),
+        (Target("call", "e.p50", 5), {"e": {"p50": 4.0, "spread": {"min": 3.0}}}, "≤ 5 µs", "4 µs, 3 when quietest", 5),
+        (Target("share", "s", 0.5, at_least=True, unit=""), {"s": 0.25}, "≥ 0.5", "0.25", 0.5),
+        (IDLE, {"idle": {"guest": 9.0, "seconds": 3.0}}, "≤ 0.5 % of a core", "9 % of a core in less than 59 s", 0.5),
+        (
+            Target("set", "r", 0.8, "copy.1", at_least=True, unit="GiB/s"),
+            {"r": 2.0},
+            "≥ 0.8 times the best copy loop",
+            "2 GiB/s",
+            None,
+        ),
     ],
 )
-def test_target_tells_its_bound_and_what_was_seen(target: Target, answer: Answer, expected: str, seen: str) -> None:
+def test_target_tells_its_bound_and_what_was_seen(
+    target: Target, answer: Answer, expected: str, seen: str, bound: float | None
+) -> None:
     record = target_record(verdict(target, answer))
-    assert (record.expected, record.seen_text) == (expected, seen)
+    assert (record.expected, record.seen_text, record.bound) == (expected, seen, bound)
