@@ -23,6 +23,15 @@ def test_every_tensor_of_the_shape_is_in_the_file(tmp_path: Path, weights: Weigh
         assert (list(one.shape), one.tensor_type) == ([columns, rows], weights.type)
 
 
+def test_heads_that_the_file_tells_of_are_those_of_its_matrices(tmp_path: Path) -> None:
+    write_model(tmp_path / "m.gguf", dataclasses.replace(SMALL, heads=8))
+    reader = GGUFReader(tmp_path / "m.gguf")
+    names = ("attention.head_count", "attention.head_count_kv", "rope.dimension_count")
+    heads, key_heads, of_head = (reader.fields[f"llama.{name}"].contents() for name in names)
+    rows = {one.name: int(one.shape[-1]) for one in reader.tensors}
+    assert (heads, heads * of_head, key_heads * of_head) == (8, rows["blk.0.attn_q.weight"], rows["blk.0.attn_k.weight"])
+
+
 def test_the_same_shape_makes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write_model(tmp_path / name, dataclasses.replace(SMALL, seed=seed))

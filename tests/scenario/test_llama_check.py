@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,9 @@ import pytest
 
 from lab.bundle import Bundle
 from lab.bundle.rows import FactRow
+from lab.deadline import Deadline
 from lab.errors import ConfigError
-from tests.scenario.fakes import OURS, Script
+from tests.scenario.fakes import OURS, FakeShell, Script
 from tests.scenario.small_runs import run_small, texts
 
 SCENARIO = """\
@@ -163,6 +166,27 @@ def test_a_processor_that_failed_is_asked_again_by_the_next_variant(tmp_path: Pa
     assert len(asked) == 2
 
 
+def test_programs_have_no_longer_than_the_check(tmp_path: Path) -> None:
+    llama = Llama()
+    ran(tmp_path, llama, "deadline_s = 9")
+    limits = [re.findall(r"timeout --kill-after=5 (\d+)", command) for command in llama.ran]
+    assert limits
+    assert all(int(limit) <= 9 for (limit,) in limits)
+
+
+def test_calls_that_an_earlier_variant_counted_are_not_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed = FakeShell.execute
+
+    def removing(shell: FakeShell, command: str, deadline: Deadline) -> tuple[int, str]:
+        if command.startswith("rm -rf "):
+            shutil.rmtree(shell.folder / Path(command.split()[2]).name, ignore_errors=True)
+        return executed(shell, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "execute", removing)
+    bundle = ran(tmp_path, Llama(), variants=())
+    assert [row.seen for row in facts(bundle) if row.name.startswith("remote calls")] == ["3", "3"]
+
+
 def test_speed_is_the_median_and_may_be_just_what_is_asked_for(tmp_path: Path) -> None:
     llama = Llama()
     llama.each = (10_000_000, 20_000_000, 40_000_000)
@@ -222,12 +246,13 @@ def test_a_report_without_its_end_is_asked_for_again(tmp_path: Path, times: int,
     assert any((row.name, row.seen) == ("reports without their end", "2") for row in facts(bundle)) == told
 
 
-def test_a_report_without_its_end_that_tells_too_much_is_not_asked_for_again(tmp_path: Path) -> None:
-    llama = Llama(largest="0.000150")
+@pytest.mark.parametrize(("largest", "told"), [("0.000150", "0.00015"), ("-nan", "nan")])
+def test_a_report_without_its_end_that_tells_too_much_is_not_asked_for_again(tmp_path: Path, largest: str, told: str) -> None:
+    llama = Llama(largest=largest)
     llama.ends_lost = 1
     bundle = ran(tmp_path, llama)
     assert bundle.run.exit == 1
-    assert "told a divergence of 0.00015, and no end of its report" in texts(bundle)
+    assert f"told a divergence of {told}, and no end of its report" in texts(bundle)
     assert sum("--kl-divergence " in command for command in llama.ran) == 1
 
 
