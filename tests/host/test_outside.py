@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab.deadline import Deadline
-from lab.elf import SHT_DYNAMIC, NotElf, linking, sha256
+from lab.elf import SHT_DYNAMIC, Linking, NotElf, linking, sha256
 from lab.errors import BuildError
 from lab.host import driver
 from lab.host import outside as module
@@ -160,12 +160,14 @@ def test_what_nobody_has_is_named(root: HostRoot, tmp_path: Path) -> None:
     assert "cannot open shared object file" in loaded(root, made, found.binds)
 
 
-@pytest.mark.parametrize("place", ["beside", "LD_LIBRARY_PATH", "ldconfig", "CUDA_HOME"])
+@pytest.mark.parametrize("place", ["beside", "LD_LIBRARY_PATH", "ldconfig", "CUDA_HOME", "CUDA's own"])
 def test_what_the_machine_has_is_loaded_from_there(
     root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     made = backend(root, tmp_path / "backends")
-    library = openmp(root, tmp_path / {"beside": "backends", "CUDA_HOME": "cuda/lib64"}.get(place, "elsewhere"))
+    library = openmp(
+        root, tmp_path / {"beside": "backends", "CUDA_HOME": "cuda/lib64", "CUDA's own": "cuda/lib64"}.get(place, "elsewhere")
+    )
     match place:
         case "LD_LIBRARY_PATH":
             monkeypatch.setenv(place, f"{tmp_path}/none:{library.parent}")
@@ -173,6 +175,8 @@ def test_what_the_machine_has_is_loaded_from_there(
             monkeypatch.setattr(module, "linker_cache", lambda: {library.name: library})
         case "CUDA_HOME":
             monkeypatch.setenv(place, str(tmp_path / "cuda"))
+        case "CUDA's own":
+            monkeypatch.setattr(module, "CUDA_FOLDER", tmp_path / "cuda")
     found = outside([made], root)
     assert found.missing == ()
     assert Bind(library, inside=LIBRARIES / library.name) in found.binds
@@ -186,6 +190,29 @@ def test_what_a_found_library_needs_is_looked_for_too(root: HostRoot, tmp_path: 
     between.write_bytes((root.path / FOLDER / OPENMP.decode()).read_bytes().replace(b"libc.so.6", b"libq.so.6"))
     monkeypatch.setenv("LD_LIBRARY_PATH", str(between.parent))
     assert outside([made], root).missing == ((between, "libq.so.6"),)
+    shutil.copy(root.path / FOLDER / OPENMP.decode(), made.parent / "libq.so.6")
+    assert outside([made], root).missing == (), "folders of who needs it are looked in, too"
+
+
+def test_a_named_folder_goes_before_the_files_own(root: HostRoot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = backend(root, tmp_path / "backends")
+    openmp(root, made.parent)
+    named = openmp(root, tmp_path / "named")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(named.parent))
+    assert Bind(named, inside=LIBRARIES / named.name) in outside([made], root).binds
+
+
+def test_folder_that_is_no_whole_path_is_not_looked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "linking", lambda _file: Linking(("libx.so",), ("lib", "", "$ORIGIN/x", "/opt/x")))
+    assert module.wanted_by(tmp_path / "a.so") == (("libx.so",), (tmp_path / "x", Path("/opt/x"), tmp_path))
+
+
+def test_ggml_that_goes_before_the_roots_is_told_by_its_base() -> None:
+    binds = tuple(
+        Bind(Path("/m") / name, inside=LIBRARIES / name) for name in ("libggml-a.so", "libggml-base.so.0", "libggml.so.0")
+    )
+    assert module.Outside(binds).base == Path("/m/libggml-base.so.0")
+    assert module.Outside((Bind(Path("/m")), binds[0], binds[2])).base is None
 
 
 def test_what_a_file_names_with_its_own_folder_in_it_is_found() -> None:
