@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +17,8 @@ from lab.host import native
 from lab.host.native import native_payloads, source_files
 from lab.host.progress import SilentProgress
 from lab.host.root import HostRoot, host_root
+from lab.host.store import _try_lock
+from lab.process import Finished
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.25)
@@ -64,7 +70,69 @@ def test_everything_that_decides_what_is_built_is_in_the_key(tmp_path: Path, mon
 def test_sanitizers_are_asked_of_cmake() -> None:
     words = {kind: native.cmake_options(("-DX=1",), sanitizers=kind) for kind in native.Sanitizers}
     assert all(one[0] == "-DCMAKE_BUILD_TYPE=Release" and one[-1] == "-DX=1" for one in words.values())
-    assert [len(one) for one in words.values()] == [2, 4, 3]
+    asked = {kind: [word for word in one[1:-1] if word.endswith("=ON")] for kind, one in words.items()}
+    assert list(asked.values()) == [[], ["-DAPIR_SANITIZE=ON"], ["-DAPIR_SANITIZE_THREAD=ON"]]
+    assert "-DCMAKE_CXX_COMPILER=clang++" in words[native.Sanitizers.MEMORY], "it brings libFuzzer"
+
+
+def toy_root(entered: list[tuple[str, ...]]) -> Any:
+    """A root that notes what is to run in it."""
+    return SimpleNamespace(key="key", enter=lambda argv, **_: entered.append(argv) or argv)
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For every build, which compiles nothing: whether another process could have had its folder meanwhile."""
+    free: list[bool] = []
+
+    def compiling(_root: HostRoot, _sources: Path, work: Path, *_: object, **__: object) -> None:
+        with open(work.with_suffix(".lock"), "a", encoding="ascii") as lock:
+            free.append(_try_lock(lock.fileno()))
+        (work / native.PAYLOADS).mkdir(parents=True, exist_ok=True)
+        shutil.copy(sys.executable, work / native.PAYLOADS / "libtoy.so")
+
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(native, "_compiled", compiling)
+    monkeypatch.setattr(native, "finish", lambda argv, **_: Finished(argv, 0, ""))
+    return free
+
+
+def test_work_folder_is_one_builders_at_a_time(tmp_path: Path, compiled: list[bool]) -> None:
+    root, deadline = toy_root([]), Deadline.after(60)
+    native_payloads(root, SilentProgress(), deadline, sources=tmp_path)
+    native.native_tests(root, SilentProgress(), deadline)
+    native.compiled_tests(root, SilentProgress(), deadline)
+    assert compiled == [False] * 3
+
+
+@pytest.mark.parametrize("sanitizers", native.Sanitizers, ids=str)
+def test_no_test_at_all_is_no_success_and_fuzz_targets_have_a_run_of_their_own(
+    compiled: list[bool], sanitizers: native.Sanitizers
+) -> None:
+    entered: list[tuple[str, ...]] = []
+    native.native_tests(toy_root(entered), SilentProgress(), Deadline.after(60), sanitizers=sanitizers)
+    native.fuzz_smoke(toy_root(entered), SilentProgress(), Deadline.after(60))
+    tests, fuzz = entered
+    assert "--no-tests=error" in tests
+    assert "--no-tests=error" in fuzz
+    assert (tests[-2:] == ("--label-exclude", native.FUZZ_LABEL)) is (sanitizers is not native.Sanitizers.NONE)
+    assert fuzz[fuzz.index("--label-regex") + 1] == native.FUZZ_LABEL
+    assert len(compiled) == 2
+
+
+def test_source_that_came_later_than_its_date_is_told_from_one_that_was_edited(tmp_path: Path) -> None:
+    work, source = tmp_path / "work", tmp_path / "sources" / "a.cpp"
+    for folder in (work, source.parent):
+        folder.mkdir()
+    source.touch()
+    assert not native._came_dated_back(source.parent, work), "nothing was built"
+    log = work / ".ninja_log"
+    log.touch()
+    came = source.stat().st_ctime_ns
+    for built, dated, told in ((came - 1, 0, True), (came - 1, came, False), (came + 10**12, 0, False)):
+        os.utime(log, ns=(built, built))
+        os.utime(source, ns=(dated, dated))
+        assert native._came_dated_back(source.parent, work) is told
 
 
 def test_build_that_leaves_no_library_is_an_error(tmp_path: Path) -> None:
