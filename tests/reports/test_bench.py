@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ def test_page_marks_a_p99_of_too_few_samples(tmp_path: Path) -> None:
     variant = read_bundle(folder).run.variants[0]
     figures = {"p50": 200.0, "p99": 234.0}
     answer = {
-        "vm": {"empty_call_us": figures | {"samples": 100}, "after_pause_us": figures | {"samples": 8}, "graph_1_us": figures}
+        "vm": {"empty_call_us": figures | {"samples": 100}, "after_pause_us": figures | {"samples": 99}, "graph_1_us": figures}
     }
     for way, mark in ((answer["vm"], "*"), ({"graph_1_us": figures}, "")):
         write_bench(folder / variant.logs, {"vm": way, "ioctl_us": figures, "tokens": []})
@@ -145,6 +146,19 @@ def test_token_that_took_no_time_hides_no_benchmark(tmp_path: Path, others: tupl
     text = rendered_report(folder).read_text(encoding="utf-8")
     assert "all, copied: 2 calls, 0 µs a token" in text
     assert "cannot be read" not in text
+
+
+def test_page_tells_the_load_and_how_much_of_a_token_is_computing(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    variant = read_bundle(folder).run.variants[0]
+    tokens = [token("0.2 alone", "copied", 9, 2600.0), token("all", "copied", 2, 325.0)]
+    write_bench(folder / variant.logs, ANSWER | {"tokens": tokens})
+    text = rendered_report(folder).read_text(encoding="utf-8")
+    assert "Load 1.8 before and 2.0 after, on 2 cores; 210 s." in text
+    shares = re.findall(
+        r'<i class="compute" style="width:([\d.]+)%"></i><i class="transport" style="width:([\d.]+)%"></i></div></div>', text
+    )
+    assert shares == [("25.00", "75.00"), ("100.00", "0.00")], "no more than all of it"
 
 
 DAMAGED: dict[str, bytes] = {

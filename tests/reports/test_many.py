@@ -13,7 +13,7 @@ import pytest
 
 from lab.bundle import read_bundle
 from lab.bundle.junit import junit_xml
-from reports.render import MOST_COMMANDS, TEMPLATES, rendered_report, variant_views
+from reports.render import MOST_COMMANDS, TEMPLATES, commands_of, rendered_report, variant_views
 from tests.reports.realistic import write_bundle
 from tests.reports.test_render import Page
 
@@ -90,14 +90,47 @@ def test_commands_beyond_a_number_are_told_together(tmp_path: Path) -> None:
     call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
     calls = [call | {"command": f"call {number}", "duration_ns": 10**9 - number} for number in range(MOST_COMMANDS)]
     calls += [call | {"command": f"quick {number}", "duration_ns": 1000, "status": 4 + number // 10} for number in range(12)]
+    calls += calls[-1:]
     (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls))
     text = rendered_report(folder).read_text()
     assert "quick 0" not in text
     assert len([label for label in Page(text).images if label and label.startswith("call 7, venus: median")]) == 1
-    assert "12 more commands took less time each and have no rows: 12 calls, 12 µs in all, 2 failed." in text
+    assert "12 more commands took less time each and have no rows: 13 calls, 13 µs in all, 3 failed." in text
     assert f"here are the {MOST_COMMANDS} that took most time" in text
     (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls[:MOST_COMMANDS]))
     assert "have no rows" not in rendered_report(folder).read_text()
+
+
+def test_commands_stand_in_the_order_of_the_time_that_they_took_in_all_variants(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path)
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    took = (("venus", "first", 9), ("venus", "second", 8), ("apir", "first", 1), ("apir", "second", 4), ("apir", "third", 11))
+    calls = [call | {"variant": variant, "command": command, "duration_ns": ms * 10**6} for variant, command, ms in took]
+    (folder / "calls.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in calls))
+    assert commands_of(variant_views(read_bundle(folder))[0]) == ("second", "third", "first")
+
+
+@pytest.mark.parametrize(("drift", "told"), [(["libdrm2 2.5, not 2.4"], True), ([], False)])
+def test_page_tells_of_the_machine_and_of_packages_that_are_not_as_locked(tmp_path: Path, drift: list[str], *, told: bool) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    record = json.loads((folder / "run.json").read_text())
+    record["built"][0]["drift"] = drift
+    (folder / "run.json").write_text(json.dumps(record))
+    for name in ("results.jsonl", "calls.jsonl"):
+        (folder / name).write_text("")
+    text = rendered_report(folder).read_text()
+    assert "AMD EPYC, 2 cores, 7950 MiB</td>" in text
+    assert ("1 packages are not as its lock has them" in text) is told
+
+
+def test_bar_of_a_command_has_the_shares_of_its_parts(tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path, variants=("venus",))
+    call = json.loads((folder / "calls.jsonl").read_text().splitlines()[0])
+    call |= {"duration_ns": 100_000, "encode_ns": 10_000, "host_queue_ns": 20_000, "host_compute_ns": 30_000}
+    (folder / "calls.jsonl").write_text(f"{json.dumps(call)}\n")
+    (folder / "results.jsonl").write_text("")
+    shares = re.findall(r'<i class="(\w+)" style="width:([\d.]+)%"></i>', rendered_report(folder).read_text())
+    assert shares == [("encode", "10.00"), ("transport", "40.00"), ("queue", "20.00"), ("compute", "30.00")]
 
 
 JUNIT_ROWS = ("cases", "facts", "findings")

@@ -9,7 +9,8 @@ from urllib.parse import unquote_to_bytes
 
 import pytest
 
-from reports.render import area_path, bytes_text, duration_text, rendered_report
+from lab.bundle.outcome import Outcome
+from reports.render import SYMBOLS, area_path, bytes_text, duration_text, few_mark, rendered_report
 from reports.store import bundles, newest_bundle
 from tests.bench.realistic import write_bench
 from tests.reports.realistic import write_bundle
@@ -325,6 +326,16 @@ def test_logs_outside_of_the_bundle_are_none_of_it(tmp_path: Path, logs: str) ->
     assert "What a call costs" not in text
 
 
+def test_only_what_passed_has_a_tick_and_only_what_failed_a_cross() -> None:
+    marked = {symbol: [outcome for outcome in Outcome if SYMBOLS[outcome] == symbol] for symbol in "✓✗!"}
+    ends = [Outcome.GUEST_CRASH, Outcome.HOST_CRASH, Outcome.HANG, Outcome.ERROR]
+    assert marked == {"✓": [Outcome.PASS], "✗": [Outcome.FAIL], "!": ends}
+
+
+def test_percentile_of_no_calls_has_no_mark() -> None:
+    assert [few_mark(count, 100) for count in (0, 1, 99, 100)] == ["", "*", "*", ""]
+
+
 def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path, variants=("venus",))
     record = json.loads((folder / "run.json").read_text())
@@ -343,6 +354,7 @@ def test_skipped_variant_has_its_reason(tmp_path: Path) -> None:
         (0.5, "0.5 µs"),
         (12.34, "12.3 µs"),
         (456.7, "457 µs"),
+        (1000, "1 ms"),
         (4567, "4.57 ms"),
         (456_700, "457 ms"),
         (2_500_000, "2.5 s"),
