@@ -119,6 +119,7 @@ def test_unknown_option_is_a_usage_error() -> None:
     status, output = lab("run", "--nonsense", "x.toml")
     assert status == 2
     assert "nonsense" in output
+    assert not output.splitlines()[-1].startswith("{"), "a line of JSON is for who asks for one"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from lab.bundle import read_bundle
 from lab.bundle.schema import RunRecord, Status
 from lab.cli.app import app
+from lab.scenario.plan import Choice
 from lab.scenario.runner import RunOutcome
 from tests.reports.realistic import write_bundle
 from tests.scenario.fakes import SCENARIO
@@ -67,3 +68,19 @@ def test_a_recording_of_nothing_ends_with_one_line_that_names_the_run(tmp_path: 
     assert (ended.exit_code, line["exit"]) == (2, 2)
     assert (line["dir"], line["traces"]) == (str(folder), [])
     assert "nothing was recorded" in line["error"]
+
+
+def test_nobody_can_ask_for_a_recording_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    folder = write_bundle(tmp_path, failing=False)
+    asked: list[Choice] = []
+
+    def noted(_plan: object, choice: Choice, *_: object) -> RunOutcome:
+        asked.append(choice)
+        return RunOutcome(folder, read_bundle(folder).run)
+
+    monkeypatch.setattr("lab.cli.trace.run", noted)
+    words = ["--set", "host.trace=false", "--set", "guest.cpus=1"]
+    CliRunner().invoke(app, ["trace", "record", str(tmp_path / "small.toml"), *words])
+    (choice,) = asked
+    assert choice.settings == ("host.trace=false", "guest.cpus=1", "host.trace=true"), "the last one holds"

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from lab.apir.protocol_gen import Call, CommandHeader
+from lab.apir.trace import Ioctl
 from lab.apir.wire import Reader, Writer
-from lab.cli.trace import answers_in, replayed
+from lab.cli.app import app
+from lab.cli.trace import Replayed, answers_in, line_of, replayed
 from lab.deadline import Deadline
 from lab.errors import BuildError
 from lab.host.root import HostRoot
@@ -129,15 +132,37 @@ def test_replay_tells_another_answer_and_ends_with_1(tmp_path: Path, key: str, v
     assert answer_of(lab_trace("replay", path, "--json")[1])["different"] == 1
 
 
+def row_of(**more: Any) -> dict[str, Any]:
+    return {"index": 3, "name": "handshake", "differences": [], "remarks": [], "duration_ns": 1_500_000, **more}
+
+
+def test_replay_tells_how_long_it_took_and_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (row_of(differences=["another name", "and type"]), row_of(remarks=["memory"]), row_of(remarks=["a handle", "a size"]))
+    monkeypatch.setattr("lab.cli.trace.played_again", lambda *_: Replayed(rows, 1))
+    told, line = (CliRunner().invoke(app, ["trace", "replay", str(TRACES[0]), *words]) for words in ((), ("--json",)))
+    assert (told.exit_code, line.exit_code) == (1, 1)
+    assert told.stdout.splitlines() == [
+        "row 3: handshake: another name",
+        "row 3: handshake: and type",
+        "3 commands played in 4.5 ms: 1 with another answer, 2 with other facts of the device, sizes or handles",
+    ]
+    assert json.loads(line.stdout) == {"played": 3, "different": 1, "duration_us": 4500.0, "exit": 1}
+
+
+def test_blob_is_told_with_its_size_and_its_resource() -> None:
+    assert line_of(Ioctl("RESOURCE_CREATE_BLOB", (7, 4096))) == "ioctl resource_create_blob of 4096 bytes: resource 7"
+    assert line_of(Ioctl("GET_CAPS", None)) == "ioctl get_caps"
+
+
 def test_replay_reads_its_answers_among_whatever_a_library_says() -> None:
-    answer = {"index": 3, "name": "handshake", "differences": [], "remarks": [], "duration_ns": 7}
+    answer = row_of()
     output = ["{x", "[{", '{"differences": 1}', json.dumps(answer), '{"played": 1, "different": 0}', "ggml: done"]
     assert answers_in("\n".join(output)) == (answer,)
 
 
 @pytest.mark.parametrize(("status", "told", "fails"), [(0, 2, True), (1, 2, True), (0, 3, False), (1, 3, False), (2, 3, True)])
 def test_replay_that_ends_early_is_none(tmp_path: Path, status: int, told: int, fails: bool) -> None:
-    answer = {"index": 3, "name": "handshake", "differences": ["x"] * status, "remarks": [], "duration_ns": 7}
+    answer = row_of(differences=["x"] * status)
     done = Finished((), status, f"{json.dumps(answer)}\n" * told)
     if not fails:
         assert replayed(tmp_path, done, 3).exit_status == status
