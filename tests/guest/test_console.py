@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.deadline import Deadline
+from lab.deadline import Deadline, poll
 from lab.errors import GuestLost, WaitTimeout
 from lab.guest.console import Console, Ready, kernel_death, parsed_ready, watched_console
 from lab.threads import beside
@@ -100,6 +100,27 @@ def test_panic_ends_the_wait_with_the_tail(console: Console, pair: Pair) -> None
         console.wait_ready(Deadline.after(5))
     assert "before" in lost.value.serial_tail
     assert pair.losses == 1
+
+
+def test_panic_is_not_waited_behind_as_an_oops_is(console: Console, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.guest.console.TRACE_S", 60.0)
+    pair.theirs.sendall(READY.encode() + b"\nKernel panic - not syncing: dead\n")
+    poll("the panic", lambda: console.lost, Deadline.after(5))
+    with pytest.raises(GuestLost, match="kernel panic: dead"):
+        console.wait_ready(Deadline.after(5))
+
+
+def test_readiness_holds_whatever_is_said_behind_it(console: Console, pair: Pair) -> None:
+    pair.theirs.sendall(READY.encode() + b"\nmore\n")
+    poll("more", lambda: console.tail().endswith("more"), Deadline.after(5))
+    assert console.wait_ready(Deadline.after(0.1)).release == "6.12.1"
+
+
+def test_end_with_something_unread_is_an_end_too(pair: Pair) -> None:
+    pair.ours.sendall(b"QEMU did not read this")
+    pair.theirs.close()
+    with watched_console(pair.ours, pair.log, pair.lose) as console, pytest.raises(GuestLost, match="so QEMU has ended"):
+        console.wait_ready(Deadline.after(5))
 
 
 def test_oops_without_panic_ends_the_wait_too(console: Console, pair: Pair) -> None:

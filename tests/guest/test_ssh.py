@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import threading
 import time
@@ -15,7 +16,7 @@ import paramiko
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.guest import ssh
 from lab.guest.keys import boot_keys
 from lab.guest.ssh import GuestShell, connected_shell
@@ -145,6 +146,56 @@ def test_death_by_a_signal_has_a_status_whichever_shell_the_guest_has(program: s
     monkeypatch.setattr(Channel, "exec_command", lambda _self, command: asked.append(command))
     shell(b"").execute("sh -c 'kill -9 $$'")
     assert subprocess.run([program, "-c", *asked], check=False).returncode == 128 + 9
+
+
+def test_command_that_is_killed_takes_no_other_one_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Channel, "exec_command", lambda _self, command: asked.append(command))
+    monkeypatch.setattr(ssh, "KILL_S", 0.2)
+    monkeypatch.setattr(ssh, "MARK", f"LAB_TEST_OF_{os.getpid()}")
+    talker = shell(b"line\n")
+    for _ in range(2):
+        with pytest.raises(WaitTimeout):
+            talker.execute("yes", Deadline.after(0.1))
+    first, kill, second, _ = (command.splitlines() for command in asked)
+    mark = first[0].removeprefix("export ")
+    assert mark != second[0].removeprefix("export ")
+    with contextlib.ExitStack() as stack:
+        programs = [
+            stack.enter_context(subprocess.Popen(("sleep", "60"), env=dict([value.split("=", 1)]))) for value in (mark, f"{mark}0")
+        ]
+        try:
+            subprocess.run(("sh", "-c", kill[1]), check=True)
+            assert programs[0].wait(10) == -9
+            assert programs[1].poll() is None
+        finally:
+            programs[1].kill()
+
+
+def test_status_other_than_0_is_an_error_for_who_expects_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [b"", b"no such file\n"]
+    monkeypatch.setattr(Channel, "recv", lambda *_: said.pop())
+    monkeypatch.setattr(Channel, "recv_exit_status", lambda _self: 1)
+    with pytest.raises(CommandFailed, match="status 1: ls /none\n") as failed:
+        shell(b"").succeed("ls /none")
+    assert failed.value.output == "no such file\n"
+
+
+def test_standard_error_is_apart_only_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    merged: list[bool] = []
+    monkeypatch.setattr(Channel, "set_combine_stderr", lambda _self, value: merged.append(value))
+    shell(b"").execute("true")
+    shell(b"").separate("true")
+    assert merged == [True, False]
+
+
+def test_reason_of_a_broken_connection_may_be_known_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = [None, None, "kernel panic"]
+    monkeypatch.setattr(Alive, "lost", lambda _self: reasons.pop(0) if len(reasons) > 1 else reasons[0])
+    monkeypatch.setattr(Transport, "is_active", lambda _self: False)
+    monkeypatch.setattr(Channel, "recv_exit_status", lambda _self: -1)
+    with pytest.raises(GuestLost, match="kernel panic"):
+        shell(b"").execute("true")
 
 
 def test_last_line_needs_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +337,32 @@ def test_file_whose_hash_the_guest_does_not_tell_did_not_arrive(tmp_path: Path, 
     (tmp_path / "library").write_text("whole")
     with pytest.raises(GuestError, match=r"differ: SHA-256 [0-9a-f]{64} here, none there"):
         shell(b"").put(tmp_path / "library", "/library")
+
+
+def test_file_is_copied_with_its_rights_or_with_those_that_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rights: list[int] = []
+    taking = SimpleNamespace(putfo=lambda *_, **__: None, chmod=lambda _path, mode: rights.append(mode), close=lambda: None)
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: taking)
+    asked: list[str] = []
+    monkeypatch.setattr(GuestShell, "succeed", lambda _self, command, _limit: asked.append(command) or f"{ssh.sha256(file)}  -\n")
+    file = tmp_path / "library"
+    file.touch()
+    file.chmod(0o750)
+    for mode in ({}, {"mode": 0o600}):
+        shell(b"").put(file, "/a b", **mode)
+    assert rights == [0o750, 0o600]
+    assert asked == ["sha256sum < '/a b'"] * 2
+
+
+def test_copy_over_a_connection_that_broke_tells_of_the_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_channel: object) -> None:
+        raise EOFError
+
+    monkeypatch.setattr(ssh, "REASON_S", 0.0)
+    monkeypatch.setattr("paramiko.SFTPClient", broken)
+    monkeypatch.setattr(Transport, "is_active", lambda _self: False)
+    with pytest.raises(GuestLost, match="the SSH connection broke while a file was copied"):
+        shell(b"").get("/x", tmp_path / "x")
 
 
 def test_guest_with_another_host_key_is_shown_no_key_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
