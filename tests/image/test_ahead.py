@@ -33,6 +33,14 @@ def test_an_image_of_the_cache_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> 
     assert notes.texts == []
 
 
+def test_an_image_that_is_built_anew_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "cached_guest_image", lambda _: None)
+    before = family()
+    with ahead.begun("no-such-image", SilentProgress(), Deadline.after(10), again=True) as ended:
+        assert family() == before
+        ended()
+
+
 def test_a_failure_is_told_and_left_to_who_needs_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "cached_guest_image", lambda _: None)
     notes = Notes()

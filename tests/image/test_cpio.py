@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -19,6 +20,11 @@ def test_header_of_the_first_member() -> None:
     assert data[116:121] == b"12345"
     assert len(data) % 4 == 0
     assert b"TRAILER!!!" in data
+
+
+def test_device_has_its_numbers_where_the_kernel_looks_for_them() -> None:
+    fields = [int(text, 16) for text in re.findall(b".{8}", cpio.archive((cpio.character_device("c", 5, 1),))[6:110])]
+    assert (fields[1], fields[7:11]) == (0o20600, [0, 0, 5, 1])
 
 
 def test_same_entries_give_the_same_bytes() -> None:
