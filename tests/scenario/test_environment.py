@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ from lab.scenario import environment
 from lab.scenario import shipment as shipments
 from lab.scenario.environment import host_environment, vulkan_here
 from lab.scenario.file import load
-from lab.scenario.model import Scenario
-from lab.scenario.shipment import Payload, Shipment
+from lab.scenario.model import Capset, Scenario
+from lab.scenario.shipment import Payload, ReferenceFiles, Shipment
 
 SCENARIO = """
 name = "small"
+{}
 [[checks]]
 kind = "state"
 """
@@ -24,14 +26,19 @@ kind = "state"
 @pytest.fixture
 def scenario(tmp_path: Path) -> Scenario:
     path = tmp_path / "small.toml"
-    path.write_text(SCENARIO)
+    return asking(path)
+
+
+def asking(path: Path, settings: str = "") -> Scenario:
+    path.write_text(SCENARIO.format(settings))
     return load(path)
 
 
-def shipped(*, built_in: bool) -> Shipment:
-    def payload(role: str, inside: str) -> Payload:
-        return Payload(role, Path(inside), inside, "0", "1")
+def payload(role: str, inside: str) -> Payload:
+    return Payload(role, Path("/elsewhere"), inside, "0", "1")
 
+
+def shipped(*, built_in: bool) -> Shipment:
     return Shipment(
         guest_library=payload("guest library", "/run/guest.so"),
         host_library=payload("host library", "/n/host.so"),
@@ -60,11 +67,81 @@ def test_a_built_in_component_is_configured_and_nothing_preloaded(scenario: Scen
     assert not {"LD_PRELOAD", "VIRGL_APIR_WORKER", "VIRGL_APIR_ADVERTISE_CAPSET"} & set(variables)
 
 
+def test_qemu_is_told_what_to_load_where_to_write_and_nothing_else(tmp_path: Path) -> None:
+    scenario = asking(tmp_path / "a.toml", "[host]\nthreads = 3")
+    told = host_environment(scenario, shipped(built_in=False), Path("/logs"), advertise=False, software_vulkan=True)
+    assert told == {
+        "LD_PRELOAD": "/n/libapir-preload.so",
+        "VIRGL_APIR_WORKER": "/n/apir-worker",
+        "VIRGL_ROUTE_VENUS_TO_APIR": "1",
+        "VIRGL_APIR_BACKEND_LIBRARY": "/n/host.so",
+        "VIRGL_APIR_LOG_TO_FILE": "/logs/component.log",
+        "VIRGL_APIR_CALL_LOG": "/logs/calls",
+        "APIR_LLAMA_CPP_GGML_LIBRARY_PATH": "/g/libggml-cpu.so",
+        "APIR_LLAMA_CPP_GGML_LIBRARY_REG": "ggml_backend_init",
+        "APIR_LLAMA_CPP_LOG_TO_FILE": "/logs/host-library.log",
+        "APIR_LLAMA_CPP_GGML_THREADS": "3",
+    }
+
+
+def test_variables_of_the_file_are_laid_over_those_of_the_lab(tmp_path: Path) -> None:
+    environment = "{ VIRGL_APIR_BACKEND_LIBRARY = '/theirs.so', VIRGL_ROUTE_VENUS_TO_APIR = false, OWN = 'x', NONE = false }"
+    scenario = asking(tmp_path / "a.toml", f"call_records = false\n[host]\ntrace = true\nenvironment = {environment}")
+    told = host_environment(scenario, shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=False)
+    assert (told["VIRGL_APIR_BACKEND_LIBRARY"], told["OWN"], told["VIRGL_APIR_TRACE"]) == ("/theirs.so", "x", "/logs/traces")
+    assert not {"VIRGL_ROUTE_VENUS_TO_APIR", "NONE", "VIRGL_APIR_CALL_LOG"} & set(told)
+
+
+def test_a_liar_is_honest_until_it_is_told_otherwise(scenario: Scenario) -> None:
+    lying = replace(shipped(built_in=False), wrapped_library=payload("ggml library", "/g/real.so"))
+    told = host_environment(scenario, lying, Path("/logs"), advertise=True, software_vulkan=False)
+    assert (told["GGML_LIAR_LIBRARY"], told["GGML_LIAR"]) == ("/g/real.so", "honest")
+
+
+def test_a_reference_has_variables_and_records_of_its_own(scenario: Scenario) -> None:
+    files = ReferenceFiles(*(payload("reference", f"/r/{name}.so") for name in ("preload", "guest", "wraps", "cpu")), Capset.APIR)
+    shipment = replace(shipped(built_in=False), reference=files)
+    told = host_environment(scenario, shipment, Path("/logs"), advertise=True, software_vulkan=False)
+    own = {name: value for name, value in told.items() if name.endswith("_APIR") or "REFERENCE" in name}
+    assert own == {
+        "VIRGL_ROUTE_VENUS_TO_APIR": "1",
+        "APIR_LLAMA_CPP_GGML_LIBRARY_PATH_APIR": "/r/wraps.so",
+        "APIR_LLAMA_CPP_GGML_LIBRARY_REG_APIR": "ggml_backend_init",
+        "VIRGL_APIR_CALL_LOG_APIR": "/logs/reference-calls",
+        "GGML_REFERENCE_LIBRARY": "/r/cpu.so",
+    }
+    assert environment.reference_in_guest(files) == {
+        "LD_PRELOAD": "/r/preload.so",
+        "GGML_VIRTGPU_REFERENCE_LIBRARY": "/r/guest.so",
+        "GGML_VIRTGPU_REFERENCE_CAPSET": "apir",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        ("", {"GGML_VIRTGPU_CALL_LOG": "/calls"}),
+        ("call_records = false", {}),
+        ("[guest]\ncapset = 'apir'", {"GGML_VIRTGPU_CALL_LOG": "/calls", "GGML_REMOTING_USE_APIR_CAPSET": "1"}),
+        ("[guest]\ndata_path = 'copied'", {"GGML_VIRTGPU_CALL_LOG": "/calls", "GGML_VIRTGPU_DATA_PATH": "copied"}),
+        ("[guest]\nenvironment = { GGML_VIRTGPU_CALL_LOG = false, OWN = 'x' }", {"OWN": "x"}),
+    ],
+)
+def test_programs_in_the_guest_are_told_their_way_to_the_host(tmp_path: Path, settings: str, more: dict[str, str]) -> None:
+    told = environment.guest_environment(asking(tmp_path / "a.toml", settings), "/lib.so", "/calls")
+    assert told == {"GGML_BACKEND_PATH": "/lib.so", **more}
+
+
+def test_a_bundle_has_no_variables_that_are_the_users_own_business() -> None:
+    variables = {"VIRGL_B": "2", "AWS_SECRET": "s", "HOME": "/root", "LD_PRELOAD": "/p.so", "GGML_A": "1"}
+    assert environment.recorded(variables) == (("GGML_A", "1"), ("LD_PRELOAD", "/p.so"), ("VIRGL_B", "2"))
+
+
 @pytest.mark.parametrize("software", [True, False])
 def test_compiled_shaders_are_kept_for_a_vulkan_without_a_gpu(tmp_path: Path, *, software: bool) -> None:
     path = tmp_path / "vulkan.toml"
-    path.write_text(SCENARIO.replace('name = "small"', 'name = "small"\n[host]\nggml_library = "vulkan"'))
-    variables = host_environment(load(path), shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=software)
+    scenario = asking(path, '[host]\nggml_library = "vulkan"')
+    variables = host_environment(scenario, shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=software)
     assert ("MESA_SHADER_CACHE_DIR" in variables) is software
     assert ("VK_DRIVER_FILES" in variables) is software
 
