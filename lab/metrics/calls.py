@@ -219,7 +219,7 @@ def paired(guests: Sequence[CallLog], hosts: Sequence[CallLog]) -> Iterator[tupl
     by_session = {log.session: log for log in hosts if log.session}
     anonymous = iter([log for log in hosts if not log.session])
     for guest in guests:
-        host = by_session.get(guest.session) if guest.session else None
+        host = by_session.get(guest.session)
         yield guest, host if host is not None else next(anonymous, None)
 
 

@@ -74,13 +74,13 @@ def test_numbers_far_beyond_all_names_share_one(tmp_path: Path) -> None:
 
 
 def test_what_the_reply_told_stands_in_for_the_hosts_record(tmp_path: Path) -> None:
-    records = records_of([3, 4])
-    records["host_queue_ns"], records["host_compute_ns"] = (11, 0), (900, 0)
+    records = records_of([3, 4, 3])
+    records["host_queue_ns"], records["host_compute_ns"] = (11, 0, 0), (900, 0, 800)
     alone = join([read_call_log(write_log(tmp_path / "guest.calls", 0, records))])
-    assert [(call.host_queue_ns, call.host_compute_ns) for call in alone.calls] == [(11, 900), (None, None)]
-    joined = both(tmp_path, records, records_of([3, 4]))
+    assert [(call.host_queue_ns, call.host_compute_ns) for call in alone.calls] == [(11, 900), (None, None), (0, 800)]
+    joined = both(tmp_path, records, records_of([3, 4, 3]))
     assert joined.calls[0].host_compute_ns == 1000
-    assert [call.told for call in joined.calls] == [True, False]
+    assert [call.told for call in joined.calls] == [True, False, True]
 
 
 def test_records_of_version_1_are_read(tmp_path: Path) -> None:
@@ -197,6 +197,9 @@ def test_peers_without_session_are_joined_in_the_order_of_their_opening(tmp_path
         log = read_call_log(write_log(tmp_path / name, side, records_of([3] * calls_of_it), session=0))
         logs.append(replace(log, monotonic_ns=opened))
     assert join(logs).findings == ()
+    assert join([log for log in logs if log.path.name != "h2"]).findings == (
+        "guest pid 100 sent 2 commands of which no host record tells",
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,7 +229,9 @@ def test_negotiation_has_a_status_of_its_own(tmp_path: Path) -> None:
 def test_most_bytes_are_those_of_either_direction(tmp_path: Path) -> None:
     guest = records_of([3, 3])
     guest["bytes_out"], guest["bytes_in"] = (5, 9), (70, 1)
-    (line,) = summarise(both(tmp_path, guest, records_of([3, 3])).calls)
+    joined = both(tmp_path, guest, records_of([3, 3]))
+    assert [(call.bytes_out, call.bytes_in) for call in joined.calls] == [(5, 70), (9, 1)]
+    (line,) = summarise(joined.calls)
     assert line.most_bytes == 70
 
 
