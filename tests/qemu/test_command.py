@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.host.root import HostRoot
+from lab.host.root import Bind, HostRoot
 from lab.image import GuestImage
 from lab.qemu.boot import BootSpec, hostname, launch_plan
 from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
@@ -57,6 +57,7 @@ def test_root_image_is_shared_read_only() -> None:
         (Gpu.NONE, None, "none"),
         (Gpu.FLAT, "virtio-gpu-pci", "none"),
         (Gpu.VIRGL, "virtio-gpu-gl-pci", "egl-headless,rendernode=/dev/dri/renderD128"),
+        (Gpu.BLOBS, "virtio-gpu-gl-pci,blob=true,hostmem=1024M", "egl-headless,rendernode=/dev/dri/renderD128"),
     ],
 )
 def test_lesser_gpus(gpu: Gpu, device: str | None, display: str) -> None:
@@ -68,6 +69,24 @@ def test_lesser_gpus(gpu: Gpu, device: str | None, display: str) -> None:
     assert value_of(argv, "-display") == [display]
     assert value_of(argv, "-accel") == ["kvm"]
     assert value_of(argv, "-cpu") == ["max"]
+
+
+def test_machine_is_as_large_as_asked_and_gets_what_it_boots_with() -> None:
+    spec = dataclasses.replace(SPEC, cpus=3, memory_mib=777, host_key=Path("/k,1/host"), authorized_key=Path("/k,1/let-in"))
+    argv = qemu_argv(spec)
+    words = ("-smp", "-m", "-kernel", "-initrd")
+    assert [value_of(argv, word) for word in words] == [["3"], ["777M"], ["/i/vmlinux"], ["/i/initramfs"]]
+    assert value_of(argv, "-fw_cfg") == [
+        "name=opt/virtgpu-lab/host-key,file=/k,,1/host",
+        "name=opt/virtgpu-lab/authorized-key,file=/k,,1/let-in",
+        "name=opt/virtgpu-lab/hostname,string=guest",
+    ]
+
+
+def test_kernel_that_dies_ends_qemu() -> None:
+    argv = qemu_argv(SPEC)
+    assert "-no-reboot" in argv
+    assert {"panic=-1", "oops=panic"} <= set(value_of(argv, "-append")[0].split())
 
 
 def test_no_window_means_no_hostmem_word() -> None:
@@ -94,6 +113,30 @@ def test_capsets_follow_gpu_and_environment() -> None:
 def test_software_rendering_is_asked_for_offscreen_only() -> None:
     assert ("LIBGL_ALWAYS_SOFTWARE", "1") in display_environment(Display.SDL_OFFSCREEN)
     assert "LIBGL_ALWAYS_SOFTWARE" not in dict(display_environment(Display.EGL_HEADLESS))
+
+
+def test_display_without_a_screen_has_a_home_and_both_spellings() -> None:
+    home = {"HOME": "/tmp", "XDG_RUNTIME_DIR": "/run/user"}
+    spellings = {"SDL_VIDEODRIVER": "offscreen", "SDL_VIDEO_DRIVER": "offscreen"}
+    assert dict(display_environment(Display.SDL_OFFSCREEN)) == {**home, **spellings, "LIBGL_ALWAYS_SOFTWARE": "1"}
+    assert dict(display_environment(Display.EGL_HEADLESS)) == home
+
+
+def test_plan_has_everything_of_what_is_to_be_booted() -> None:
+    asked = {
+        "accel": Accel.KVM, "cpus": 3, "memory_mib": 777, "gpu": Gpu.BLOBS, "hostmem_mib": 55, "display": Display.EGL_HEADLESS,
+        "render_node": Path("/dev/dri/renderD129"), "kernel_arguments": ("quiet",), "extra": ("-S",),
+    }  # fmt: skip
+    own = (("HOME", "/own"), ("A", "b"))
+    spec = dataclasses.replace(BOOT, name="a b", environment=own, binds=(Bind(Path("/theirs")),), **asked)  # type: ignore[arg-type]
+    plan = launch_plan(spec, Path("/logs"), Path("/keys"), qmp_fd=5, serial_fd=6)
+    assert plan.qemu == qemu_argv(
+        MachineSpec(
+            IMAGE.kernel, IMAGE.initramfs, IMAGE.rootfs, Path("/keys/host-key"), Path("/keys/authorized-key"), "a-b", 5, 6, **asked
+        )  # type: ignore[arg-type]
+    )
+    assert dict(plan.environment) == {"HOME": "/own", "A": "b", "XDG_RUNTIME_DIR": "/run/user"}
+    assert "--ro-bind /theirs /theirs" in " ".join(plan.argv)
 
 
 def test_plan_is_pure_and_complete() -> None:

@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from lab.deadline import Deadline
-from lab.errors import AbnormalShutdown
+from lab.deadline import Deadline, poll
+from lab.errors import AbnormalShutdown, GuestError, GuestLost, WaitTimeout
+from lab.guest.console import Ready
 from lab.process import spawn
 from lab.qemu import machine
 from lab.qemu.boot import LaunchPlan
-from lab.qemu.machine import Machine, taken_down
+from lab.qemu.machine import Guest, Machine, _require_capsets, taken_down
+from lab.qemu.processes import Process
 
 CLOSED = "the serial console was closed, so QEMU has ended"
 PLAN = LaunchPlan((), (), ())
@@ -80,3 +82,73 @@ def test_what_survives_is_raised_or_added_to_the_error_on_its_way(monkeypatch: p
     with pytest.raises(KeyError) as caught, taken_down(cast("Any", None), cast("Any", None)):
         raise KeyError
     assert ["processes survived: x (7)" in note for note in caught.value.__notes__] == [True]
+
+
+class Qmp:
+    """QMP of a QEMU that does not quit when it is asked to, for this reason."""
+
+    def __init__(self, error: GuestError) -> None:
+        self.error = error
+
+    def execute(self, _command: str, *, deadline: Deadline) -> None:
+        assert not deadline.expired
+        raise self.error
+
+
+FAMILY = ("sh", "-c", "sleep 60 & wait")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (WaitTimeout("QMP quit", 15.0), "QEMU did not quit when asked and was ended by signal (QMP quit)"),
+        (GuestLost("QMP ended"), "QEMU hung up but runs on, and was ended by signal (QMP ended)"),
+    ],
+)
+def test_qemu_that_does_not_quit_is_ended_with_all_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: GuestError, told: str
+) -> None:
+    monkeypatch.setattr(machine, "EXIT_S", 0.1)
+    with spawn(FAMILY, log=tmp_path / "qemu.log") as child:
+        running = Machine(PLAN, child)
+        (below,) = poll("the family", running.tree, Deadline.after(10))
+        assert list(machine._take_down(running, cast("Any", Qmp(error)))) == [told]
+        assert (child.exit_status() is None, below.alive()) == (False, False)
+
+
+def test_qemu_that_hangs_up_and_ends_is_no_complaint(tmp_path: Path) -> None:
+    with spawn(("sh", "-c", "sleep 0.2"), log=tmp_path / "qemu.log") as child:
+        assert list(machine._take_down(Machine(PLAN, child), cast("Any", Qmp(GuestLost("it hung up"))))) == []
+
+
+def test_what_outlives_qemu_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "GONE_S", 0.1)
+    monkeypatch.setattr(machine, "_quit", lambda *_: "")
+    monkeypatch.setattr(machine, "end_group", lambda _: None)
+    with spawn(FAMILY, log=tmp_path / "qemu.log") as child:
+        running = Machine(PLAN, child)
+        (below,) = poll("the family", running.tree, Deadline.after(10))
+        assert list(machine._take_down(running, cast("Any", None))) == [f"processes survived: sleep ({below.pid})"]
+
+
+def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> None:
+    names = ("bwrap", "qemu-system-x86", "apir-worker", "virgl_render_se", "virgl_render_se", "apir-worker-2")
+    tree = tuple(Process(pid, 1, name, 0) for pid, name in enumerate(names, start=2**22))
+    unknown = cast("Any", None)
+    guest = Guest(unknown, unknown, 1.0, 22, unknown, unknown, cast("Any", SimpleNamespace(tree=lambda: tree)), "guest")
+    assert (guest.worker_pids(), guest.render_server_pids()) == ((2**22 + 2,), (2**22 + 3, 2**22 + 4))
+    with spawn(("sleep", "60"), log=tmp_path / "log") as child:
+        with pytest.raises(GuestError, match=f"process {child.pid} is none of this guest's machine"):
+            guest.kill(child.pid)
+        assert child.exit_status() is None
+
+
+@pytest.mark.parametrize("capsets", [(1, 2), (1, 2, 4, 10), ()])
+def test_guest_with_other_capsets_is_not_ready(capsets: tuple[int, ...]) -> None:
+    spec = cast("Any", SimpleNamespace(expected_capsets=lambda: (1, 2, 4)))
+    console, child = SimpleNamespace(troubles=("no module x",)), SimpleNamespace(log_tail=lambda: "virgl failed")
+    booting = cast("Any", SimpleNamespace(console=console, child=child))
+    _require_capsets(spec, Ready("6.12", (1, 2, 4), ()), booting, 3.0)
+    with pytest.raises(WaitTimeout, match=r"the capsets \[1, 2, 4\] in the guest") as told:
+        _require_capsets(spec, Ready("6.12", capsets, ("renderD128",)), booting, 3.0)
+    assert told.value.last_seen == f"capsets {list(capsets)}, render nodes ['renderD128']\nno module x\nvirgl failed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
 import socket
@@ -10,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ from lab.host.root import HostRoot
 from lab.image import GuestImage
 from lab.qemu import trial
 from lab.qemu.command import Display
-from lab.qemu.qmp import qmp_session
+from lab.qemu.qmp import QmpFailed, qmp_session
+from lab.threads import beside
 
 GREETS = """\
 import json, socket, sys
@@ -35,6 +38,7 @@ while said.get("execute") != "quit":
 """
 HANGS = "import time; time.sleep(600)"
 REFUSES = "print('SDL: no display here'); raise SystemExit(1)"
+REFUSES_EGL = f"import sys\nif 'egl' in sys.argv[2]:\n    print('no EGL here')\n    raise SystemExit(1)\n{GREETS}"
 LIVES = f"print('{trial.ALIVE}')"
 
 
@@ -48,7 +52,8 @@ class StandIn(HostRoot):
         """The program, told the descriptor of its end of QMP."""
         object.__setattr__(self, "started", self.started + 1)
         channel = next((str(word) for word in argv if "id=qmp" in str(word)), "")
-        return (sys.executable, "-c", self.program, channel.rpartition("=")[2])
+        display = str(argv[argv.index("-display") + 1])
+        return (sys.executable, "-c", self.program, channel.rpartition("=")[2], display)
 
 
 @pytest.fixture
@@ -111,6 +116,44 @@ def test_kvm_that_qemu_refused_is_tried_once(root: StandIn, image: GuestImage, m
     assert root.started == 1
 
 
+@pytest.mark.parametrize("other", ["root", "kernel", "boot", "user"])
+def test_kvm_is_tried_again_with_another_root_kernel_boot_or_user(
+    root: StandIn, image: GuestImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    become(root, REFUSES)
+    assert trial.kvm(root, image).hint == "guests run under TCG, only slower; on a real machine, look at the host's kernel log"
+    match other:
+        case "root":
+            object.__setattr__(root, "key", "another")
+        case "kernel":
+            image = replace(image, kernel=tmp_path / "another" / "file")
+        case "boot":
+            (tmp_path / "boot").write_text("another")
+            monkeypatch.setattr(trial, "BOOT_ID", tmp_path / "boot")
+        case _:
+            monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    trial.kvm(root, image)
+    assert root.started == 2
+
+
+def test_device_that_is_not_there_or_not_ours_is_not_tried(
+    root: StandIn, image: GuestImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    become(root, LIVES)
+    with monkeypatch.context() as locked:
+        locked.setattr(os, "access", lambda *_: False)
+        assert "is there, but not ours to open" in trial.kvm(root, image).probed
+    (tmp_path / "kvm").unlink()
+    assert trial.kvm(root, image).probed == f"there is no {tmp_path / 'kvm'}"
+    assert root.started == 0
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_trial_of_an_earlier_lab_is_final_where_a_kernel_came_up(tmp_path: Path, *, alive: bool) -> None:
+    (tmp_path / trial.TRIAL).write_text(json.dumps({"alive": alive, "seen": "x"}))
+    assert trial.read_trial(tmp_path / trial.TRIAL).final is alive
+
+
 def test_late_greeting_does_not_spoil_what_comes_after(root: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "GL_S", 1.0)
     become(root, HANGS)
@@ -128,6 +171,18 @@ def test_way_that_was_found_is_tried_once(root: StandIn) -> None:
     assert root.started == 1
 
 
+def test_way_by_a_render_node_is_tried_before_the_one_without(root: StandIn) -> None:
+    node = Path("/dev/dri/renderD128")
+    become(root, GREETS)
+    found = trial.gl_path(root, (node,))
+    assert (found.display, found.render_node) == (Display.EGL_HEADLESS, node)
+    become(root, REFUSES_EGL)
+    other = trial.gl_path(root, (node, node))
+    assert (other.display, other.render_node) == (Display.SDL_OFFSCREEN, None)
+    assert other.capability.probed.count("no EGL here") == 2
+    assert root.started == 4
+
+
 def test_refusal_is_told_in_qemus_words_and_at_once(root: StandIn) -> None:
     become(root, REFUSES)
     begin = Deadline.after(60)
@@ -135,6 +190,49 @@ def test_refusal_is_told_in_qemus_words_and_at_once(root: StandIn) -> None:
     assert not path.capability.ok
     assert path.capability.probed.count("SDL: no display here") == root.started == 2
     assert begin.elapsed_s < trial.GL_S / 2
+
+
+def qemu_that_answers(end: socket.socket, asked: list[dict[str, Any]]) -> None:
+    """Play QMP: ``refuse`` is refused, and an event stands before the answer to ``ask``."""
+    with end, end.makefile("rw") as lines:
+
+        def say(words: dict[str, Any]) -> None:
+            lines.write(f"{json.dumps(words)}\n")
+            lines.flush()
+
+        say({"QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 0}, "package": ""}, "capabilities": []}})
+        decoder, text = json.JSONDecoder(), ""
+        while piece := end.recv(4096).decode():
+            text += piece
+            while text:
+                said, length = decoder.raw_decode(text)
+                text = text[length:].lstrip()
+                asked.append(said)
+                if said["execute"] == "ask":
+                    say({"event": "RESUME", "data": {"n": 1}, "timestamp": {"seconds": 1, "microseconds": 1}})
+                refused = {"error": {"class": "GenericError", "desc": "not now"}}
+                say(
+                    (refused if said["execute"] == "refuse" else {"return": {"answer": 7}})
+                    | {key: said[key] for key in said if key == "id"}
+                )
+
+
+def test_what_is_said_on_qmp_is_answered_and_logged(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair()
+    asked: list[dict[str, Any]] = []
+    with (
+        beside(lambda: qemu_that_answers(theirs, asked), "QEMU", ours.close),
+        qmp_session(ours, tmp_path / "qmp.log", Deadline.after(10)) as session,
+    ):
+        assert session.execute("ask", {"a": 1}, deadline=Deadline.after(10)) == {"answer": 7}
+        with pytest.raises(QmpFailed, match="QMP command refuse failed: not now"):
+            session.execute("refuse", deadline=Deadline.after(10))
+        assert session.human("info x", deadline=Deadline.after(10)) == "{'answer': 7}"
+    commands = [(one["execute"], one.get("arguments")) for one in asked[1:]]
+    assert commands == [("ask", {"a": 1}), ("refuse", None), ("human-monitor-command", {"command-line": "info x"})]
+    log = (tmp_path / "qmp.log").read_text()
+    for words in ('→ ask {"a": 1}', '← {"answer": 7}', "! not now", '· RESUME {"n": 1}'):
+        assert words in log
 
 
 @pytest.mark.parametrize(("hangs_up", "error"), [(True, GuestLost), (False, WaitTimeout)])
