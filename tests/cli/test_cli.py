@@ -260,16 +260,17 @@ def test_run_answer_has_the_keys_that_are_promised(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_command_ends_with_2_and_says_so(tmp_path: Path, number: signal.Signals) -> None:
     script = (
-        "import time\nfrom lab.cli.answer import answering\n"
-        "with answering(as_json=True, empty={'run': None}):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        "import sys, time, typer\nfrom lab.cli.answer import answering\n"
+        "try:\n    with answering(as_json=True, empty={'run': None}):\n        print('ready', flush=True)\n        time.sleep(30)\n"
+        "except typer.Exit as ended:\n    sys.exit(ended.exit_code)\n"
     )
     log = tmp_path / "log"
     with spawn((sys.executable, "-c", script), log=log) as child:
         poll("the program", lambda: "ready" in child.log_tail(), Deadline.after(20))
         os.kill(child.pid, number)
-        child.wait(Deadline.after(10))
-    assert "interrupted" in child.log_tail()
-    assert json.loads(child.log_tail().splitlines()[-1] if child.log_tail().rstrip().endswith("}") else "{}").get("exit", 2) == 2
+        assert child.wait(Deadline.after(10)) == 2
+    _, told, line = child.log_tail().splitlines()
+    assert (told, json.loads(line)) == ("interrupted", {"run": None, "exit": 2, "error": "interrupted"})
 
 
 def test_interruption_before_anything_is_begun_is_no_traceback(tmp_path: Path) -> None:
