@@ -86,8 +86,8 @@ def test_later_keys_are_passed_over_and_a_later_schema_refused(whole: Path, tmp_
     record = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**record, "a_later_key": 1}))
     with open(folder / "results.jsonl", "a", encoding="utf-8") as results:
-        results.write('{"kind":"a later kind"}\n')
-    assert read_bundle(folder).run.name == "smoke"
+        results.write('{"kind":"a later kind"}\n\n  \n')
+    assert (read_bundle(folder).run.name, read_bundle(folder).cut_lines) == ("smoke", 0)
     (folder / "run.json").write_text(json.dumps({**record, "schema_version": SCHEMA + 1}))
     with pytest.raises(ConfigError, match=f"is of schema {SCHEMA + 1}"):
         read_bundle(folder)
@@ -200,9 +200,10 @@ def test_truth_table_is_read_as_far_as_it_is_one(whole: Path, tmp_path: Path) ->
     before = read_bundle(folder).cut_lines
     names = ",".join(field.name for field in fields(SupportRow))
     line = "smoke,venus,A(),A,yes,yes,yes\n"
-    (folder / "support.csv").write_text(f'{names}\n{line}smoke,venus,"{"x" * 140_000}\n{line}')
+    no = "smoke,venus,B(),B,yes,no,no\nsmoke,venus,C(),C,yes,,yes\nsmoke,venus,D(),D,yes,yes,maybe\n"
+    (folder / "support.csv").write_text(f'{names}\n{line}{no}smoke,venus,"{"x" * 140_000}\n{line}')
     bundle = read_bundle(folder)
-    assert [row.case for row in bundle.support] == ["A()"]
+    assert [(row.case, row.agree) for row in bundle.support] == [("A()", True), ("B()", False)]
     assert bundle.cut_lines == before + 1
     rendered_report(folder)
 
@@ -292,7 +293,7 @@ def test_junit_holds_a_skipped_variant_and_no_control_characters(whole: Path) ->
     skipped = bundle.run.variants[0].model_copy(update={"status": Status.SKIPPED, "reason": "no \x1b[31mGPU\x00"})
     run = bundle.run.model_copy(update={"variants": (skipped,)})
     root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, (), (), (), (), 0)))  # noqa: S314 - our own text
-    assert root.get("skipped") == "1"
+    assert (root.get("skipped"), [one.get("message") for one in root.iter("skipped")]) == ("1", ["no [31mGPU"])
 
 
 def test_junit_holds_no_character_that_xml_cannot(whole: Path) -> None:
