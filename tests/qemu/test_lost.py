@@ -98,6 +98,11 @@ class Qmp:
 FAMILY = ("sh", "-c", "sleep 60 & wait")
 
 
+def sleeping(running: Machine) -> list[Process]:
+    """The process below the machine's own, when it has become what it is to be."""
+    return poll("the family", lambda: [one for one in running.tree() if one.name == "sleep"], Deadline.after(10))
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -111,7 +116,7 @@ def test_qemu_that_does_not_quit_is_ended_with_all_below_it(
     monkeypatch.setattr(machine, "EXIT_S", 0.1)
     with spawn(FAMILY, log=tmp_path / "qemu.log") as child:
         running = Machine(PLAN, child)
-        (below,) = poll("the family", running.tree, Deadline.after(10))
+        (below,) = sleeping(running)
         assert list(machine._take_down(running, cast("Any", Qmp(error)))) == [told]
         assert (child.exit_status() is None, below.alive()) == (False, False)
 
@@ -127,7 +132,7 @@ def test_what_outlives_qemu_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(machine, "end_group", lambda _: None)
     with spawn(FAMILY, log=tmp_path / "qemu.log") as child:
         running = Machine(PLAN, child)
-        (below,) = poll("the family", running.tree, Deadline.after(10))
+        (below,) = sleeping(running)
         assert list(machine._take_down(running, cast("Any", None))) == [f"processes survived: sleep ({below.pid})"]
 
 
