@@ -233,6 +233,14 @@ def test_file_that_is_named_twice_is_run_once(tmp_path: Path, monkeypatch: pytes
     assert entry.path == Path(path.name)
 
 
+def test_scenarios_of_a_folder_come_by_name_and_each_once(tmp_path: Path) -> None:
+    for name in ("b", "c", "a"):
+        written(tmp_path, GOOD.replace("good", name), f"{name}.toml")
+    (tmp_path / "notes.md").touch()
+    plan = planned([tmp_path / "c.toml", tmp_path], Choice())
+    assert [one.scenario.name for one in plan] == ["c", "a", "b"]
+
+
 def test_folder_without_scenarios_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there are no scenario files"):
         planned([tmp_path], Choice())

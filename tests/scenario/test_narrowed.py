@@ -46,6 +46,34 @@ def test_a_case_of_the_catalog_leaves_its_check_and_the_state(path: Path) -> Non
     assert choice.words == ("--case", "ADD(type=f16)", "--case", "MUL()")
 
 
+@pytest.mark.parametrize(
+    ("choice", "whole"),
+    [
+        (Choice(), True),
+        (Choice(settings=("guest.cpus=1",)), True),
+        (Choice(settings=("checks[2].min_cases=1",)), False),
+        (Choice(cases=("ADD(type=f16)",)), False),
+    ],
+    ids=["all", "another machine", "other checks", "one case"],
+)
+def test_a_case_that_is_not_there_is_missed_where_nobody_changed_what_is_run(path: Path, choice: Choice, *, whole: bool) -> None:
+    ((variant,),) = (entry.variants for entry in planned([path], choice))
+    assert variant.expectations.whole is whole
+
+
+def test_a_choice_is_told_in_the_words_that_make_it() -> None:
+    choice = Choice(("guest.cpus=1", "guest.gpu=2d"), "a or b", ("venus", "apir"), ("ADD()",), options=("--quick",))
+    words = ("--quick", "--set", "guest.cpus=1", "--set", "guest.gpu=2d", "-k", "a or b", "--variant", "venus", "--variant", "apir")
+    assert choice.words == (*words, "--case", "ADD()")
+
+
+def test_a_case_that_is_named_twice_is_told_once(path: Path) -> None:
+    path.write_text(SCENARIO.partition('[[checks]]\nkind = "ops"')[0])
+    with pytest.raises(ConfigError) as told:
+        planned([path], Choice(cases=("MUL()", UPSTREAM, UPSTREAM)))
+    assert str(told.value).count(f"no check runs {UPSTREAM}") == 1
+
+
 def test_a_case_of_upstreams_is_chosen_by_a_pattern_of_its_own(path: Path) -> None:
     ((variant,),) = (entry.variants for entry in planned([path], Choice(cases=(f"{UPSTREAM}#2",))))
     _, ops = variant.scenario.checks

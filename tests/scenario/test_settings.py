@@ -37,6 +37,7 @@ from lab.scenario.shipment import (
     Payload,
     best_cpu_library,
     component_files,
+    processor_count,
     require_builds,
     require_interfaces,
     require_libraries,
@@ -357,6 +358,20 @@ def test_cases_a_second_are_those_that_were_computed(tmp_path: Path, least: floa
     measured = Measured(writer, CheckThresholds(cases_per_s=least), 2.0, frozenset())
     told = [finding.text for finding in check_findings(measured, ())]
     assert told == (["1.5 cases a second, at least 1.501 are required"] if slow else [])
+
+
+def test_a_checks_calls_are_those_of_its_own_sessions(tmp_path: Path) -> None:
+    with new_bundle(tmp_path, "x") as bundle:
+        writer = CheckWriter(bundle, "s", "v", "ops")
+    limits = CheckThresholds(call_p50_us=50)
+    told = [list(check_findings(Measured(writer, limits, 1.0, frozenset((one,))), [call_of(99.0)])) for one in (1, 2)]
+    assert [[finding.kind for finding in found] for found in told] == [["too slow"], ["no calls"]]
+    assert not list(call_findings([], None, None))
+
+
+def test_processors_are_those_that_the_lab_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 9})
+    assert processor_count() == 3
 
 
 def call_of(duration_us: float) -> JoinedCall:
