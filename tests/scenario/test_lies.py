@@ -202,7 +202,8 @@ def test_qemu_is_told_of_liar_and_wrapped_library(tmp_path: Path) -> None:
 def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = loaded(tmp_path, "liar")
     asked: list[str] = []
-    for one in ("require_registration", "require_interfaces"):
+    refusals = ["require_registration", "require_builds", "require_interfaces", "require_libraries"]
+    for one in refusals:
         monkeypatch.setattr(shipments, one, lambda *_, name=one: asked.append(name))
     monkeypatch.setattr(shipments, "has_apir", lambda _: False)
     monkeypatch.setattr(shipments, "best_cpu_library", lambda *_: tmp_path / "usr/lib/best.so")
@@ -210,7 +211,7 @@ def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.
     names = ("guest_library", "host_library", "component", "worker", "liar")
     native = SimpleNamespace(**{name: Path("/native") / name for name in names})
     shipped = shipments.shipment(scenario, SimpleNamespace(path=tmp_path), native, None)  # type: ignore[arg-type]
-    assert asked == ["require_registration", "require_interfaces"]
+    assert asked == refusals
     assert shipped.ggml_library.path == Path("/native/liar")
     assert shipped.wrapped_library is not None
     assert (shipped.wrapped_library.role, shipped.wrapped_library.inside) == ("wrapped ggml library", "/usr/lib/best.so")

@@ -126,6 +126,7 @@ def test_all_that_workers_load_from_the_machine_can_be_seen_by_them(tmp_path: Pa
     made = replace(plan(scenario(), tmp_path).ingredients, shipment=shipped, tools=None)
     binds = payload_binds(made, scenario(str(second.path)))
     assert {bind.path for bind in binds} == {path.parent for path in files}
+    assert [one.role for one in shipped.payloads][-4:] == ["host", "host", "reference", "host"], "the bundle names them, too"
 
 
 @pytest.mark.parametrize(("limit_s", "most_s"), [(None, 600), (30, 30)])

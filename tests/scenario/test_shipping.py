@@ -15,7 +15,8 @@ from lab.host.native import native_payloads
 from lab.paths import SCENARIOS
 from lab.scenario import load, machine
 from lab.scenario.listener import SilentListener
-from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, require_registration
+from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, component_files, require_registration
+from tests.scenario.test_settings import STATE, native_in, root_with, written
 
 PREPARE_S = 1500.0
 
@@ -35,3 +36,14 @@ def test_ggml_library_that_is_cut_off_is_refused_by_its_key(tmp_path: Path) -> N
     with pytest.raises(BuildError, match=r"the ggml library \S*half\.so cannot be used: cut off") as refused:
         require_registration(Payload.of("ggml library", half), DEFAULT_REGISTRATION, load(SCENARIOS / "smoke.toml"))
     assert refused.value.hint == "host.ggml_library in the scenario names it"
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_worker_beside_a_component_of_ones_own_is_taken_and_ours_where_there_is_none(tmp_path: Path, *, beside: bool) -> None:
+    native = native_in(tmp_path / "native")
+    own = native_in(tmp_path / "own")
+    if not beside:
+        own.worker.unlink()
+    scenario = load(written(tmp_path, f'{STATE}[implementation]\ncomponent = "own"\n'))
+    component, worker, built_in = component_files(scenario, root_with(tmp_path / "root", apir=True), native)
+    assert (component.path, worker.path, built_in) == (own.component, own.worker if beside else native.worker, False)
