@@ -44,7 +44,7 @@ from lab.scenario.shipment import (
     require_loadable,
 )
 from lab.scenario.source import read_source
-from lab.scenario.thresholds import Measured, call_findings, check_findings
+from lab.scenario.thresholds import Measured, call_findings, check_findings, over
 from tests.lacking import LACKED, lacking_library
 from tests.scenario.fakes import KERNEL, SCENARIO, SHIPMENT, FakePlatform, Script
 
@@ -347,6 +347,7 @@ def test_percentile_of_few_calls_is_the_slowest_of_them() -> None:
 def test_what_is_too_slow_by_little_reads_otherwise_than_its_threshold() -> None:
     (finding,) = call_findings([call_of(50.04)], 50.0, None)
     assert finding.text == "50 of 100 of 1 remote calls took up to 50.04 µs, at most 50 µs are allowed"
+    assert not list(over("it took {} s", 0.1 + 0.2, 0.3, "s"))
 
 
 @pytest.mark.parametrize(("least", "slow"), [(1.5, False), (1.501, True)])
@@ -358,6 +359,8 @@ def test_cases_a_second_are_those_that_were_computed(tmp_path: Path, least: floa
     measured = Measured(writer, CheckThresholds(cases_per_s=least), 2.0, frozenset())
     told = [finding.text for finding in check_findings(measured, ())]
     assert told == (["1.5 cases a second, at least 1.501 are required"] if slow else [])
+    writer.kept = 1
+    assert not list(check_findings(measured, ())), "what was kept took none of this time"
 
 
 def test_a_checks_calls_are_those_of_its_own_sessions(tmp_path: Path) -> None:

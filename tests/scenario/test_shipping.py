@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from lab.deadline import Deadline
 from lab.elf import process_facts
-from lab.errors import BuildError
+from lab.errors import BuildError, ConfigError
 from lab.host.native import native_payloads
 from lab.paths import SCENARIOS
 from lab.scenario import load, machine
@@ -47,3 +48,13 @@ def test_worker_beside_a_component_of_ones_own_is_taken_and_ours_where_there_is_
     scenario = load(written(tmp_path, f'{STATE}[implementation]\ncomponent = "own"\n'))
     component, worker, built_in = component_files(scenario, root_with(tmp_path / "root", apir=True), native)
     assert (component.path, worker.path, built_in) == (own.component, own.worker if beside else native.worker, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"), [("", "host.ggml_library"), ('ggml_registration = "their_init"', "host.ggml_registration")]
+)
+def test_symbol_that_a_library_lacks_is_told_by_the_key_that_asks_for_it(tmp_path: Path, line: str, key: str) -> None:
+    scenario = load(written(tmp_path, f"{STATE}[host]\n{line}\n"))
+    symbol = scenario.host.ggml_registration or DEFAULT_REGISTRATION
+    with pytest.raises(ConfigError, match=rf"{key}: \S* has no registration symbol {symbol} \(it exports nothing that registers"):
+        require_registration(Payload.of("ggml library", Path(sys.executable).resolve()), symbol, scenario)
