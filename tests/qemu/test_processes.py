@@ -40,8 +40,8 @@ def test_descendants_come_parents_first_and_go() -> None:
 def test_children_of_one_process_come_in_the_order_of_their_numbers() -> None:
     with subprocess.Popen(("sh", "-c", "sleep 60 & sleep 60 & sleep 60 & wait"), start_new_session=True) as shell:
         below = poll("three children", lambda: (found := descendants(shell.pid))[2:] and found, Deadline.after(10))
-        assert [process.pid for process in below] == sorted(process.pid for process in below)
         os.killpg(shell.pid, 9)
+    assert [process.pid for process in below] == sorted(process.pid for process in below)
 
 
 def test_zombie_is_not_alive_nor_is_another_process_of_the_same_number() -> None:

@@ -100,6 +100,13 @@ def test_a_case_that_no_check_runs_is_refused_beside_others(path: Path, others: 
         planned([path], Choice(cases=(*others, lost)))
 
 
+def test_a_case_that_one_of_several_variants_runs_is_run_there(path: Path) -> None:
+    catalog, ops = 'checks = [{ kind = "catalog" }]', 'checks = [{ kind = "ops", ops = ["ADD"] }]'
+    path.write_text(f'name = "x"\n[[variants]]\nname = "a"\n{catalog}\n[[variants]]\nname = "b"\n{ops}\n')
+    (entry,) = planned([path], Choice(cases=(UPSTREAM,)))
+    assert [variant.id for variant in entry.variants] == ["b"]
+
+
 @pytest.mark.parametrize("asked", [(TEXTS[0],), (TEXTS[0], "ADD(type=f32,ne=[7,7,7,7])")])
 def test_a_case_that_upstream_does_not_have_is_told(running: Running, asked: tuple[str, ...]) -> None:
     script = Script(ops=(HEADER_LINE, row(TEXTS[0])), expected=TEXTS[:1])

@@ -113,6 +113,7 @@ def test_version_without_end_is_no_condition() -> None:
         ('description = "a\\u0000b"', "line 2: description: has the character NUL"),
         ('host = { environment = { X = "a\\u0000b" } }', "line 2: host.environment.X: has the character NUL"),
         ('matrix = { "host.ggml_registration" = ["a\\u0000b"] }', "has the character NUL"),
+        ('requires = ["a\\u0000b"]', "line 2: requires[0]: has the character NUL"),
         ('host = { environment = { "A=B" = "x" } }', "line 2: host.environment: 'A=B' is no name of a variable"),
         ('guest = { environment = { "" = "x" } }', "line 2: guest.environment: '' is no name of a variable"),
     ],
