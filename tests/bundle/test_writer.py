@@ -13,7 +13,7 @@ from lab.bundle.expected import Expected, ExpectedEnd, column_of
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.rows import CallRow, Supported
 from lab.bundle.schema import SPEED, SUPPORT
-from lab.bundle.writer import CheckWriter, new_bundle, run_id
+from lab.bundle.writer import CheckWriter, _no_link, new_bundle, run_id
 
 
 def expecting(end: ExpectedEnd, case: str = "A()") -> Expected:
@@ -66,6 +66,14 @@ def test_truth_table_and_speeds_are_lines_under_their_names(tmp_path: Path) -> N
         writer.speed("lab.ops", 9, 2.0, 8.126)
         assert (bundle.folder / SUPPORT).read_text().splitlines()[1:] == ["s,v,A(),A,yes,yes,yes", "s,v,B(),B,yes,no,no"]
         assert (bundle.folder / SPEED).read_text().splitlines()[1:] == ["s,v,lab.ops,9,2.0,4.5,8.13"]
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("text")
+    (tmp_path / "link").symlink_to("precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        open(tmp_path / "link", "w", encoding="utf-8", opener=_no_link).close()
+    assert (tmp_path / "precious").read_text() == "text"
 
 
 def test_a_runs_name_is_the_time_in_utc() -> None:
