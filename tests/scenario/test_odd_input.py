@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from lab.errors import ConfigError
+from lab.scenario import load
 from lab.scenario.expectations import When, expectations_path
+from lab.scenario.matrix import axis_path, combinations
 from lab.scenario.plan import Choice, planned
 from lab.scenario.source import LARGEST_BYTES, whole_tables
 from tests.scenario.fakes import Script
@@ -60,6 +62,31 @@ def test_wrong_type_of_matrix_and_variants_is_refused(tmp_path: Path, key: str, 
 )
 def test_odd_setting_is_refused(tmp_path: Path, setting: str) -> None:
     assert told(tmp_path, STATE.format(""), Choice((setting,)))
+
+
+@pytest.mark.parametrize("setting", ["requires[0]ops=1", "checks.[0]=1", ".guest.cpus=1", "guest..cpus=1"])
+def test_setting_whose_words_are_not_joined_as_keys_are_is_none(tmp_path: Path, setting: str) -> None:
+    assert f"--set {setting}: is no setting" in told(tmp_path, STATE.format(""), Choice((setting,)))
+
+
+def test_setting_behind_the_last_item_of_a_list_makes_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(STATE.format('requires = ["qemu"]'))
+    assert load(path, ('requires[1]="kvm"',)).requires == ("qemu", "kvm")
+
+
+@pytest.mark.parametrize(("value", "noun"), [("{}", "a table"), ("[]", "a list")])
+def test_what_stands_in_a_numbers_place_is_named(tmp_path: Path, value: str, noun: str) -> None:
+    assert f"input should be a valid number, not {noun}" in told(tmp_path, STATE.format(f"timeout_s = {value}"), Choice())
+
+
+def test_axis_is_the_same_by_its_long_name_and_variables_are_none() -> None:
+    included = {"cpus": [1, 2], "include": [{"guest.cpus": 1, "memory_mib": 512}]}
+    assert combinations(included) == ((("cpus", 1), ("memory_mib", 512)), (("cpus", 2),))
+    assert combinations({"cpus": [1, 2], "exclude": [{"guest.cpus": 1}]}) == ((("cpus", 2),),)
+    assert [axis_path(name) for name in ("cpus", "guest.cpus", "environment", "host.environment")] == ["guest.cpus"] * 2 + [
+        None
+    ] * 2
 
 
 @pytest.mark.parametrize("setting", [f"guest.cpus={LONG}", f"guest.cpus={DEEP}"], ids=short)
