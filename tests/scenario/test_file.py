@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from lab.errors import ConfigError
 from lab.paths import SCENARIOS
 from lab.scenario import load
-from lab.scenario.expand import LONGEST_ID, boots, expand
+from lab.scenario.expand import boots, expand
 from lab.scenario.keyword import keyword_matcher
 from lab.scenario.lines import KeyLines
 from lab.scenario.model import Capset, Matrix
@@ -177,19 +176,6 @@ def test_one_boot_serves_what_only_a_programs_environment_tells_apart(tmp_path: 
     assert [[one.id for one in group] for group in groups] == [["venus-cpus-1", "apir-cpus-1"], ["venus-cpus-2", "apir-cpus-2"]]
 
 
-@pytest.mark.parametrize(
-    ("axis", "count"),
-    [
-        ('data_path = ["shared", "copied"]', 1),
-        ('"host.threads" = [1, 2]', 2),
-        ('"guest.memory_mib" = [512, 1024]', 2),
-        (f'"implementation.host" = ["builtin", "{sys.executable}"]', 2),
-    ],
-)
-def test_what_a_machine_is_started_with_is_one_thing_for_all_of_its_variants(tmp_path: Path, axis: str, count: int) -> None:
-    assert len(boots(expand(read_source(written(tmp_path, f"{GOOD}\n[matrix]\n{axis}\n"))))) == count
-
-
 def test_scenario_without_matrix_has_one_variant(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     assert [one.id for one in expand(read_source(path))] == ["default"]
@@ -202,20 +188,6 @@ def test_variants_that_would_be_called_the_same_are_refused(tmp_path: Path) -> N
     path = written(tmp_path, GOOD + '\n[[variants]]\nname = "a"\n[[variants]]\nname = "b"\n[[variants]]\nname = "a"\n')
     with pytest.raises(ConfigError, match=r"line 11: variants\[2\].name: is the name of another variant, too"):
         expand(read_source(path))
-
-
-def test_ids_name_folders_and_have_no_more_characters_than_those_may(tmp_path: Path) -> None:
-    path = written(tmp_path, f'{GOOD}\n[[variants]]\nname = "{"x" * LONGEST_ID}"\n')
-    assert len(expand(read_source(path))[0].id) == LONGEST_ID
-    with pytest.raises(ConfigError, match=f"a variant's id, which names folders, would have more than {LONGEST_ID} characters: x"):
-        expand(read_source(written(tmp_path, path.read_text().replace("xx", "xxx", 1))))
-
-
-def test_only_variants_that_are_named_are_planned(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD + '\n[matrix]\ncapset = ["venus", "apir"]\ncpus = [1, 2]\n')
-    for asked, keyword in ((("apir-cpus-2", "venus-cpus-1"), ""), ((), "apir-cpus-2 or venus-cpus-1")):
-        (plan,) = planned([path], Choice(variants=asked, keyword=keyword))
-        assert [one.id for one in plan.variants] == ["venus-cpus-1", "apir-cpus-2"]
 
 
 def test_unknown_variant_and_empty_choice_are_told(tmp_path: Path) -> None:
@@ -231,14 +203,6 @@ def test_file_that_is_named_twice_is_run_once(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (entry,) = planned([Path(path.name), path, tmp_path], Choice())
     assert entry.path == Path(path.name)
-
-
-def test_scenarios_of_a_folder_come_by_name_and_each_once(tmp_path: Path) -> None:
-    for name in ("b", "c", "a"):
-        written(tmp_path, GOOD.replace("good", name), f"{name}.toml")
-    (tmp_path / "notes.md").touch()
-    plan = planned([tmp_path / "c.toml", tmp_path], Choice())
-    assert [one.scenario.name for one in plan] == ["c", "a", "b"]
 
 
 def test_folder_without_scenarios_is_told(tmp_path: Path) -> None:

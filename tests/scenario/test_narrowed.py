@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from lab.errors import ConfigError
 from lab.ops.case import BadCaseId
+from lab.scenario.expand import LONGEST_ID, boots, expand
 from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import OpsCheck
 from lab.scenario.plan import Choice, planned
+from lab.scenario.source import read_source
 from tests.scenario.fakes import HEADER_LINE, TEXTS, Script, row
 from tests.scenario.small_runs import Running
+from tests.scenario.test_file import GOOD, written
 
 SCENARIO = """\
 name = "both"
@@ -132,3 +136,38 @@ def test_a_case_that_is_named_twice_is_one_case(path: Path) -> None:
     for cases, expected in ((), ("MUL()", "ADD()")), (("SUB()", "SUB()"), ("SUB()",)):
         ((variant,),) = (entry.variants for entry in planned([path], Choice(cases=cases)))
         assert [check.cases for check in variant.scenario.checks if isinstance(check, CatalogCheck)] == [expected]
+
+
+def test_ids_name_folders_and_have_no_more_characters_than_those_may(tmp_path: Path) -> None:
+    path = written(tmp_path, f'{GOOD}\n[[variants]]\nname = "{"x" * LONGEST_ID}"\n')
+    assert len(expand(read_source(path))[0].id) == LONGEST_ID
+    with pytest.raises(ConfigError, match=f"a variant's id, which names folders, would have more than {LONGEST_ID} characters: x"):
+        expand(read_source(written(tmp_path, path.read_text().replace("xx", "xxx", 1))))
+
+
+def test_only_variants_that_are_named_are_planned(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD + '\n[matrix]\ncapset = ["venus", "apir"]\ncpus = [1, 2]\n')
+    for asked, keyword in ((("apir-cpus-2", "venus-cpus-1"), ""), ((), "apir-cpus-2 or venus-cpus-1")):
+        (plan,) = planned([path], Choice(variants=asked, keyword=keyword))
+        assert [one.id for one in plan.variants] == ["venus-cpus-1", "apir-cpus-2"]
+
+
+def test_scenarios_of_a_folder_come_by_name_and_each_once(tmp_path: Path) -> None:
+    for name in ("b", "c", "a"):
+        written(tmp_path, GOOD.replace("good", name), f"{name}.toml")
+    (tmp_path / "notes.md").touch()
+    plan = planned([tmp_path / "c.toml", tmp_path], Choice())
+    assert [one.scenario.name for one in plan] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "count"),
+    [
+        ('data_path = ["shared", "copied"]', 1),
+        ('"host.threads" = [1, 2]', 2),
+        ('"guest.memory_mib" = [512, 1024]', 2),
+        (f'"implementation.host" = ["builtin", "{sys.executable}"]', 2),
+    ],
+)
+def test_what_a_machine_is_started_with_is_one_thing_for_all_of_its_variants(tmp_path: Path, axis: str, count: int) -> None:
+    assert len(boots(expand(read_source(written(tmp_path, f"{GOOD}\n[matrix]\n{axis}\n"))))) == count

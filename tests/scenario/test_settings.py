@@ -37,7 +37,6 @@ from lab.scenario.shipment import (
     Payload,
     best_cpu_library,
     component_files,
-    processor_count,
     require_builds,
     require_interfaces,
     require_libraries,
@@ -370,11 +369,6 @@ def test_a_checks_calls_are_those_of_its_own_sessions(tmp_path: Path) -> None:
     told = [list(check_findings(Measured(writer, limits, 1.0, frozenset((one,))), [call_of(99.0)])) for one in (1, 2)]
     assert [[finding.kind for finding in found] for found in told] == [["too slow"], ["no calls"]]
     assert not list(call_findings([], None, None))
-
-
-def test_processors_are_those_that_the_lab_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 9})
-    assert processor_count() == 3
 
 
 def call_of(duration_us: float) -> JoinedCall:

@@ -16,7 +16,7 @@ from lab.host.native import native_payloads
 from lab.paths import SCENARIOS
 from lab.scenario import load, machine
 from lab.scenario.listener import SilentListener
-from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, component_files, require_registration
+from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, component_files, processor_count, require_registration
 from tests.scenario.test_settings import STATE, native_in, root_with, written
 
 PREPARE_S = 1500.0
@@ -58,3 +58,8 @@ def test_symbol_that_a_library_lacks_is_told_by_the_key_that_asks_for_it(tmp_pat
     symbol = scenario.host.ggml_registration or DEFAULT_REGISTRATION
     with pytest.raises(ConfigError, match=rf"{key}: \S* has no registration symbol {symbol} \(it exports nothing that registers"):
         require_registration(Payload.of("ggml library", Path(sys.executable).resolve()), symbol, scenario)
+
+
+def test_processors_are_those_that_the_lab_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 9})
+    assert processor_count() == 3
