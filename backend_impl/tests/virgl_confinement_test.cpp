@@ -96,7 +96,7 @@ void worker_is_kept_from_others() {
     const std::string network = version >= 4 ? ", no TCP, no ports" : ", TCP, ports";
     expect(seen == memory + (version >= 6 ? ", no signals" : ", signals") + network +
                        (version >= 6 ? ", no abstract sockets" : ", abstract sockets") + ", no limits" +
-                       ", gives no children" + (tracer ? ", a tracer" : ", no tracer") + ", not traced, types nothing, sets none, and asks for a terminal's size",
+                       ", gives no children" + (tracer ? ", a tracer" : ", no tracer") + ", not traced, nor by other numbers, types nothing, sets none, and asks for a terminal's size",
            "what a worker reaches: " + seen);
 }
 

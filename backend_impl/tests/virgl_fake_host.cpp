@@ -138,12 +138,32 @@ std::string reach_of_terminals() {
            (looks ? "" : ", sees none") + (asks ? ", and asks for a terminal's size" : ", and no more of a terminal");
 }
 
+#if defined(__x86_64__)
+// Whether the system takes calls by other numbers than the usual ones: those of x32, and those of 32 bits, where it has any.
+bool takes_other_numbers() {
+    constexpr long x32 = 0x40000000;
+    if (syscall(x32 | SYS_getpid) != -1 || errno != EPERM) return true;
+    const pid_t child = fork();
+    if (child == 0) {
+        int answer = 20; // getpid
+        asm volatile("int $0x80" : "+a"(answer) : : "memory", "r8", "r9", "r10", "r11");
+        _exit(answer > 0 ? 1 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) != 0; // a kernel that has none ends the process
+}
+#else
+bool takes_other_numbers() { return false; }
+#endif
+
 std::string reach_by_calls() {
     rlimit core{};
     const bool limits = prlimit(getppid(), RLIMIT_CORE, nullptr, &core) == 0 && prlimit(getppid(), RLIMIT_CORE, &core, nullptr) == 0;
     return std::string(limits ? ", limits" : ", no limits") + (gives_children() ? ", gives children" : ", gives no children") +
            (child_traces() ? ", a tracer" : ", no tracer") +
-           (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced") + reach_of_terminals();
+           (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? ", traced" : ", not traced") +
+           (takes_other_numbers() ? ", by other numbers" : ", nor by other numbers") + reach_of_terminals();
 }
 
 std::string reach() {
