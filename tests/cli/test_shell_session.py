@@ -36,6 +36,7 @@ class Server(paramiko.ServerInterface):
         self.key = keys.host_key
         self.asked: list[tuple[object, ...]] = []
         self.resized, self.over = threading.Event(), threading.Event()
+        self.programs: list[threading.Thread] = []
 
     def serve(self, listener: socket.socket) -> None:
         """One connection after the other, until nobody listens any more."""
@@ -76,12 +77,13 @@ class Server(paramiko.ServerInterface):
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         if not self.answered("exec", command.decode()):
             return False
-        threading.Thread(target=self.run, args=(channel,)).start()
+        self.programs.append(threading.Thread(target=self.run, args=(channel,)))
+        self.programs[-1].start()
         return True
 
     def run(self, channel: paramiko.Channel) -> None:
-        """The program, from its begin to its end."""
-        with contextlib.closing(channel):
+        """The program, from its begin to its end, of which nobody hears who has gone."""
+        with contextlib.suppress(OSError, paramiko.SSHException, EOFError), contextlib.closing(channel):
             channel.send_exit_status(self.program(channel))
 
 
@@ -95,6 +97,8 @@ def serving(program: Program, *refused: str) -> Iterator[tuple[Any, Server]]:
         def end() -> None:
             server.over.set()
             listener.shutdown(socket.SHUT_RDWR)
+            for one in server.programs:
+                one.join(FOREVER_S)
 
         with beside(lambda: server.serve(listener), "sshd", end):
             yield SimpleNamespace(port=listener.getsockname()[1], keys=keys, machine=machine, alive=lambda: True), server
