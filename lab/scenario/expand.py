@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ConfigError, ConfigProblem
+from lab.scenario.choices import unknown_choices
 from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations
@@ -59,7 +60,9 @@ def expand(source: Source) -> tuple[Variant, ...]:
             here = overridden(here, axis_path(axis) or axis, value)
         words = "-".join(filter(None, (named.get("name"), variant_id(point) if point else "")))
         try:
-            variants.append(Variant(words or ONLY_VARIANT, validated(replace(source, tables=here, settings=())), point))
+            scenario = validated(replace(source, tables=here, settings=()))
+            variants.append(Variant(words or ONLY_VARIANT, scenario, point))
+            problems |= dict.fromkeys(source.in_order(tuple(unknown_choices(scenario))))
         except ConfigError as error:
             problems |= dict.fromkeys(error.problems)
     if problems:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import paths
-from lab.apir.protocol_gen import Extension
 from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
@@ -31,11 +30,10 @@ from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
-from lab.scenario.environment import BACKEND_PATH, DATA_PATH, EXTENSIONS, GUEST_LOG, RING, WRITE_BEHIND
+from lab.scenario.environment import BACKEND_PATH
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
-from lab.scenario.problem import meant
 from lab.scenario.reference_files import with_reference
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
@@ -44,16 +42,6 @@ from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, 
 GGML_PACKAGE = "libggml0"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
-WHOLE = ("all", "none")
-"""What is chosen of extensions in the place of names."""
-GUEST_CHOICES = {
-    EXTENSIONS: (*WHOLE, *(name.lower() for name in Extension.__members__)),
-    RING: ("auto", "off"),
-    DATA_PATH: ("auto", "shared", "copied"),
-    WRITE_BEHIND: ("auto", "on", "off"),
-    GUEST_LOG: ("error", "warn", "info", "debug"),
-}
-"""The guest library's variables that take words, with those that it knows (guest/config.cpp)."""
 DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")
 """What a ggml library finds its devices by."""
 
@@ -100,7 +88,6 @@ def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingr
         BuildError: among others, when our guest library does not fit the ggml of root or image, or our host library the one
             that the scenario's ggml library brings (the slot is named).
     """
-    require_known_choices(scenario)
     root = host_root(progress, deadline)
     image = guest_image(scenario.guest.image, progress, deadline)
     require_kernel(scenario, image)
@@ -121,22 +108,6 @@ def require_kernel(scenario: Scenario, image: GuestImage) -> None:
         text = f"the image {image.name} has kernel {image.release}, not {wanted}"
         hint = "leave guest.image out, or name the image of that kernel"
         raise ConfigError(f"scenario {scenario.name}", [ConfigProblem("guest.kernel", text, hint)])
-
-
-def require_known_choices(scenario: Scenario) -> None:
-    """Our guest library passes over a word that it does not know, and takes its default. Raises ``ConfigError`` for such a word."""
-    if scenario.implementation.guest.path != BUILTIN:
-        return
-    for variable, known in GUEST_CHOICES.items():
-        chosen = scenario.guest.environment.get(variable)
-        if not isinstance(chosen, str) or chosen == "" or chosen in known:
-            continue
-        words = [word.removeprefix("-") for word in chosen.split(",")] if variable == EXTENSIONS else [chosen]
-        names = [word for word in known if word not in WHOLE]
-        if unknown := [word for word in words if word not in names]:
-            hint = meant(unknown[0], known if words == [chosen] else names)
-            problem = ConfigProblem(f"guest.environment.{variable}", f"knows no {unknown[0]!r}", hint)
-            raise ConfigError(f"scenario {scenario.name}", [problem])
 
 
 def boot_spec(plan: BootPlan) -> BootSpec:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,16 +11,15 @@ from typing import Any
 import pytest
 
 from lab.deadline import Deadline
-from lab.errors import ConfigError, LabError
+from lab.errors import LabError
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.ops.upstream import Selection
 from lab.ops.upstream_cases import Listed, Mode
-from lab.paths import BACKEND_IMPL
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display, Gpu
-from lab.scenario import load, machine
-from lab.scenario.machine import GUEST_CHOICES, boot_spec, native_cases, native_listing, payload_binds, require_known_choices
+from lab.scenario import machine
+from lab.scenario.machine import boot_spec, native_cases, native_listing, payload_binds
 from lab.scenario.model import Capset, Scenario
 from lab.scenario.platform import BootPlan, Ingredients, ReferenceWish
 from lab.scenario.shipment import Payload, ReferenceFiles
@@ -60,34 +57,6 @@ def test_list_that_broke_off_natively_is_refused(listing: Listing, supported: st
     assert len(listing(ingredients(printing))) == len(TEXTS)
     with pytest.raises(LabError, match="ended with status -9 while it listed its cases"):
         listing(ingredients(f"{printing}kill -KILL $$"))
-
-
-@pytest.mark.parametrize(
-    ("setting", "told"),
-    [
-        ("EXTENSIONS=-asynchronus", r"guest\.environment\.GGML_VIRTGPU_EXTENSIONS: knows no 'asynchronus' \(did you mean asynch"),
-        ("EXTENSIONS=ring,all", r"EXTENSIONS: knows no 'all' \(known are liveness, "),
-        ("EXTENSIONS=-all", "EXTENSIONS: knows no 'all'"),
-        ("RING=of", r"RING: knows no 'of' \(did you mean off\?\)"),
-        ("WRITE_BEHIND=1", "WRITE_BEHIND: knows no '1'"),
-        *((f"EXTENSIONS={chosen}", None) for chosen in ("all", "none", "", "ring,batch", "-ring,-batch")),
-        *((chosen, None) for chosen in ("RING=off", "DATA_PATH=copied", "WRITE_BEHIND=on", "LOG=debug", "CALL_DEADLINE_MS=9")),
-    ],
-)
-def test_word_that_our_guest_library_would_pass_over_is_refused(tmp_path: Path, setting: str, told: str | None) -> None:
-    path = tmp_path / "file.toml"
-    path.write_text('name = "x"\n[[checks]]\nkind = "state"\n')
-    scenario = load(path, (f"guest.environment.GGML_VIRTGPU_{setting}",))
-    with pytest.raises(ConfigError, match=told) if told else nullcontext():
-        require_known_choices(scenario)
-
-
-def test_words_are_those_of_the_guest_library() -> None:
-    text = (BACKEND_IMPL / "guest" / "config.cpp").read_text()
-    for variable, table in re.findall(r'choice\("(\w+)", (\w+),', text):
-        words = re.search(rf"{table}\[\] = \{{(.*?)\}};", text, re.DOTALL)
-        assert words is not None
-        assert set(re.findall(r'"(\w+)"', words[1])) == set(GUEST_CHOICES[variable])
 
 
 def scenario(more: str = "", **tables: Any) -> Scenario:
