@@ -15,6 +15,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -269,7 +270,7 @@ def file_tail(path: Path, size: int = TAIL_BYTES) -> str:
 def processor_ns(pid: int) -> int | None:
     """Processor time of a process so far, its ended threads included; None of one that has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        # The number of a process's clock, as clock_getcpuclockid(3) makes it: in nanoseconds, where /proc tells ticks of 10 ms.
+        return time.clock_gettime_ns((~pid << 3) | 2)
     except OSError:
         return None
-    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")

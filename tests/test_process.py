@@ -152,6 +152,9 @@ def test_processor_time_is_of_the_whole_process() -> None:
     while (processor_ns(os.getpid()) or 0) <= before:
         sum(range(10_000))
     assert processor_ns(2**22 - 1) is None
+    looks = [(processor_ns(os.getpid()) or 0) for _ in range(20)]
+    assert any(look % 10_000_000 for look in looks)
+    assert looks == sorted(looks)
 
 
 def test_output_that_found_no_room_is_not_taken_for_all_of_it(tmp_path: Path) -> None:

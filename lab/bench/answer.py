@@ -6,6 +6,8 @@ measured are not there.
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from lab.bench import standard
 from lab.bench.figures import (
     Latency,
     Rate,
+    Row,
     Rows,
     best_copy,
     both_ends,
@@ -25,8 +28,11 @@ from lab.bench.figures import (
 )
 from lab.bench.standard import (
     ALL,
+    ALONE,
     DIRECTIONS,
     FLOORS,
+    IDLE,
+    IDLE_TURN,
     LOOPBACK,
     NATIVE,
     NODES,
@@ -83,7 +89,7 @@ def answered(rows: Rows, processors: int) -> Answer:
     for way in (LOOPBACK, *WAYS, OTHER):
         if any(subject.startswith(f"{way}/") or subject in token_subjects(way) for subject in rows.subjects()):
             answer[way] = way_answer(rows, way, empty_call_of(answer) if way == OTHER else "")
-    answer |= floors_answer(rows, processors) | idle_alone(rows, answer)
+    answer |= floors_answer(rows, processors) | idle_turns(rows, answer)
     answer["tokens"] = token_answers(rows)
     native = rows.latency(NATIVE, "token")
     if native is not None:
@@ -238,23 +244,46 @@ def sent_answer(rows: Rows, way: str) -> Answer:
 
 def idle_answer(rows: Rows, subject: str) -> Answer:
     """Shares of a core that an idle context takes, in percent."""
-    found = rows.of(subject, "idle")
+    found = rows.of(subject, IDLE)
     if not found:
         return {}
     row = found[-1]
-    shares = {"guest": row["cpu_ns"], "worker": row.get("worker_cpu_ns"), "qemu": row.get("qemu_cpu_ns")}
-    percent = {key: round(100 * value / row["ns"], 4) for key, value in shares.items() if value is not None}
+    shares = {"guest": (row["cpu_ns"], row["ns"]), "worker": (row.get("worker_cpu_ns"), row["ns"])}
+    percent = {key: round(100 * ns / of, 4) for key, (ns, of) in shares.items() if ns is not None}
+    if "qemu_cpu_ns" in row:
+        percent["qemu"] = round(qemu_percent(row), 4)
     return {"idle_percent": percent | {"seconds": round(row["ns"] / 1e9, 1)}}
 
 
-def idle_alone(rows: Rows, answer: Answer) -> Answer:
-    """What the guest without a context takes; ways are told by how much more QEMU takes with one that is idle (``qemu_more``)."""
-    alone: Answer = idle_answer(rows, standard.ALONE).get("idle_percent", {})
+def qemu_percent(row: Row) -> float:
+    """QEMU's share of a core while somebody was watched."""
+    return 100 * float(row["qemu_cpu_ns"]) / float(row.get("qemu_ns", row["ns"]))
+
+
+def idle_turns(rows: Rows, answer: Answer) -> Answer:
+    """What QEMU takes of a core for a guest without a context, and of each way how much more with one that is idle.
+
+    ``qemu_more`` is the median of the way's turns, each less the mean of those without a context before and behind it;
+    ``qemu_more_spread`` has the least and the most of them, ``qemu_more_seconds`` how long they were.
+    """
+    turns = [(who, row) for who, row in rows.in_order(IDLE_TURN) if "qemu_cpu_ns" in row]
+    more: dict[str, list[float]] = {}
+    watched_ns: Counter[str] = Counter()
+    for (before, first), (who, row), (behind, last) in zip(turns, turns[1:], turns[2:], strict=False):
+        if before == behind == ALONE != who:
+            more.setdefault(who, []).append(qemu_percent(row) - (qemu_percent(first) + qemu_percent(last)) / 2)
+            watched_ns[who] += row["ns"]
     for way in WAYS:
-        idle = answer.get(way, {}).get("idle_percent", {})
-        if "qemu" in alone and "qemu" in idle:
-            idle["qemu_more"] = round(idle["qemu"] - alone["qemu"], 4)
-    return {"idle_alone_percent": alone} if alone else {}
+        found, idle = more.get(f"{way}/copied"), answer.get(way, {}).get("idle_percent")
+        if found and idle is not None:
+            idle["qemu_more"] = round(statistics.median(found), 4)
+            idle["qemu_more_spread"] = {"min": round(min(found), 4), "max": round(max(found), 4)}
+            idle["qemu_more_seconds"] = round(watched_ns[f"{way}/copied"] / 1e9, 1)
+    alone = [qemu_percent(row) for who, row in turns if who == ALONE]
+    if not alone:
+        return {}
+    shares = {"qemu": statistics.median(alone), "min": min(alone), "max": max(alone)}
+    return {"idle_alone_percent": {key: round(share, 4) for key, share in shares.items()}}
 
 
 def floors_answer(rows: Rows, processors: int) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.standard import DIRECTIONS, SIZES, is_counted
+from lab.bench.standard import DIRECTIONS, IDLE, IDLE_TURN, SIZES, is_counted
 
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0
@@ -109,6 +109,10 @@ class Rows:
         """How many measurements were made, of every subject and in every phase."""
         return len(self._rows)
 
+    def in_order(self, name: str) -> list[tuple[str, Row]]:
+        """Rows of a measurement that has a phase for each of its turns, with the subjects, as they were made."""
+        return [(who, row) for (_, who, what), rows in self._rows.items() if what == name for row in rows]
+
     def latency(self, subject: str, name: str, samples: str = "ns") -> Latency | None:
         """Of a measurement with such samples; None when nobody made it."""
         return latency_of([row[samples] for row in self.of(subject, name) if samples in row])
@@ -149,7 +153,7 @@ def keys_of(name: str) -> Mapping[str, Callable[[Any], bool]]:
     verb, _, size = name.partition("_")
     if name in TOKENS:
         return {"ns": is_samples, "nodes": is_amount, "digest": is_text}
-    if name == "idle":
+    if name in (IDLE, IDLE_TURN):
         return {"ns": is_amount, "cpu_ns": is_count}
     if name.startswith(("threads_", "working_threads_")):
         return {"ns": is_amount, "calls": is_samples}
@@ -195,6 +199,7 @@ BESIDE: Mapping[str, Callable[[Any], bool]] = {
     "interrupts": is_whole,
     "worker_cpu_ns": is_count,
     "qemu_cpu_ns": is_count,
+    "qemu_ns": is_amount,
     "splits": is_count,
 }
 """What an answer may have besides, by key, and what it must be there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import paths
-from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, OTHER, WAYS
+from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, OTHER, Effort
 from lab.bench.targets import IDLE_SIDES
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
@@ -44,7 +45,7 @@ TITLES = {
 }
 DASH = "\N{EN DASH}"
 LEAST_IDLE_S = 1.0
-"""A hundred of the ticks that processor time of processes is counted in."""
+"""Twice as long as a guest that was let go on is given to settle."""
 LATENCIES = {
     "empty_call_us": "empty call",
     "set_4b_us": "tensor_set 4 B",
@@ -130,9 +131,13 @@ def _word_problems(options: BenchOptions) -> Iterator[ConfigProblem]:
 
 def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProblem]:
     """Contexts, and the guest without one, are watched one after the other, and need not have more than half of all the time."""
-    most_s = limit_s / (2 * (len(WAYS) + 1))
-    if idle_s is not None and not LEAST_IDLE_S <= idle_s <= most_s:
-        hint = f"from {LEAST_IDLE_S:g} to {most_s:g}"
+
+    def fits(seconds: float) -> bool:
+        return seconds >= LEAST_IDLE_S and Effort(idle_s=seconds).idleness_s <= limit_s / 2
+
+    if idle_s is not None and not (math.isfinite(idle_s) and fits(idle_s)):
+        most_s = max(filter(fits, range(int(limit_s))), default=None)
+        hint = "leave it out, or raise deadline_s" if most_s is None else f"from {LEAST_IDLE_S:g} to {most_s}"
         yield ConfigProblem("--idle", f"an idle context cannot be watched for {idle_s:g} s", hint)
 
 
@@ -289,9 +294,14 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
         table.add_row(name, *(tell(repeated(answer[way], key)) for way in ways), "")
     table.add_row("interrupts per empty call", *(str(answer[way].get("interrupts_per_call", DASH)) for way in ways), "")
     for key, side in IDLE_SIDES.items():
-        shares = (str(answer[way].get("idle_percent", {}).get(key, DASH)) for way in ways)
+        shares = (_idle(answer[way].get("idle_percent", {}), key) for way in ways)
         table.add_row(f"idle, {side}, % of a core", *shares, "")
     return table
+
+
+def _idle(shares: Mapping[str, Any], key: str) -> str:
+    spread = shares.get(f"{key}_spread")
+    return str(shares.get(key, DASH)) + (f" [{spread['min']}{DASH}{spread['max']}]" if spread else "")
 
 
 def _transfer(figures: Mapping[str, Any], verb: str, size: str) -> str:

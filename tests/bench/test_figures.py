@@ -147,32 +147,6 @@ def test_figures_of_an_empty_call_that_does_not_travel_are_left_out(commands: in
     ] * 3
 
 
-def test_idle_context_is_held_against_a_guest_without_one() -> None:
-    def idle(subject: str, qemu_ns: int) -> dict[str, Any]:
-        return {"phase": "idle", "subject": subject, "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000, "qemu_cpu_ns": qemu_ns}
-
-    calls = [row(f"{way}/copied", "empty", [5000]) for way in ("vm", "vm_execbuffer", "vm_02")]
-    watched = [idle("vm/copied", 1_320_000_000), idle("vm_execbuffer/copied", 1_080_000_000), idle("vm_02/copied", 1_380_000_000)]
-    answer = answered(Rows([*calls, *watched, idle("alone/idle", 960_000_000)]), 2)
-    assert answer["idle_alone_percent"]["qemu"] == 1.6
-    verdicts = {one.target.figure: (one.seen, one.met) for one in judged(answer) if one.met is not None}
-    assert verdicts["vm.idle_percent.qemu_more"] == (0.6, False)
-    assert verdicts["vm_execbuffer.idle_percent.qemu_more"] == (0.2, True)
-    assert verdicts["vm_02.idle_percent.qemu_more"] == (0.7, False)
-    unknown = answered(Rows([*calls, *watched]), 2)
-    assert "qemu_more" not in unknown["vm"]["idle_percent"]
-    assert "idle_alone_percent" not in unknown
-
-
-def test_idle_worker_that_nobody_saw_is_not_taken_for_an_idle_one() -> None:
-    idle = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 0, "ns": 60_000_000_000}
-    answer = answered(Rows([row("vm/copied", "empty", [5000]), idle]), 2)
-    assert "worker" not in answer["vm"]["idle_percent"]
-    verdicts = {one.target.figure: one.met for one in judged(answer)}
-    assert verdicts["vm.idle_percent.guest"] is True
-    assert verdicts["vm.idle_percent.worker"] is None
-
-
 def test_answer_has_the_keys_of_the_contract() -> None:
     rows = [
         row("vm/copied", "empty", [5000]),

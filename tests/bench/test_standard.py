@@ -19,6 +19,7 @@ from lab.bench.standard import (
     SIZES,
     THREADS,
     TOKEN,
+    TURNS,
     TURNS_MS,
     WAYS,
     WORK_US,
@@ -103,16 +104,27 @@ def test_programs_of_rates_and_transfers_are_started_anew() -> None:
 
 def test_idle_contexts_are_watched_one_after_the_other() -> None:
     idle = [one for one in vm_phases(GUEST, FULL) if one.name.startswith("idle")]
-    assert [[subject.name for subject in one.subjects] for one in idle] == [
-        ["alone/idle"],
-        *([f"{way}/copied"] for way in WAYS),
-    ]
-    assert {one.name for one in idle} == {"idle alone", "idle vm", "idle vm_execbuffer", "idle vm_02"}
-    (alone,) = idle[0].subjects
+    ways = [f"{way}/copied" for way in WAYS]
+    asked = [(one.subjects[0].name, one.measures[0].line) for one in idle]
+    turn = [(who, "idle ms=5000") for way in ways for who in ("alone/idle", way)]
+    assert asked == [*((way, "idle ms=60000") for way in ways), *TURNS * turn, ("alone/idle", "idle ms=5000")]
+    assert {(len(one.subjects), len(one.measures), one.repetitions) for one in idle} == {(1, 1, 1)}
+    assert len({one.name for one in idle}) == len(idle)
+    assert {one.name.split()[0] for one in idle} == {"idle"}
+    alone = idle[-1].subjects[0]
     assert alone.argv[1:] == ("registry", "CPU", "1")
     assert alone.environment["GGML_BACKEND_PATH"] == ""
-    ((measure,),) = {one.measures for one in idle}
-    assert (measure.line, measure.watched, measure.limit_s > FULL.idle_s) == ("idle ms=60000", True, True)
+    assert [(one.measures[0].name, one.measures[0].watched) for one in (idle[0], idle[-1])] == [("idle", True), ("idle_turn", True)]
+    assert all(one.measures[0].limit_s > FULL.idle_s for one in idle[:3])
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "turns", "stretch"), [(0.1, 1, 100), (3.0, 1, 3000), (10.0, 1, 5000), (30.0, 3, 5000), (600.0, 6, 5000)]
+)
+def test_shorter_looks_at_idleness_have_fewer_turns(idle_s: float, turns: int, stretch: int) -> None:
+    phases = [one for one in vm_phases(GUEST, replace(QUICK, idle_s=idle_s)) if one.name.startswith("idle turn")]
+    assert len(phases) == 2 * len(WAYS) * turns + 1
+    assert {one.measures[0].line for one in phases} == {f"idle ms={stretch}"}
 
 
 def test_ways_differ_by_their_variables() -> None:

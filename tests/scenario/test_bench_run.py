@@ -129,8 +129,10 @@ def test_worker_is_looked_at_before_its_program_may_end(tmp_path: Path) -> None:
     stage.guest.worker_pids = lambda: looked_at.append(len(shell.ran)) or ()
     bench = Bench(stage, BenchCheck(kind="bench"))
     with contextlib.ExitStack() as libraries:
-        bench.on_line('{"event": "ends", "name": "idle"}', libraries)
-    assert (looked_at, len(shell.ran)) == ([0], 1)
+        bench.on_line('{"event": "ends", "name": "nobody began"}', libraries)
+        for event in ("begins", "ends"):
+            bench.on_line(json.dumps({"event": event, "name": "idle"}), libraries)
+    assert (looked_at, len(shell.ran)) == ([1, 2], 3)
 
 
 @pytest.mark.parametrize(("name", "commands"), [("get_4b", 2), ("graph_1", 2), ("graph_1", 0.5)])

@@ -33,8 +33,9 @@ from lab.host.root import Bind
 from lab.host.shaders import shader_binds
 from lab.ops.said import Kinds, event_in, fits
 from lab.ops.upstream import PYTHON, guest_command
-from lab.process import finish, processor_ns
+from lab.process import finish
 from lab.scenario.checks.bench_digests import tell_digests
+from lab.scenario.checks.bench_idle import HOSTS, IdleWatch
 from lab.scenario.environment import BACKEND_PATH, GUEST_CALL_LOG, HOST_CALL_LOG, device_variables
 from lab.scenario.model_bench import BenchCheck, Place, Thoroughness
 from lab.scenario.shipment import GUEST_FOLDER, Payload
@@ -52,8 +53,6 @@ REGISTRY = "ggml-virtgpu"
 ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
 """What a row of the driver has: an event, or a measurement's place."""
-HOSTS = ("worker_cpu_ns", "qemu_cpu_ns")
-"""Keys of a row that the host alone fills in."""
 OPEN_S = 30.0
 LABS_OWN = (standard.FLOORS, standard.NATIVE, standard.ALONE)
 """How failures begin of programs that nothing under test has a part in."""
@@ -80,7 +79,7 @@ class Bench:
     libraries: tuple[PayloadRecord, ...] = ()
     note: Callable[[str], None] = lambda _: None
     _told: set[str] = field(default_factory=set)
-    _usage: dict[int, int] = field(default_factory=dict)
+    _watch: IdleWatch | None = None
     _used: dict[str, int] = field(default_factory=dict)
     _phase: str = ""
 
@@ -194,12 +193,13 @@ class Bench:
                 libraries.enter_context(self.host_library(str(row.get("host"))))
                 self.open_gate()
             case "begins":
-                self._usage = self.usage()
-                self.open_gate()
+                self._watch = IdleWatch(self.stage.guest)
+                self._watch.begin(self.open_gate)
             case "ends":
-                self._used = self.used()
+                self._used = {} if self._watch is None else self._watch.end()
+                self._watch = None
                 self.open_gate()
-            case None if row.get("name") == "idle":
+            case None if row.get("name") in (standard.IDLE, standard.IDLE_TURN):
                 self.take({key: value for key, value in row.items() if key not in HOSTS} | self._used)
             case _:
                 self.take(row)
@@ -218,18 +218,6 @@ class Bench:
             raise LabError("the boot has no switch for the host library")
         with self.stage.switches.set_to({"host": path}):
             yield
-
-    def usage(self) -> dict[int, int]:
-        """Processor time so far of every worker, and of QEMU; of one that ends meanwhile none, which is not 0."""
-        pids = (*self.stage.guest.worker_pids(), self.stage.guest.qemu_pid)
-        return {pid: ns for pid in pids if (ns := processor_ns(pid)) is not None}
-
-    def used(self) -> dict[str, int]:
-        """Processor time since the measurement began, of QEMU and, where there were any, of workers that still are there."""
-        now, qemu = self.usage(), self.stage.guest.qemu_pid
-        since = {pid: now[pid] - before for pid, before in self._usage.items() if pid in now}
-        workers = [ns for pid, ns in since.items() if pid != qemu]
-        return {"qemu_cpu_ns": since.get(qemu, 0)} | ({"worker_cpu_ns": sum(workers)} if workers else {})
 
     def record(self) -> BenchRecord:
         """What all rows so far say."""
