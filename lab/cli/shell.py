@@ -32,6 +32,8 @@ LOOK_S = 0.5
 AGAIN_S = 0.02
 """How soon a guest that takes no more is asked again."""
 CHUNK_BYTES = 32768
+ROOM_BYTES = 16 << 20
+"""How much of what is typed at a terminal is kept until the guest takes it: beyond it the terminal waits, and ``~.`` with it."""
 UNREAD = 128 + signal.SIGPIPE
 """Exit status where whoever read the output is gone: what a program in a pipe ends with."""
 LEFT = 128 + signal.SIGHUP
@@ -182,11 +184,12 @@ def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None)
     """
     channel.set_combine_stderr(True)
     typed_at = sys.stdin.fileno() if sys.stdin else None  # none where the lab was started without one
-    if typed_at is None:
-        channel.shutdown_write()
-    typed, leaving = b"", Leaving(at_terminal=window is not None)
+    typed, leaving = bytearray(), Leaving(at_terminal=window is not None)
+    room = 1 if window is None else ROOM_BYTES  # from a pipe or file no more is taken than the guest takes
     while True:
-        sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None or typed else [typed_at])]
+        if typed_at is None and not typed:
+            channel.shutdown_write()  # which does nothing the second time
+        sources: list[int | paramiko.Channel] = [channel, *([] if typed_at is None or len(typed) >= room else [typed_at])]
         ready, _, _ = select.select(sources, [], [], AGAIN_S if typed else LOOK_S)
         _require_alive(guest)
         if window is not None:
@@ -198,24 +201,22 @@ def relay(channel: paramiko.Channel, guest: Guest, window: Window | None = None)
             if not written(data):
                 return UNREAD
         if typed_at is not None and typed_at in ready:
-            typed = os.read(typed_at, CHUNK_BYTES)
-            if not typed:
-                channel.shutdown_write()
+            more = os.read(typed_at, CHUNK_BYTES)
+            if not more:
                 typed_at = None
-            typed = leaving.passed(typed)
+            typed += leaving.passed(more)
             if leaving.is_asked:
                 return LEFT
-        typed = unsent(channel, typed)
+        send(channel, typed)
 
 
-def unsent(channel: paramiko.Channel, typed: bytes) -> bytes:
-    """Send as much as the guest takes now, and give back the rest: nothing where the program has ended, and takes none."""
+def send(channel: paramiko.Channel, typed: bytearray) -> None:
+    """Send as much as the guest takes now, and leave the rest: nothing where the program has ended, and takes none."""
     try:
         while typed and channel.send_ready():
-            typed = typed[channel.send(typed) :]
+            del typed[: channel.send(bytes(typed[:CHUNK_BYTES]))]
     except OSError:
-        return b""
-    return typed
+        typed.clear()
 
 
 def written(data: bytes) -> bool:

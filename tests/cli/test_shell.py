@@ -5,6 +5,7 @@ import os
 import resource
 import select
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,11 +14,10 @@ from typing import Any, cast
 
 import pytest
 
-from lab.cli.shell import Leaving, guest_shell, relay, shell_line, told_status, written
+from lab.cli.shell import LEFT, Leaving, guest_shell, relay, shell_line, told_status, written
 from lab.deadline import Deadline
 from lab.errors import GuestError
 from lab.paths import SCENARIOS
-from lab.qemu.machine import Guest
 from lab.scenario.environment import BACKEND_LIBRARY, COMPONENT_LOG, GGML_LIBRARY, HOST_CALL_LOG, HOST_LIBRARY_LOG, LIES
 from lab.scenario.plan import Choice, planned
 from lab.scenario.platform import BootPlan
@@ -134,7 +134,7 @@ class Program:
     """A channel to a program: so many times it says something before it takes what was typed, and it may end before that."""
 
     def __init__(self, before: int, *, ends: bool) -> None:
-        self.left, self.ends, self.taken = before, ends, b""
+        self.left, self.ends, self.taken, self.is_shut = before, ends, b"", False
         self.said, self._says = os.pipe()
         os.write(self._says, b"!")
 
@@ -153,6 +153,7 @@ class Program:
 
     def send(self, data: bytes) -> int:
         """It takes a byte at a time."""
+        assert not self.is_shut, "what is typed would never arrive"
         if self.ends:
             raise OSError("Socket is closed")
         self.taken += data[:1]
@@ -169,6 +170,7 @@ class Program:
 
     def shutdown_write(self) -> None:
         """Nothing more will be typed."""
+        self.is_shut = True
 
     def close(self) -> None:
         """It is over."""
@@ -176,16 +178,49 @@ class Program:
         os.close(self._says)
 
 
+@contextlib.contextmanager
+def typing(folder: Path, keys: bytes) -> Iterator[Any]:
+    """Standard input with these keys, and the guest; what is said is in the folder."""
+    (folder / "typed").write_bytes(keys)
+    with (
+        open(folder / "typed", "rb", buffering=0) as typed,
+        open(folder / "output", "wb", buffering=0) as output,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("sys.stdin", typed)
+        patch.setattr("sys.stdout", output)
+        yield guest()
+
+
+WINDOW = cast(Any, SimpleNamespace(tell=lambda _channel: None))
+
+
+@pytest.mark.parametrize("window", [None, WINDOW], ids=["from a file", "at a terminal"])
 @pytest.mark.parametrize(("ends", "taken"), [(False, b"typed"), (True, b"")], ids=["it says much first", "it ends"])
-def test_a_program_need_not_take_what_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool, taken: bytes) -> None:
-    (tmp_path / "typed").write_bytes(b"typed")
-    with open(tmp_path / "typed", "rb", buffering=0) as typed, open(tmp_path / "output", "wb", buffering=0) as output:
-        monkeypatch.setattr("sys.stdin", typed)
-        monkeypatch.setattr("sys.stdout", output)
-        with contextlib.closing(Program(before=5, ends=ends)) as program:
-            assert relay(cast(Any, program), cast(Guest, SimpleNamespace(alive=lambda: True))) is None
+def test_a_program_need_not_take_what_is_typed(tmp_path: Path, ends: bool, taken: bytes, window: Any) -> None:
+    with typing(tmp_path, b"typed") as here, contextlib.closing(Program(before=5, ends=ends)) as program:
+        assert relay(cast(Any, program), here, window) is None
     assert program.taken == taken
     assert (tmp_path / "output").read_bytes() == b"said" * 5
+
+
+def test_leaving_is_heard_behind_what_the_guest_does_not_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.cli.shell.CHUNK_BYTES", 4)
+    with typing(tmp_path, b"pasted\r~.") as here, contextlib.closing(Program(before=50, ends=False)) as program:
+        assert relay(cast(Any, program), here, WINDOW) == LEFT
+    assert program.taken == b""
+
+
+@pytest.mark.parametrize("window", [None, WINDOW], ids=["from a file", "at a terminal"])
+def test_no_more_is_read_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: Any) -> None:
+    monkeypatch.setattr("lab.cli.shell.CHUNK_BYTES", 1)
+    monkeypatch.setattr("lab.cli.shell.ROOM_BYTES", 3)
+    reads: list[int] = []
+    with typing(tmp_path, b"typed") as here, contextlib.closing(Program(before=20, ends=False)) as program:
+        monkeypatch.setattr(program, "send_ready", lambda: bool(reads.append(os.lseek(sys.stdin.fileno(), 0, os.SEEK_CUR))))
+        monkeypatch.setattr(program, "recv", lambda _most: b"" if len(reads) == 20 else b"!")
+        assert relay(cast(Any, program), here, window) is None
+    assert max(reads) == (1 if window is None else 3)
 
 
 @pytest.mark.parametrize(
