@@ -25,7 +25,7 @@ from lab.cli.answer import (
 )
 from lab.cli.bench import EMPTY as NOTHING_MEASURED
 from lab.cli.bench import BenchOptions, bench_answer, bench_plan, bench_record, tell_bench
-from lab.cli.cases import LIBRARY_OPTION, answer_cases
+from lab.cli.cases import LIBRARY_OPTION, SEED_OPTION, answer_cases, require_cases
 from lab.cli.compare import EMPTY as NOTHING_COMPARED
 from lab.cli.compare import compare
 from lab.cli.display import progress_display
@@ -113,17 +113,25 @@ def ops(
         list[str] | None,
         typer.Option("--case", metavar="ID", help="Compute this case with no guest, three oracles; may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the data that --case computes with.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(SEED_OPTION, metavar="N", help="Of the data that --case computes with (1).", show_default=False)
+    ] = None,
     library: Annotated[
-        str,
-        typer.Option(LIBRARY_OPTION, metavar="LIBRARY", help="cpu, vulkan or a path: the ggml library behind the host library."),
-    ] = "cpu",
+        str | None,
+        typer.Option(
+            LIBRARY_OPTION,
+            metavar="LIBRARY",
+            help="cpu (the default), vulkan or a path: the ggml library behind the host library that --case computes with.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """The op catalog: cases per operation, what upstream has and the catalog lacks. With --case: what three oracles say of it."""
     if cases:
-        answer_cases(cases, seed, library, as_json=json)
+        answer_cases(cases, 1 if seed is None else seed, "cpu" if library is None else library, as_json=json)
     with answering(as_json=json, empty={"cases": 0, "ops": {}, "missing": []}):
+        require_cases({SEED_OPTION: seed, LIBRARY_OPTION: library})
         known = coverage()
         if json:
             missing = [{"op": one.op, "why": one.why} for one in known.missing]

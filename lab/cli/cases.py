@@ -15,7 +15,7 @@ from lab.bundle.outcome import Blame, CaseResult, Outcome
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
-from lab.errors import LabError
+from lab.errors import ConfigError, ConfigProblem, LabError
 from lab.host.native import native_payloads
 from lab.host.outside import outside
 from lab.host.progress import Progress
@@ -35,7 +35,18 @@ from lab.visible import visible
 SETUP_S = 1800.0
 RUN_S = 300.0
 LIBRARY_OPTION = "--library"
+SEED_OPTION = "--seed"
 STYLES = {Outcome.PASS: "green", Outcome.UNSUPPORTED: "dim"}
+
+
+def require_cases(given: Mapping[str, object]) -> None:
+    """Refuse options that say how cases are computed where none is. Raises ``ConfigError`` for all that are given."""
+    hint = "name a case with --case ID, or leave it out"
+    problems = [
+        ConfigProblem(option, "says how a case is computed, and none is", hint) for option in given if given[option] is not None
+    ]
+    if problems:
+        raise ConfigError("lab ops", problems)
 
 
 def answer_cases(cases: Sequence[str], seed: int, library: str, *, as_json: bool) -> NoReturn:

@@ -43,6 +43,13 @@ def test_ops_counts_the_catalog() -> None:
     assert len(answer["missing"]) <= 12
 
 
+def test_options_of_a_case_are_refused_where_none_is_computed() -> None:
+    status, output = lab("ops", "--seed", "1", "--library", "vulkan", "--json")
+    assert status == json.loads(output.splitlines()[-1])["exit"] == 2
+    for option in ("--seed", "--library"):
+        assert f"  {option}: says how a case is computed, and none is (name a case with --case ID" in output
+
+
 def test_missing_scenario_is_told_without_a_traceback(tmp_path: Path) -> None:
     status, output = lab("run", str(tmp_path / "none.toml"), "--json")
     assert status == 2
