@@ -1,4 +1,8 @@
-"""Words in variables of our guest library that it does not know: it passes over them, and takes its default."""
+"""What a variant chooses and cannot have, which no single key shows.
+
+Words in variables of our guest library that it does not know: it passes over them, and takes its default. Lies that the liar does
+not know: it registers no device, which a booted guest finds out.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ from collections.abc import Iterator
 
 from lab.apir.protocol_gen import Extension
 from lab.errors import ConfigProblem
-from lab.scenario.environment import DATA_PATH, EXTENSIONS, GUEST_LOG, RING, WRITE_BEHIND
+from lab.scenario.environment import DATA_PATH, EXTENSIONS, GUEST_LOG, LIES, RING, WRITE_BEHIND
+from lab.scenario.lie_forms import mistakes
 from lab.scenario.model import Scenario
+from lab.scenario.model_checks import LieCheck
 from lab.scenario.problem import meant
-from lab.scenario.section import BUILTIN
+from lab.scenario.section import BUILTIN, LIAR
 
 WHOLE = ("all", "none")
 """What is chosen of extensions in the place of names."""
@@ -23,7 +29,23 @@ GUEST_CHOICES = {
 """The guest library's variables that take words, with those that it knows (guest/config.cpp)."""
 
 
-def unknown_choices(scenario: Scenario) -> Iterator[ConfigProblem]:
+def mistaken_choices(scenario: Scenario) -> Iterator[ConfigProblem]:
+    """All of it."""
+    yield from unknown_words(scenario)
+    yield from unknown_lies(scenario)
+
+
+def unknown_lies(scenario: Scenario) -> Iterator[ConfigProblem]:
+    """What the liar is told wrongly, by a check or by its variable; a file that the variable names is not read."""
+    for number, check in enumerate(scenario.checks):
+        if isinstance(check, LieCheck):
+            yield from mistakes(f"checks[{number}].lies", check.lies)
+    told = scenario.host.environment.get(LIES)
+    if scenario.host.ggml_library == LIAR and isinstance(told, str) and not told.startswith("@"):
+        yield from mistakes(f"host.environment.{LIES}", told)
+
+
+def unknown_words(scenario: Scenario) -> Iterator[ConfigProblem]:
     """What such a word is told as; nothing for a guest library of somebody else, which may know others."""
     if scenario.implementation.guest.path != BUILTIN:
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import ConfigError, ConfigProblem
-from lab.scenario.choices import unknown_choices
+from lab.scenario.choices import mistaken_choices
 from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations
@@ -62,7 +62,7 @@ def expand(source: Source) -> tuple[Variant, ...]:
         try:
             scenario = validated(replace(source, tables=here, settings=()))
             variants.append(Variant(words or ONLY_VARIANT, scenario, point))
-            problems |= dict.fromkeys(source.in_order(tuple(unknown_choices(scenario))))
+            problems |= dict.fromkeys(source.in_order(tuple(mistaken_choices(scenario))))
         except ConfigError as error:
             problems |= dict.fromkeys(error.problems)
     if problems:
