@@ -1,7 +1,7 @@
 """What a variant chooses and cannot have, which no single key shows.
 
 Words in variables of our guest library that it does not know: it passes over them, and takes its default. Lies that the liar does
-not know: it registers no device, which a booted guest finds out.
+not know: it registers no device, which a booted guest finds out. Checks whose program or library is not there.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ def mistaken_choices(scenario: Scenario) -> Iterator[ConfigProblem]:
     """All of it."""
     yield from unknown_words(scenario)
     yield from unknown_lies(scenario)
+    yield from lacking(scenario)
+
+
+def lacking(scenario: Scenario) -> Iterator[ConfigProblem]:
+    """What a kind of check needs of the host or the guest, and the variant has not."""
+    kinds = {type(check) for check in scenario.checks}
+    if LieCheck in kinds and scenario.host.ggml_library != LIAR:
+        yield ConfigProblem("host.ggml_library", "a lie needs the liar", f'say ggml_library = "{LIAR}"')
 
 
 def unknown_lies(scenario: Scenario) -> Iterator[ConfigProblem]:

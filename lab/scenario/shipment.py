@@ -20,7 +20,6 @@ from lab.host.root import Bind, HostRoot
 from lab.process import check
 from lab.scenario.model import Build, Capset, Scenario
 from lab.scenario.model_bench import BenchCheck
-from lab.scenario.model_checks import LieCheck
 from lab.scenario.section import BUILTIN, LIAR, VIRGLRENDERER_WORDS
 
 BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
@@ -151,15 +150,11 @@ def shipment(scenario: Scenario, root: HostRoot, native: NativePayloads, deadlin
     """Choose the files a scenario asks for and refuse what cannot work, before anything is booted.
 
     Raises:
-        ConfigError: the ggml library lacks the registration symbol, or is to lie and is not the liar; or a library is another
-            build than the scenario names.
+        ConfigError: the ggml library lacks the registration symbol, or a library is another build than the scenario names.
         BuildError: a file is no ELF file.
     """
     chosen = scenario.implementation
     lying = scenario.host.ggml_library == LIAR
-    if not lying and any(isinstance(check, LieCheck) for check in scenario.checks):
-        problem = ConfigProblem("host.ggml_library", "a lie needs the liar", f'say ggml_library = "{LIAR}"')
-        raise ConfigError(f"scenario {scenario.name}", [problem])
     library = Payload.of("ggml library", native.liar) if lying else ggml_library(scenario.host.ggml_library, root, deadline)
     wrapped = replace(ggml_library(WRAPPED, root, deadline), role="wrapped ggml library") if lying else None
     registration = scenario.host.ggml_registration or DEFAULT_REGISTRATION

@@ -200,7 +200,9 @@ def test_qemu_is_told_of_liar_and_wrapped_library(tmp_path: Path) -> None:
 
 
 def test_liar_is_shipped_with_what_it_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scenario = loaded(tmp_path, "liar")
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    scenario = load(path)
     asked: list[str] = []
     refusals = ["require_registration", "require_builds", "require_interfaces", "require_libraries"]
     for one in refusals:
@@ -234,14 +236,10 @@ def test_what_is_to_be_said_of_a_lie_must_be_a_pattern(tmp_path: Path) -> None:
 
 
 def test_lie_needs_the_liar(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"host\.ggml_library: a lie needs the liar"):
-        shipments.shipment(loaded(tmp_path, "cpu"), None, None, None)  # type: ignore[arg-type]
-
-
-def loaded(tmp_path: Path, library: str) -> Any:
     path = tmp_path / "small.toml"
-    path.write_text(SCENARIO.replace('"liar"', f'"{library}"'))
-    return load(path)
+    path.write_text(SCENARIO.replace('"liar"', '"cpu"'))
+    with pytest.raises(ConfigError, match=r"line 3: host\.ggml_library: a lie needs the liar"):
+        planned([path], Choice())
 
 
 class Alone:
