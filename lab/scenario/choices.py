@@ -10,15 +10,19 @@ from collections.abc import Iterator
 
 from lab.apir.protocol_gen import Extension
 from lab.errors import ConfigProblem
+from lab.host.recipe import named_recipe, recipe_names
 from lab.scenario.environment import DATA_PATH, EXTENSIONS, GUEST_LOG, LIES, RING, WRITE_BEHIND
 from lab.scenario.lie_forms import mistakes
 from lab.scenario.model import Scenario
 from lab.scenario.model_checks import LieCheck
+from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.problem import meant
 from lab.scenario.section import BUILTIN, LIAR
 
 WHOLE = ("all", "none")
 """What is chosen of extensions in the place of names."""
+GUEST, LLAMA_PACKAGES = "guest", "llama.cpp"
+"""A kind of recipe, and how the names of Debian's packages with llama.cpp's programs begin."""
 GUEST_CHOICES = {
     EXTENSIONS: (*WHOLE, *(name.lower() for name in Extension.__members__)),
     RING: ("auto", "off"),
@@ -41,6 +45,15 @@ def lacking(scenario: Scenario) -> Iterator[ConfigProblem]:
     kinds = {type(check) for check in scenario.checks}
     if LieCheck in kinds and scenario.host.ggml_library != LIAR:
         yield ConfigProblem("host.ggml_library", "a lie needs the liar", f'say ggml_library = "{LIAR}"')
+    if LlamaCheck in kinds and not has_llama(scenario.guest.image):
+        text = f"{scenario.guest.image} has no llama.cpp, which a check of kind llama needs"
+        have = ", ".join(filter(has_llama, recipe_names(GUEST)))
+        yield ConfigProblem("guest.image", text, f"images with it: {have}")
+
+
+def has_llama(image: str) -> bool:
+    """Whether the image is made with llama.cpp, by the name of its recipe."""
+    return any(name.startswith(LLAMA_PACKAGES) for name in named_recipe(image, GUEST).recipe.packages)
 
 
 def unknown_lies(scenario: Scenario) -> Iterator[ConfigProblem]:

@@ -14,6 +14,7 @@ from lab.host.root import HostRoot
 from lab.paths import BACKEND_IMPL
 from lab.scenario.choices import GUEST_CHOICES
 from lab.scenario.expand import expand
+from lab.scenario.file import image_names
 from lab.scenario.lie_forms import GGML_OPS, KEYS, NEEDED, RESULT
 from lab.scenario.source import read_source
 
@@ -85,6 +86,15 @@ def test_lie_that_the_liar_does_not_know_is_refused(tmp_path: Path, lies: str, t
     path.write_text(text)
     place = r"line 8: checks\[0\]\.lies: " if in_a_check else r"line 5: host\.environment\.GGML_LIAR: "
     with pytest.raises(ConfigError, match=f"{place}.*{told}") if told else nullcontext():
+        expand(read_source(path))
+
+
+@pytest.mark.parametrize("image", sorted(image_names()))
+def test_llama_needs_an_image_that_has_it(tmp_path: Path, image: str) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(f'name = "x"\n[guest]\nimage = "{image}"\n[[checks]]\nkind = "llama"\n')
+    told = rf"line 3: guest\.image: {image} has no llama\.cpp, which a check of kind llama needs \(images with it: guest-llama\)"
+    with pytest.raises(ConfigError, match=told) if image != "guest-llama" else nullcontext():
         expand(read_source(path))
 
 

@@ -19,6 +19,8 @@ from tests.scenario.small_runs import run_small, texts
 SCENARIO = """\
 name = "small"
 timeout_s = 60
+[guest]
+image = "guest-llama"
 [matrix]
 capset = ["venus", "apir"]
 [[checks]]
