@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,7 +42,7 @@ from lab.process import finish
 from lab.scenario.expand import Variant
 from lab.scenario.expectations import Expectations, expectations_path
 from lab.scenario.plan import Choice, PlannedScenario
-from lab.scenario.source import whole_tables
+from lab.scenario.source import rooted_settings, whole_tables
 from lab.scenario.toml_text import toml_text, toml_value
 
 GIT_S = 10.0
@@ -180,7 +181,7 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
         python=host_platform.python_version(),
         argv=command_line(),
         command=choice.command,
-        options=choice.words,
+        options=options_anywhere(plan, choice),
         host=host_record(),
         scenarios=tuple(scenario_record(entry, bundle.folder) for entry in plan),
     )
@@ -188,6 +189,12 @@ def opened_record(bundle: BundleWriter, plan: Sequence[PlannedScenario], choice:
     write_whole(script, reproduce_script(record))
     script.chmod(0o755)
     return record
+
+
+def options_anywhere(plan: Sequence[PlannedScenario], choice: Choice) -> tuple[str, ...]:
+    """The options, whose settings mean the same for the bundle's copies; as given where one means another path for each file."""
+    rooted = {rooted_settings(choice.settings, entry.source) for entry in plan}
+    return (replace(choice, settings=rooted.pop()) if len(rooted) == 1 else choice).words
 
 
 def command_line() -> tuple[str, ...]:

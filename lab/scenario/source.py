@@ -22,7 +22,7 @@ from lab.scenario.matrix import axis_path
 from lab.scenario.model_catalog import OWN
 from lab.scenario.section import LIBRARY_WORDS
 from lab.scenario.setting import Setting, Tables, apply, settings_of
-from lab.scenario.toml_text import toml_tables
+from lab.scenario.toml_text import toml_tables, toml_value
 from lab.visible import is_utf8
 
 EXTENDS, DEFAULTS, ADD_CHECKS, CHECKS, VARIANTS = "extends", "defaults", "add_checks", "checks", "variants"
@@ -117,6 +117,30 @@ def whole_tables(source: Source) -> Tables:
     plain, _ = _merged(source.path, source.layers)
     tables = {key: value for key, value in _rooted(plain, source.path).items() if key != EXTENDS}
     return {"name": tables.get("name"), **tables}
+
+
+def rooted_settings(options: Sequence[str], source: Source) -> tuple[str, ...]:
+    """The words of ``--set``, which are the source's settings, with relative paths made absolute, for a copy elsewhere."""
+    return tuple(_rooted_option(*pair, source) for pair in zip(options, source.settings, strict=True))
+
+
+def _rooted_option(option: str, setting: Setting, source: Source) -> str:
+    at: Any = source.tables
+    words: tuple[str, ...] = ()
+    for word in setting.words:
+        words = (*_of_kind(at, words), *((word,) if isinstance(word, str) else ()))
+        at = _within(at, word)
+    value = _rooted_value(setting.value, words, source.folder)
+    if value == setting.value:
+        return option
+    text = value if isinstance(value, str) else toml_value(value)  # an absolute path is no TOML, and text without quotes
+    return f"{option.partition('=')[0]}={text}"
+
+
+def _within(at: Any, word: str | int) -> Any:
+    if isinstance(at, list):
+        return at[word] if isinstance(word, int) and word < len(at) else None
+    return at.get(str(word)) if isinstance(at, Mapping) else None
 
 
 def read_source(path: Path, options: Sequence[str] = ()) -> Source:
@@ -257,17 +281,22 @@ def _copied(value: Any) -> Any:
 def _rooted(tables: Tables, path: Path) -> Tables:
     """The tables of a base that lies in another folder, with its relative paths made absolute."""
     folder = path.resolve().parent
+    return {key: _rooted_value(value, (key,), folder) for key, value in tables.items()}
 
-    def visit(value: Any, words: tuple[str, ...]) -> Any:
-        if isinstance(value, Mapping):
-            of = (*words, str(value["kind"])) if "kind" in value else words
-            return {key: visit(inner, (*of, key)) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [visit(inner, words) for inner in value]
-        is_path = isinstance(value, str) and _setting(words) in PATHS and value not in PATH_WORDS
-        return _rooted_path(value, folder) if is_path else value
 
-    return {key: visit(value, (key,)) for key, value in tables.items()}
+def _rooted_value(value: Any, words: tuple[str, ...], folder: Path) -> Any:
+    """What stands at a key path of a file, with its relative paths made absolute."""
+    if isinstance(value, Mapping):
+        of = _of_kind(value, words)
+        return {key: _rooted_value(inner, (*of, key), folder) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_rooted_value(inner, words, folder) for inner in value]
+    is_path = isinstance(value, str) and _setting(words) in PATHS and value not in PATH_WORDS
+    return _rooted_path(value, folder) if is_path else value
+
+
+def _of_kind(table: Any, words: tuple[str, ...]) -> tuple[str, ...]:
+    return (*words, str(table["kind"])) if isinstance(table, Mapping) and "kind" in table else words
 
 
 def _rooted_path(value: str, folder: Path) -> str:

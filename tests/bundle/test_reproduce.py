@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,16 @@ import pytest
 
 from lab.bundle.reproduce import reproduce_script
 from lab.bundle.schema import FileRecord, RunRecord, ScenarioRecord, Status
+from lab.bundle.writer import new_bundle
 from lab.elf import sha256
+from lab.errors import ConfigError
+from lab.scenario import load
+from lab.scenario.book import opened_record, options_anywhere
+from lab.scenario.expand import expand
+from lab.scenario.plan import Choice, planned
+from lab.scenario.source import read_source, rooted_settings, whole_tables
+from lab.scenario.toml_text import toml_text
+from tests.scenario.test_source import PATHS_OF_CHECKS
 
 
 def written(folder: Path, text: str, name: str) -> Path:
@@ -93,3 +103,55 @@ def test_reproduce_script_takes_a_relative_project_and_ends_where_there_is_none(
     assert told("project") == told("project/lab") == (0, str(tmp_path / "project"))
     assert told("nowhere") == (2, "VIRTGPU_LAB_PROJECT: there is no folder nowhere")
     assert told("elsewhere") == (2, "no project in or around elsewhere: set VIRTGPU_LAB_PROJECT to its folder")
+
+
+def test_settings_hold_for_a_copy_elsewhere(tmp_path: Path) -> None:
+    for folder in ("far", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    path = written(tmp_path, f'name = "own"\n{PATHS_OF_CHECKS}', "far/own.toml")
+    shutil.copy("/proc/self/exe", tmp_path / "far" / "far.so")
+    given = {
+        "checks.0.reference=./far.so": f"checks.0.reference={tmp_path}/far/far.so",
+        'checks[3].judge.reference="../far/far.so"': f"checks[3].judge.reference={tmp_path}/far/../far/far.so",
+        "implementation.guest={ path = 'far.so' }": f'implementation.guest={{ path = "{tmp_path}/far/far.so" }}',
+        'matrix."implementation.host"=["builtin", "far.so"]': f'matrix."implementation.host"=["builtin", "{tmp_path}/far/far.so"]',
+        "checks[4].parts=['tokens']": "checks[4].parts=['tokens']",
+        "guest={ cpus = 2 }": "guest={ cpus = 2 }",
+        "host.virglrenderer=plain": "host.virglrenderer=plain",
+        "host.environment.X=far.so": "host.environment.X=far.so",
+        "variants=[]": "variants=[]",
+    }
+    source = read_source(path, tuple(given))
+    assert rooted_settings(tuple(given), source) == tuple(given.values())
+    copy = written(tmp_path, toml_text(whole_tables(source)), "elsewhere/own.toml")
+    there, here = expand(read_source(copy, tuple(given.values()))), expand(source)
+    assert [one.scenario for one in there] == [one.scenario for one in here]
+    with pytest.raises(ConfigError, match=r"there is no file .*elsewhere/far\.so"):
+        load(copy, tuple(given))
+    overwritten = ("guest.cpus=3", "guest={}", "checks[0].kind=state", "checks=[]")
+    assert rooted_settings(overwritten, read_source(path, overwritten)) == overwritten
+
+
+@pytest.mark.parametrize("settings", [("implementation.guest=../build/lib.so",), ("implementation.guest.path=../build/lib.so",)])
+def test_options_of_a_run_hold_for_the_bundles_copy(tmp_path: Path, settings: tuple[str, ...]) -> None:
+    for folder in ("build", "runs"):
+        (tmp_path / folder).mkdir()
+    shutil.copy("/proc/self/exe", tmp_path / "build" / "lib.so")
+    path = written(tmp_path / "runs", 'name = "own"\n[[checks]]\nkind = "state"\n', "own.toml")
+    choice = Choice(settings)
+    with new_bundle(tmp_path / "bundles", "own") as bundle:
+        record = opened_record(bundle, planned([path], choice), choice)
+    set_, option = record.options
+    (entry,) = planned([bundle.folder / record.scenarios[0].copy_path], Choice((option,)))
+    assert (set_, entry.scenario.implementation.guest.path) == ("--set", str(tmp_path / "build" / "lib.so"))
+
+
+def test_settings_that_mean_another_path_for_each_file_stay_as_they_are(tmp_path: Path) -> None:
+    choice = Choice(("implementation.guest=lib.so", "guest.cpus=1"))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        shutil.copy("/proc/self/exe", tmp_path / folder / "lib.so")
+        written(tmp_path / folder, f'name = "{folder}"\n[[checks]]\nkind = "state"\n', "own.toml")
+    both = planned([tmp_path / "a", tmp_path / "b"], choice)
+    assert options_anywhere(both, choice) == choice.words
+    assert options_anywhere(both[:1], choice) == ("--set", f"implementation.guest={tmp_path}/a/lib.so", "--set", "guest.cpus=1")
