@@ -1,7 +1,7 @@
 """Where things are: the project's own folders and the cache.
 
-The cache lies outside the repository (``~/.cache/virtgpu-lab``, or ``VIRTGPU_LAB_CACHE``), is addressed by content and
-safe to delete. Nothing else of the lab reads that variable.
+The cache lies outside the repository (``~/.cache/virtgpu-lab``, below ``XDG_CACHE_HOME``, or ``VIRTGPU_LAB_CACHE``), is addressed
+by content and safe to delete. Nothing else of the lab reads those variables.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ BACKEND_IMPL = PROJECT / "backend_impl"
 RUNS = PROJECT / "reports" / "runs"
 
 CACHE_VARIABLE = "VIRTGPU_LAB_CACHE"
+XDG_VARIABLE = "XDG_CACHE_HOME"
 
 
 def cache() -> Path:
@@ -29,18 +30,28 @@ def cache() -> Path:
     Raises:
         ConfigError: it cannot be made, or its name is no text.
     """
-    named = Path(os.environ.get(CACHE_VARIABLE) or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "virtgpu-lab")
+    variable, named = _named()
     try:
         root = named.expanduser().absolute()
     except RuntimeError as error:
         problem = ConfigProblem("", f"the home folder in {named} is not known: {error}", "name a folder by its whole path")
-        raise ConfigError(CACHE_VARIABLE, [problem]) from error
+        raise ConfigError(variable, [problem]) from error
     if not is_utf8(str(root)):
         problem = ConfigProblem("", f"{str(root)!r} is no text in UTF-8, as paths in a bundle have to be", "name another folder")
-        raise ConfigError(CACHE_VARIABLE, [problem])
+        raise ConfigError(variable, [problem])
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         problem = ConfigProblem("", f"{root} cannot be made: {error.strerror}", "name a folder that can be written to")
-        raise ConfigError(CACHE_VARIABLE, [problem]) from error
+        raise ConfigError(variable, [problem]) from error
     return root
+
+
+def _named() -> tuple[str, Path]:
+    """The variable that has a say in where the cache is, and what comes of it."""
+    if own := os.environ.get(CACHE_VARIABLE):
+        return CACHE_VARIABLE, Path(own)
+    xdg = os.environ.get(XDG_VARIABLE, "")
+    if xdg.startswith(("/", "~")):
+        return XDG_VARIABLE, Path(xdg) / "virtgpu-lab"
+    return CACHE_VARIABLE, Path("~/.cache/virtgpu-lab")  # the specification has relative paths ignored

@@ -16,6 +16,7 @@ from lab.cli.answer import EMPTY as RUN
 from lab.cli.answer import answering, run_answer
 from lab.cli.bench import EMPTY as MEASURED
 from lab.deadline import Deadline, poll
+from lab.errors import ConfigError
 from lab.process import finish, spawn
 from tests.reports.realistic import write_bundle
 
@@ -203,11 +204,34 @@ def test_cache_is_named_as_files_and_shells_do(tmp_path: Path, monkeypatch: pyte
     assert paths.cache() == tmp_path / meant
 
 
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("{}/xdg", "xdg/virtgpu-lab"),
+        ("~/xdg", "home/xdg/virtgpu-lab"),
+        ("xdg", "home/.cache/virtgpu-lab"),
+        ("", "home/.cache/virtgpu-lab"),
+    ],
+)
+def test_cache_of_a_user_is_below_an_absolute_path_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, meant: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("VIRTGPU_LAB_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", named.format(tmp_path))
+    assert paths.cache() == tmp_path / meant
+
+
 def test_cache_in_the_home_of_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIRTGPU_LAB_CACHE", "~no-such-user/cache")
     status, output = lab("doctor")
     assert status == 2
     assert "VIRTGPU_LAB_CACHE: the home folder in ~no-such-user/cache is not known" in output
+    monkeypatch.delenv("VIRTGPU_LAB_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "~no-such-user")
+    with pytest.raises(ConfigError, match=r"^XDG_CACHE_HOME: the home folder in ~no-such-user/virtgpu-lab is not known"):
+        paths.cache()
 
 
 def test_cache_and_folders_whose_names_are_no_text_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
