@@ -93,7 +93,7 @@ def compared(base: Sequence[Measured], new: Sequence[Measured], least: float | N
     names = [name for name in names_of((*base, *new)) if not name.endswith(f"/{CASES}")]  # which are known one by one
     changes = tuple(_change(name, base, new) for name in names)
     judged = tuple(_judged(change, base, new, least) for change in _with_corrected_p(changes))
-    return Comparison((*_cases(base, new), *judged), tuple(_notes(base, new)))
+    return Comparison((*_cases(base, new), *judged), tuple(dict.fromkeys(_notes(base, new))))
 
 
 def _change(name: str, base: Sequence[Measured], new: Sequence[Measured]) -> Change:

@@ -232,6 +232,7 @@ def test_what_did_not_end_and_what_is_not_there_is_told() -> None:
     gone = Measured(run.folder, run.run, {}, {}, {}, {})
     assert "a-run: s/v did not come to its end (interrupted); nothing of it is compared" in compared([run], [cut]).notes
     assert "a-run: s/v did not come to its end (interrupted); nothing of it is compared" in compared([cut], [run]).notes
+    assert sum("did not come to its end" in note for note in compared([cut], [cut]).notes) == 1
     assert "s/v is in no run of NEW" in compared([run], [gone]).notes
     assert "s/v is in no run of BASE" in compared([gone], [run]).notes
     assert not any("in no run" in note for note in compared([run], [cut]).notes)
