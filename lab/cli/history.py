@@ -80,9 +80,11 @@ def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
         except ConfigError as error:
             notes.append(f"left out: {error.message}")
     if not runs:
-        problem = ConfigProblem("", "no run bundle that can be read", "; ".join(notes) or "lab run scenarios/smoke.toml makes one")
+        problem = ConfigProblem(
+            "", "no run bundle that can be read", "; ".join(dict.fromkeys(notes)) or "lab run scenarios/smoke.toml makes one"
+        )
         raise ConfigError(" ".join(map(str, folders)), [problem])
-    return runs, notes
+    return runs, list(dict.fromkeys(notes))
 
 
 def told_series(series: Series) -> dict[str, Any]:

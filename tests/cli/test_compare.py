@@ -262,7 +262,10 @@ def test_a_folder_whose_runs_may_not_be_listed_is_named(tmp_path: Path, monkeypa
     monkeypatch.setattr(Path, "iterdir", refused)
     ended = lab("compare", base, tmp_path, "--json")
     assert (ended.exit_code, last_line(ended)["error"]) == (2, f"{tmp_path}: may not be looked into")
-    assert last_line(lab("history", base, tmp_path, "--json"))["notes"] == [f"left out: {tmp_path} may not be looked into"]
+    for twice in ((), (tmp_path,)):
+        answer = last_line(lab("history", base, tmp_path, *twice, "--json"))
+        assert answer["notes"] == [f"left out: {tmp_path} may not be looked into"]
+    assert str(last_line(lab("history", tmp_path, tmp_path, "--json"))["error"]).count("may not be looked into") == 1
 
 
 def test_machines_are_told_apart(tmp_path: Path) -> None:
