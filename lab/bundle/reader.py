@@ -41,13 +41,9 @@ class Bundle:
     support: tuple[SupportRow, ...] = ()
     perf: tuple[PerfRow, ...] = ()
 
-    def calls_of(self, scenario: str, variant: str) -> tuple[CallRow, ...]:
-        """Calls of a variant: the joined ones, or those of the host alone where the run ended before they were joined."""
-        return told_calls([row for row in self.calls if (row.scenario, row.variant) == (scenario, variant)])
-
 
 def told_calls(rows: Sequence[CallRow]) -> tuple[CallRow, ...]:
-    """Of a variant's calls the joined ones, where there are any."""
+    """Of a variant's calls the joined ones, or those of the host alone where the run ended before they were joined."""
     return tuple(row for row in rows if row.side == "both") or tuple(rows)
 
 

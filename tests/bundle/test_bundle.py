@@ -18,7 +18,7 @@ from lab.bundle import Bundle, read_bundle
 from lab.bundle.expected import Expected, ExpectedEnd, column_of
 from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import Blame, CaseResult, Outcome
-from lab.bundle.reader import told_calls
+from lab.bundle.reader import by_variant, told_calls
 from lab.bundle.rows import CallRow, CaseRow, FactRow, Supported, SupportRow
 from lab.bundle.schema import SCHEMA, SPEED, SUPPORT, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle, write_whole
@@ -43,7 +43,7 @@ def test_bundle_is_read_as_it_was_written(whole: Path) -> None:
     assert len(bundle.findings) == 3
     assert {row.blame for row in bundle.findings} == {Blame.PRODUCT, Blame.LAB}
     assert bundle.cut_lines == 0
-    assert len(bundle.calls_of("smoke", "venus")) == bundle.run.variants[0].calls.count
+    assert len(told_calls(by_variant(bundle.calls)["smoke", "venus"])) == bundle.run.variants[0].calls.count
 
 
 def test_calls_of_every_session_are_read(whole: Path, tmp_path: Path) -> None:
