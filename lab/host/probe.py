@@ -31,6 +31,8 @@ __all__ = ["Capability", "probe_all"]
 GIB = 1 << 30
 MEMORY_NEEDED = 3 * GIB
 DISK_NEEDED = 8 * GIB
+DISK_TO_RUN = GIB
+"""Where root and image are there: for native payloads, temporary folders and bundles."""
 GUEST_CPUS = 2
 PROBE_S = 30.0
 SETUP_HINT = "run `lab setup` first"
@@ -55,9 +57,19 @@ class VulkanDevice:
         return "CPU" not in self.kind
 
 
-def host_probes() -> tuple[Callable[[], Capability], ...]:
-    """The probes that need nothing but the host, in the order of ``lab doctor`` behind the packages."""
-    return (user_rights, sandbox, network_namespace, mirror, memory, disk, processor, render_nodes)
+def host_probes(image_name: str) -> dict[str, Callable[[], Capability]]:
+    """The probes that need nothing but the host, in the order of ``lab doctor``."""
+    return {
+        "packages": lambda: packages(image_name),
+        "user-rights": user_rights,
+        "sandbox": sandbox,
+        "network-namespace": network_namespace,
+        "mirror": lambda: mirror(to_build=not is_built(image_name)),
+        "memory": memory,
+        "disk": lambda: disk(to_build=not is_built(image_name)),
+        "cpus": processor,
+        "render-node": render_nodes,
+    }
 
 
 def is_built(image_name: str) -> bool:
@@ -77,12 +89,15 @@ def packages(image_name: str) -> Capability:
     return Capability("packages", not missing, probed, hint)
 
 
-def mirror() -> Capability:
-    """Where Debian packages come from."""
+def mirror(*, to_build: bool = True) -> Capability:
+    """Where Debian packages come from; where nothing is to be built they need not come from anywhere."""
     try:
         return Capability("mirror", True, f"apt's configuration or VIRTGPU_LAB_MIRROR: {debian_mirror()}")
     except ConfigError as error:
-        return Capability("mirror", False, error.problems[0].message, error.problems[0].hint)
+        problem = error.problems[0]
+        if not to_build:
+            return Capability("mirror", True, f"{problem.message}; one is needed only to build what the cache has")
+        return Capability("mirror", False, problem.message, problem.hint)
 
 
 def memory() -> Capability:
@@ -103,16 +118,17 @@ def available_in(meminfo: str) -> int:
     return int(found[1]) * 1024 if found else 0
 
 
-def disk() -> Capability:
-    """Space for the cache."""
+def disk(*, to_build: bool = True) -> Capability:
+    """Space for the cache; where it has all that is built once, for runs alone."""
     cache = paths.cache()
     if not os.access(cache, os.W_OK):
         elsewhere = f"set {paths.CACHE_VARIABLE} to a folder that can be written to"
         return Capability("disk", False, f"the cache {cache} cannot be written to", elsewhere)
     free = shutil.disk_usage(cache).free
-    probed = f"{free / GIB:.1f} GiB free at {cache}, {DISK_NEEDED / GIB:.0f} GiB needed for a first set-up"
-    hint = None if free >= DISK_NEEDED else f"make room, or set {paths.CACHE_VARIABLE} to a folder elsewhere"
-    return Capability("disk", free >= DISK_NEEDED, probed, hint)
+    needed, use = (DISK_NEEDED, "for a first set-up") if to_build else (DISK_TO_RUN, "to run what the cache has")
+    probed = f"{free / GIB:.1f} GiB free at {cache}, {needed / GIB:.0f} GiB needed {use}"
+    hint = None if free >= needed else f"make room, or set {paths.CACHE_VARIABLE} to a folder elsewhere"
+    return Capability("disk", free >= needed, probed, hint)
 
 
 def processor() -> Capability:
@@ -236,8 +252,7 @@ def probe_all(image_name: str) -> tuple[Capability, ...]:
         ConfigError: there is no recipe of such an image.
     """
     named_recipe(image_name, "guest")
-    answers = [probed_safely(packages.__name__, lambda: packages(image_name))]
-    answers += [probed_safely(probe.__name__, probe) for probe in host_probes()]
+    answers = [probed_safely(name, probe) for name, probe in host_probes(image_name).items()]
     root = cached_host_root()
     if root is None:
         unknown = ("qemu", "virglrenderer", "apir-built-in", "vulkan", "opengl", "kvm")

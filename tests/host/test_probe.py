@@ -9,7 +9,7 @@ import pytest
 
 from lab.errors import ConfigError, HostError
 from lab.host import apt, probe
-from lab.host.capability import Capability
+from lab.host.capability import CAPABILITY_NAMES, Capability
 from lab.host.driver import GpuDriver
 from lab.host.root import HostRoot
 
@@ -113,12 +113,34 @@ def test_render_node_that_can_be_read_alone_is_not_ours(tmp_path: Path, monkeypa
     assert probe.usable_render_nodes(tmp_path) == ()
 
 
-@pytest.mark.parametrize(("free", "ok"), [(probe.DISK_NEEDED - 1, False), (probe.DISK_NEEDED, True)])
-def test_disk_has_room_for_a_first_set_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, *, ok: bool) -> None:
+@pytest.mark.parametrize(("to_build", "needed"), [(True, probe.DISK_NEEDED), (False, probe.DISK_TO_RUN)])
+def test_disk_has_room_for_what_is_to_be_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needed: int, *, to_build: bool
+) -> None:
     monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path))
-    monkeypatch.setattr(probe.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-    answer = probe.disk()
-    assert (answer.ok, answer.hint is None) == (ok, ok)
+    for free, ok in ((needed - 1, False), (needed, True)):
+        monkeypatch.setattr(probe.shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        answer = probe.disk(to_build=to_build)
+        assert (answer.ok, answer.hint is None) == (ok, ok)
+
+
+@pytest.mark.parametrize("root", [None, object()])
+@pytest.mark.parametrize("image", [None, object()])
+def test_mirror_and_room_to_build_are_missed_where_there_is_something_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: object, image: object
+) -> None:
+    monkeypatch.setenv("VIRTGPU_LAB_CACHE", str(tmp_path))
+    monkeypatch.setenv("VIRTGPU_LAB_MIRROR", "nowhere")
+    monkeypatch.setattr(probe.shutil, "disk_usage", lambda _: SimpleNamespace(free=probe.DISK_NEEDED - 1))
+    monkeypatch.setattr(probe, "cached_host_root", lambda: root)
+    monkeypatch.setattr(probe, "cached_guest_image", lambda name: image if name == "guest-6.12" else None)
+    probes = probe.host_probes("guest-6.12")
+    assert tuple(probes) == CAPABILITY_NAMES[: len(probes)]
+    unneeded = root is not None and image is not None
+    for name in ("mirror", "disk"):
+        answer = probes[name]()
+        assert (answer.name, answer.ok, answer.hint is None) == (name, unneeded, unneeded)
+    assert probes["mirror"]().probed.startswith("'nowhere' is no URI of a mirror")
 
 
 def test_one_processor_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
