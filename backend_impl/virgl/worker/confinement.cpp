@@ -121,8 +121,8 @@ constexpr bool traces_itself = false;
 // wait would not tell of its end while that one lasts; and it could type into the terminal that QEMU was started from: what ends QEMU, or a command
 // line for whoever reads there next; or make QEMU one of the terminal's background, which the kernel stops, all of it, when it reads there, or, by the
 // terminal's settings, when it writes; or stop the terminal's output, for which QEMU's next line would wait. Its own limits (0 for the process) are
-// looked at by many. Nothing else is forbidden: drivers of GPUs need one
-// knows not what. What clone3 is asked for a filter cannot see: it is not there, as on older kernels, and C libraries take clone. Returns what failed, and why (errno), or nothing.
+// looked at by many. Nothing else is forbidden: drivers of GPUs need one knows not what. What clone3 is asked for a filter cannot see: it is not
+// there, as on older kernels, and C libraries take clone. Returns what failed, and why (errno), or nothing.
 const char *leave_parent_alone() {
     errno = ENOSYS;
     if (known_calls == 0) return "no filter of system calls for this processor";
