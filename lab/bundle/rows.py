@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+MOST_NS = 1 << 63
+"""Durations that are told have fewer nanoseconds; whoever tells of more has not measured them."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from lab.bundle.rows import MOST_NS
+
 PERPLEXITY, BENCH = "llama-perplexity", "llama-bench"
 ALL_LAYERS = "99"
-MOST_NS = 1 << 63
 NO_DEVICE = "none"
 DIVERGENCE = {
     "largest": re.compile(r"Maximum KLD:\s*(\S+)"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lab.bundle.outcome import Outcome
+from lab.bundle.rows import MOST_NS
 from lab.errors import LabError
 from lab.ggml.registry import Device, read_devices
 from lab.ops.catalog import case_named
@@ -22,7 +23,6 @@ LOST = "lost"
 """The outcome of a case that ended the process, or during which it was ended; ``text`` says how."""
 MAX_LOST = 32
 ROW: Kinds = {"case": str, "outcome": str, "digest": str, "ns": int, "batch": int, "text": str}
-MOST_NS = 1 << 63
 OPENING: Kinds = {"device": dict, "pid": int, "others": list}
 
 
