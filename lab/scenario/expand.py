@@ -13,11 +13,11 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.choices import mistaken_choices
 from lab.scenario.expectations import Expectations
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
-from lab.scenario.matrix import Axes, axis_path, combinations
+from lab.scenario.matrix import Axes, axis_path, combinations, flattened
 from lab.scenario.model import AxisValue, Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_upstream import has_host_reference
-from lab.scenario.source import VARIANTS, Source
+from lab.scenario.source import VARIANTS, Source, within
 
 NOTHING_EXPECTED = Expectations()
 ONLY_VARIANT = "default"
@@ -54,7 +54,8 @@ def expand(source: Source) -> tuple[Variant, ...]:
     plain = {key: value for key, value in tables.items() if key not in {MATRIX, VARIANTS}}
     variants: list[Variant] = []
     problems: dict[ConfigProblem, None] = {}
-    for named, point in itertools.product(tables.get(VARIANTS) or ({},), combinations(tables.get(MATRIX))):
+    every = itertools.product(enumerate(tables.get(VARIANTS) or ({},)), combinations(tables.get(MATRIX)))
+    for (number, named), point in every:
         here = laid_over(plain, {key: value for key, value in named.items() if key != "name"})
         for axis, value in point:
             here = overridden(here, axis_path(axis) or axis, value)
@@ -62,7 +63,8 @@ def expand(source: Source) -> tuple[Variant, ...]:
         try:
             scenario = validated(replace(source, tables=here, settings=()))
             variants.append(Variant(words or ONLY_VARIANT, scenario, point))
-            problems |= dict.fromkeys(source.in_order(tuple(mistaken_choices(scenario))))
+            mistaken = [_where_chosen(one, number, named, point) for one in mistaken_choices(scenario)]
+            problems |= dict.fromkeys(source.in_order(mistaken))
         except ConfigError as error:
             problems |= dict.fromkeys(error.problems)
     if problems:
@@ -72,6 +74,15 @@ def expand(source: Source) -> tuple[Variant, ...]:
     if problems:
         raise ConfigError(source.path, source.in_order(tuple(problems)))
     return tuple(variants)
+
+
+def _where_chosen(problem: ConfigProblem, number: int, named: Mapping[str, Any], point: Axes) -> ConfigProblem:
+    """The problem of a variant at the key of the matrix or of ``[[variants]]`` that has the say, if one of them has."""
+    for axis, _ in point:
+        if axis_path(axis) == problem.key:
+            return replace(problem, key=f"{MATRIX}.{axis}")
+    has_own = any(within(problem.key, key) for key, _ in flattened(named))
+    return replace(problem, key=f"{VARIANTS}[{number}].{problem.key}") if has_own else problem
 
 
 def variant_id(point: Axes) -> str:

@@ -106,6 +106,47 @@ def test_lies_in_a_file_and_of_no_liar_are_left(tmp_path: Path, lies: str, libra
     assert len(expand(read_source(path, settings))) == 1
 
 
+WRONG_VARIANTS = """\
+name = "x"
+
+[guest.environment]
+GGML_VIRTGPU_RING = "off"
+
+[matrix]
+image = ["guest-llama", "guest-7"]
+
+[[checks]]
+kind = "state"
+
+[[variants]]
+name = "one"
+checks = [{ kind = "llama" }]
+
+[[variants]]
+name = "two"
+
+[variants.guest.environment]
+GGML_VIRTGPU_RING = "of"
+"""
+
+
+def test_what_a_variant_chooses_wrongly_is_told_where_it_chooses(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(WRONG_VARIANTS)
+    with pytest.raises(ConfigError) as told:
+        expand(read_source(path))
+    assert [(one.line, one.key) for one in told.value.problems] == [
+        (7, "matrix.image"), (20, "variants[1].guest.environment.GGML_VIRTGPU_RING"),
+    ]  # fmt: skip
+    lie = (
+        'checks = [{ kind = "state" }, { kind = "lie", lies = "honst", caught = [{ case = "A()" }], judge = { kind = "catalog" } }]'
+    )
+    path.write_text(WRONG_VARIANTS.replace('checks = [{ kind = "llama" }]', f'host.ggml_library = "liar"\n{lie}'))
+    with pytest.raises(ConfigError) as told:
+        expand(read_source(path))
+    assert (told.value.problems[0].line, told.value.problems[0].key) == (15, "variants[0].checks[1].lies")
+
+
 def test_lies_are_those_of_the_liar() -> None:
     text = (BACKEND_IMPL / "liar" / "lies.cpp").read_text()
     forms = re.findall(r'\{"(\w+)", Kind::\w+, (?:"(\w+)"|nullptr), (true|false), (true|false)\}', text)
