@@ -38,10 +38,15 @@ GGML_OPS = frozenset(FAMILY_OF) - {"GRAPH"} | frozenset(BEYOND_CATALOG.split())
 """All operations of ggml's."""
 
 
+def parts_of(text: str) -> tuple[str, ...]:
+    """Lies one by one, or that the liar is to be honest; comments and what is empty are left out."""
+    parts = (part.strip(SPACE) for line in text.split("\n") for part in line.partition("#")[0].split(";"))
+    return tuple(part for part in parts if part)
+
+
 def mistakes(key: str, text: str) -> Iterator[ConfigProblem]:
     """What is wrong with what the liar is told at a key path of the scenario."""
-    parts = [part.strip(SPACE) for line in text.split("\n") for part in line.partition("#")[0].split(";")]
-    told = [part for part in parts if part]
+    told = parts_of(text)
     lies = [part for part in told if part != HONEST]
     if not told:
         yield ConfigProblem(key, "tells the liar nothing", f"{HONEST!r} is what an honest one is told")

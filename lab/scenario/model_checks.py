@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
@@ -11,13 +10,12 @@ from pydantic_core import PydanticCustomError
 from lab.bundle.outcome import FindingKind, Outcome
 from lab.ops.upstream import Selection
 from lab.scenario.faults import Fault
+from lab.scenario.lie_forms import parts_of
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
 from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.section import HONEST, CheckTable, Pattern, Patterns, Seconds, Section
-
-SEPARATORS = r"[;\n]"
 
 
 class StateCheck(CheckTable):
@@ -119,7 +117,7 @@ class LieCheck(CheckTable):
     @property
     def told(self) -> tuple[str, ...]:
         """Its lies one by one; none of the honest liar."""
-        return tuple(lie.strip() for lie in re.split(SEPARATORS, self.lies) if lie.strip() != HONEST)
+        return tuple(part for part in parts_of(self.lies) if part != HONEST)
 
     @property
     def deadline_s(self) -> float:

@@ -57,6 +57,11 @@ def lie(lies: str = FLIP, *caught: Caught) -> LieCheck:
     return LieCheck(kind="lie", lies=lies, judge=JUDGE, caught=caught)
 
 
+@pytest.mark.parametrize("text", [f"{FLIP};", f"# a comment\n{FLIP} # of the first\n"])
+def test_lies_are_told_apart_as_the_liar_does(text: str) -> None:
+    assert lie(text, Caught(case="ADD()")).told == (FLIP,)
+
+
 CHECK = lie(FLIP, Caught(case="ADD()", says="^other bits", finding=FindingKind.CASE_FAILED))
 
 
