@@ -20,7 +20,12 @@ extern "C" int fake_passed();
 static std::atomic<bool> emptying_takes_long{false};
 static std::atomic<int> emptyings{0};
 static std::atomic<bool> emptying{false};
+static std::atomic<bool> unmapping_takes_long{false};
+static std::atomic<int> unmappings{0};
+static std::atomic<bool> unmapping{false};
 static std::atomic<int> watches{0}; // by other threads than the main one
+static std::atomic<int> watch_ms{0}; // for how long, the last of them
+static std::atomic<bool> clock_leaps{false};
 
 // In the place of the C library's: a worker that was taken over may keep the file's lock to itself, for as long as it takes to give the file memory.
 extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode, off_t offset, off_t size) {
@@ -31,10 +36,29 @@ extern "C" __attribute__((visibility("default"))) int fallocate(int fd, int mode
     return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, size));
 }
 
+// A context's memory, which is large, and shared with a worker.
+extern "C" __attribute__((visibility("default"))) int munmap(void *memory, size_t size) noexcept {
+    if (size >= size_t{1} << 30) {
+        ++unmappings;
+        unmapping = true;
+        for (int i = 0; unmapping_takes_long && i < 2000; ++i) poll(nullptr, 0, 5);
+        unmapping = false;
+    }
+    return static_cast<int>(syscall(SYS_munmap, memory, size));
+}
+
 extern "C" __attribute__((visibility("default"))) int poll(pollfd *files, nfds_t count, int timeout_ms) {
-    if (gettid() != getpid()) ++watches;
+    if (gettid() != getpid()) watch_ms = timeout_ms, ++watches;
     const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000};
     return ppoll(files, count, timeout_ms < 0 ? nullptr : &timeout, nullptr);
+}
+
+// As if the others' part of this machine stood still for longer than any look is apart, each time that they ask.
+extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, timespec *time) noexcept {
+    static std::atomic<time_t> leapt{0};
+    const long result = syscall(SYS_clock_gettime, clock, time);
+    if (clock_leaps && gettid() != getpid()) time->tv_sec += leapt += 4000;
+    return static_cast<int>(result);
 }
 
 namespace {
@@ -198,6 +222,78 @@ void memory_given_back_slowly() {
     expect_equal(other.wait(1000), static_cast<int64_t>(ReturnCode::worker_lost), "the pending command of the other one");
     expect(emptying, "and all of that meanwhile");
     emptying_takes_long = false;
+}
+
+// What is released while its worker is busy becomes free later, of which nobody tells. All of it: in pieces, the large one in two.
+void memory_given_back_later() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect_equal(create_blob(3, 31, 5 << 20), 0, "create_blob");
+    expect_equal(create_blob(3, 32, 1 << 20), 0, "create_blob");
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'2', '0', '0', 0});
+    virgl_renderer_resource_unref(31);
+    virgl_renderer_resource_unref(32);
+    for (int i = 0; i < 1000 && emptyings < 3; ++i) poll(nullptr, 0, 5);
+    expect_equal(emptyings.load(), 3, "pieces that are given back");
+}
+
+// To unmap the memory of a context that is gone may take long; commands of others are taken meanwhile. Another one that ends then has its turn afterwards.
+void memory_unmapped_slowly() {
+    environment();
+    Qemu qemu;
+    GuestContext other(4, 40);
+    other.start();
+    GuestContext guest(3, 30);
+    unmapping_takes_long = true;
+    guest.destroy();
+    for (int i = 0; i < 1000 && !unmapping; ++i) poll(nullptr, 0, 5);
+    expect(unmapping, "its memory is unmapped");
+    expect(other.ask(FakeCall::echo, "meanwhile") == "meanwhile", "a command of the other one");
+    other.destroy();
+    expect(no_child_left(5000), "the other one's worker ends");
+    virgl_renderer_resource_unref(99); // none; whoever reaped it is through
+    expect(unmapping && unmappings == 1, "and all of that meanwhile");
+    unmapping_takes_long = false;
+    for (int i = 0; i < 1000 && unmappings < 2; ++i) poll(nullptr, 0, 5);
+    expect_equal(unmappings.load(), 2, "arenas that are unmapped");
+}
+
+// Of several contexts the one that has to be looked at first decides when the watcher looks again, whichever that is.
+void the_nearest_look() {
+    environment();
+    constexpr const char *soon = "4000000", *late = "400000000";
+    for (const auto &[first, second] : {std::pair{soon, late}, {late, soon}}) {
+        Qemu qemu;
+        setenv("VIRGL_APIR_STALL_LIMIT_MS", first, 1);
+        GuestContext one(3, 30);
+        one.start();
+        setenv("VIRGL_APIR_STALL_LIMIT_MS", second, 1);
+        GuestContext other(4, 40);
+        other.start();
+        watch_ms = 0;
+        virgl_renderer_context_create_with_flags(5, venus_capset, 4, "test");
+        virgl_renderer_context_destroy(5); // the watcher is told of it
+        for (int i = 0; i < 1000 && watch_ms == 0; ++i) poll(nullptr, 0, 5);
+        expect(watch_ms > 0 && watch_ms <= 1'000'001, "looks again within " + std::to_string(watch_ms) + " ms");
+    }
+}
+
+// A look that is due by the time that the watcher has found out when the next one is, is not put off.
+void a_look_that_is_due() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'6', '0', '0', '0', '0', 0});
+    clock_leaps = true;
+    watch_ms = -1;
+    virgl_renderer_context_create_with_flags(5, venus_capset, 4, "test");
+    virgl_renderer_context_destroy(5); // the watcher is told of it
+    for (int i = 0; i < 1000 && watch_ms != 0; ++i) poll(nullptr, 0, 5);
+    expect(watch_ms == 0, "looks again within " + std::to_string(watch_ms) + " ms");
+    clock_leaps = false;
 }
 
 void several_pending() {
@@ -407,6 +503,10 @@ int main(int count, char **values) {
                       {"frozen", frozen},
                       {"no_stall_limit", no_stall_limit},
                       {"memory_given_back_slowly", memory_given_back_slowly},
+                      {"memory_given_back_later", memory_given_back_later},
+                      {"memory_unmapped_slowly", memory_unmapped_slowly},
+                      {"the_nearest_look", the_nearest_look},
+                      {"a_look_that_is_due", a_look_that_is_due},
                       {"several_pending", several_pending},
                       {"full_queue", full_queue},
                       {"worker_lies", worker_lies},
