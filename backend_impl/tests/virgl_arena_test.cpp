@@ -95,6 +95,23 @@ void nothing_is_given_before_the_worker_is_past_it() {
     }
 }
 
+void what_is_emptied_is_given_again() {
+    constexpr uint64_t size = uint64_t{6} << 20;
+    Arena arena(size);
+    expect(arena.allocate(size, 0) == uint64_t{0}, "all of it");
+    *arena.at(0) = *arena.at(size - 1) = 1;
+    arena.release({0, size}, 1);
+    for (const char *which : {"one piece", "the other"}) {
+        const std::optional<Range> piece = arena.next_to_empty(1);
+        expect(piece && !arena.next_to_empty(1), which);
+        arena.empty(piece.value_or(Range{0, page}));
+        if (piece) arena.emptied();
+    }
+    expect(!arena.next_to_empty(1) && !arena.has_large_released(), "no more");
+    expect(*arena.at(0) == 0 && *arena.at(size - 1) == 0, "its memory is the system's");
+    expect(arena.allocate(size, 1) == uint64_t{0}, "all of it again");
+}
+
 bool is_mapped(const uint8_t *at) {
     unsigned char resident = 0;
     return mincore(const_cast<uint8_t *>(at), page, &resident) == 0;
@@ -353,6 +370,7 @@ int main(int count, char **values) {
                       {"wherever_there_is_room_otherwise", wherever_there_is_room_otherwise},
                       {"all_can_be_exchanged", all_can_be_exchanged},
                       {"nothing_is_given_before_the_worker_is_past_it", nothing_is_given_before_the_worker_is_past_it},
+                      {"what_is_emptied_is_given_again", what_is_emptied_is_given_again},
                       {"what_is_left_mapped", what_is_left_mapped},
                       {"files_keep_their_size", files_keep_their_size},
                       {"files_are_mapped_at_huge_pages", files_are_mapped_at_huge_pages},
