@@ -1,5 +1,6 @@
 // What a worker is kept from, and that a host which cannot do so says it.
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <sched.h>
@@ -25,6 +26,7 @@ void worker_is_confined() {
     size_t cpu = 0;
     while (!CPU_ISSET(cpu, &allowed)) ++cpu;
     setenv("VIRGL_APIR_WORKER_CPUS", std::to_string(cpu).c_str(), 1);
+    std::signal(SIGPIPE, SIG_DFL); // which a worker does not take over from QEMU
     const int null = open("/dev/null", O_RDONLY);
     const int witness = fcntl(null, F_DUPFD, 50); // inheritable, by no number that a worker has for itself, and must not be inherited
     Qemu qemu;
@@ -48,6 +50,28 @@ void worker_is_confined() {
     expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
     close(witness);
     close(null);
+}
+
+// What is no list of CPUs, or of some that no set has, is told, and leaves the worker where it is.
+void cpus_that_are_none() {
+    environment();
+    char path[] = "virgl-confinement-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("VIRGL_APIR_LOG_TO_FILE", path, 1);
+    const std::string last = std::to_string(CPU_SETSIZE - 1), beyond = std::to_string(CPU_SETSIZE);
+    for (const std::string &cpus : {"0-" + last, "0-" + beyond, beyond, std::string("-1"), std::string("1-0"), std::string("0 1"), std::string("0-"), std::string("all")}) {
+        setenv("VIRGL_APIR_WORKER_CPUS", cpus.c_str(), 1);
+        {
+            Qemu qemu;
+            GuestContext guest(3, 30);
+            guest.start();
+        }
+        std::ostringstream log;
+        log << std::ifstream(path).rdbuf();
+        const bool told = log.str().find("VIRGL_APIR_WORKER_CPUS is '" + cpus + "', which is no list of CPUs") != std::string::npos;
+        expect(told != (cpus == "0-" + last) && log.str().find("cannot pin") == std::string::npos, cpus + ": " + log.str());
+    }
+    unlink(path);
 }
 
 // An abstract socket that fake host libraries know of.
@@ -132,6 +156,7 @@ void without_seccomp() { worker_without(SYS_seccomp, "' limits, nor from termina
 
 int main(int count, char **values) {
     return run_cases({{"worker_is_confined", worker_is_confined},
+                      {"cpus_that_are_none", cpus_that_are_none},
                       {"worker_is_kept_from_others", worker_is_kept_from_others},
                       {"without_landlock", without_landlock},
                       {"without_its_rules", without_its_rules},

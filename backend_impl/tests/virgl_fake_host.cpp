@@ -202,10 +202,12 @@ std::string text_of(uint32_t call, uint32_t context, Callbacks *callbacks, const
         std::ifstream("/proc/self/oom_score_adj") >> killed_first;
         rlimit files{};
         getrlimit(RLIMIT_NOFILE, &files);
+        struct sigaction broken_pipe {};
+        sigaction(SIGPIPE, nullptr, &broken_pipe);
         cpu_set_t cpus;
         sched_getaffinity(0, sizeof cpus, &cpus);
         return "cpus " + std::to_string(CPU_COUNT(&cpus)) + " oom " + killed_first + (files.rlim_max <= 4096 ? " few files" : " files") + " core " + std::to_string(core.rlim_cur) + " dumps " + dumped + " privileges " + std::to_string(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) +
-               " death " + std::to_string(death);
+               " death " + std::to_string(death) + (broken_pipe.sa_handler == SIG_IGN ? "" : " pipe");
     }
     case FakeCall::fill: {
         // u32 resource, in decimal; fills it with 'f'.
