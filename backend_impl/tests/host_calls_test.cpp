@@ -485,6 +485,9 @@ void shared_buffers() {
         uint32_t wanted = at == 64 ? ok : failed;
         expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{made.buffer, tensor, 9, 0, 64}), wanted, "bytes onto themselves");
         expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{made.buffer, tensor, 9, 0, 64}), wanted, "bytes out of themselves");
+        tensor = f32_tensor(1, made.buffer, 0, 64);
+        expect_equal(host->code(Call::buffer_set_tensor, BufferSetTensorRequest{made.buffer, tensor, 9, at, 64}), wanted, "part of a tensor onto itself");
+        expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{made.buffer, tensor, 9, at, 64}), wanted, "part of one out of itself");
     }
     expect_equal(host->code(Call::buffer_free_buffer, BufferFreeBufferRequest{made.buffer}), ok,
                  "free of a buffer that owns no memory");
