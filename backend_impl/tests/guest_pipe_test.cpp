@@ -2,8 +2,10 @@
 //
 // Usage: test-guest-pipe HOST_LIBRARY GGML_BACKEND_LIBRARY
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -347,6 +349,56 @@ void silence() {
     expect(used[0] != used[1], "each has a slot of its own");
 }
 
+// The host is told of whatever ends a transfer in the middle, and the slot is not used again: it may still be at it.
+void what_throws_ends_a_transfer() {
+    PipedHost host;
+    Transfer transfer(host);
+    int told = 0;
+    host.on_pipe<PipeSetTensorRequest>(Call::pipe_set_tensor, [&](uint32_t &put, uint32_t &) {
+        const auto given_up = [&] { return __atomic_load_n(&put, __ATOMIC_ACQUIRE) == pipe_given_up; };
+        for (int i = 0; i < 1000 && !given_up(); ++i) std::this_thread::sleep_for(10ms);
+        told += given_up() ? 1 : 0;
+        return failed;
+    });
+    const PipedTransfer piped{false, 1, {}, 0, size, nullptr, Whereabouts::host_memory};
+    CapturedLog log;
+    for (int i = 0; i < 2; ++i) {
+        const Moved moved = move_through_pipe(transfer.bench.registry->session(), piped, [](uint8_t *, size_t, size_t) { throw std::bad_alloc(); });
+        expect(moved.bytes == 0 && !moved.well, "nothing has been moved");
+    }
+    expect(log.has("a transfer through a pipe: "), "why: " + log.text());
+    transfer.buffer.reset(); // the host is past both
+    expect(told == 2, "the host is told " + std::to_string(told) + " times");
+    expect(host.resources.size() == 2 && host.resources[0] != host.resources[1], "each has a slot of its own");
+}
+
+// What cannot go on is awaited no longer than any call: the host's word is none that can be, or the device is lost meanwhile.
+void what_cannot_go_on_is_not_awaited() {
+    Variable calls("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    Variable graphs("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "600000");
+    for (const bool lost : {false, true}) {
+        PipedHost host;
+        std::atomic<bool> over{false};
+        bool guest_was_first = false;
+        {
+            Transfer transfer(host);
+            Channel &channel = transfer.bench.registry->session().channel();
+            host.on_pipe<PipeGetTensorRequest>(Call::pipe_get_tensor, [&](uint32_t &put, uint32_t &) {
+                if (lost) channel.lose("for a test");
+                else __atomic_store_n(&put, UINT32_MAX, __ATOMIC_RELEASE);
+                for (int i = 0; i < 1000 && !over; ++i) std::this_thread::sleep_for(10ms);
+                guest_was_first = over;
+                return PipedHost::ok;
+            });
+            std::vector<uint8_t> out(size, 0xee);
+            ggml_backend_tensor_get(transfer.tensor, out.data(), 0, size);
+            over = true;
+            expect(out == std::vector<uint8_t>(size, 0), "what did not come is zeros");
+        }
+        expect(guest_was_first, lost ? "a lost device ends it" : "nonsense ends it");
+    }
+}
+
 // The slots are the parent's as well, which may be in the middle of a transfer.
 void a_forked_child_leaves_slots_alone() {
     PipedHost host;
@@ -386,6 +438,8 @@ int main(int count, char **arguments) {
     refusals();
     lies();
     silence();
+    what_throws_ends_a_transfer();
+    what_cannot_go_on_is_not_awaited();
     a_forked_child_leaves_slots_alone();
     return failures() == 0 ? 0 : 1;
 }
