@@ -94,6 +94,34 @@ void test_hostile_buffers() {
     expect(ggml_backend_buft_get_alloc_size(bench.buft(), weight) == 34, "and then tells: libggml has no room for it any more");
 }
 
+// What does not lie in its buffer is not sent, nor is it looked for in memory that is shared with the host.
+void test_outside_of_a_buffer() {
+    struct Place {
+        size_t at, offset, bytes;
+    };
+    for (const bool shared : {false, true}) {
+        ScriptedHost host;
+        host.takes_pointers = shared;
+        Bench bench(host);
+        Context memory = context();
+        Buffer buffer = bench.buffer(4096);
+        ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 4096), 0);
+        const auto base = reinterpret_cast<uintptr_t>(tensor->data);
+        std::vector<uint8_t> bytes(64);
+        CapturedLog log;
+        buffer->iface.set_tensor(buffer.get(), tensor, bytes.data(), 4032, 64);
+        expect(log.text().empty(), "the last ones of it: " + log.text());
+        const size_t before = host.all().size();
+        for (const Place &place : {Place{0, 4033, 64}, {0, 4097, 1}, {64, 4033, 1}, {4097, 0, 1}, {4097, SIZE_MAX, 1}, {SIZE_MAX, 0, 64}, {SIZE_MAX, 1, 64}}) {
+            const std::string what = std::to_string(place.at) + " " + std::to_string(place.offset) + " " + std::to_string(place.bytes);
+            tensor->data = reinterpret_cast<void *>(base + place.at);
+            CapturedLog refused;
+            buffer->iface.set_tensor(buffer.get(), tensor, bytes.data(), place.offset, place.bytes);
+            expect(refused.has("outside its buffer") && host.all().size() == before, "a write at " + what);
+        }
+    }
+}
+
 // A host that does not answer costs one deadline; three in a row lose the device, and then nothing waits any more.
 void test_deadlines() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "150");
@@ -402,6 +430,7 @@ int main() {
     test_refusals();
     test_hostile_buffers();
     test_hostile_buffers_with_base();
+    test_outside_of_a_buffer();
     test_deadlines();
     test_shared_memory_in_doubt();
     test_unanswered_sizes();
