@@ -717,6 +717,9 @@ void a_graph_behind_a_silent_write_is_told() {
     expect(doubling.compute() == GGML_STATUS_FAILED && doubling.compute() == GGML_STATUS_SUCCESS, "is told with the next one, once");
     written.set(2);
     expect(written.holds(2) && Clock::now() - start < 10s, "nobody waits for it");
+    const std::vector<std::vector<uint8_t>> sets = host.sent(Call::buffer_set_tensor);
+    const auto slot_of = [&](size_t set) { return sets.at(set)[12 + 8 + TensorRecord::wire_size]; };
+    expect(slot_of(0) != slot_of(1) && slot_of(0) != slot_of(2) && slot_of(1) != slot_of(2), "nor is its slot used again: the host may yet come to it");
 }
 
 // Where another thread awaits that write, which wants to leave one of its own, the graph is told when that thread is.
