@@ -239,6 +239,32 @@ void memory_given_back_later() {
     expect_equal(emptyings.load(), 3, "pieces that are given back");
 }
 
+// The end of a blob of which a worker could not be told at once is told before the next command, and gives memory back then.
+void memory_given_back_behind_a_full_queue() {
+    environment();
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    expect_equal(create_blob(3, 31, 1 << 20), 0, "create_blob");
+    const auto is_full = [&] { return guest.notify() == static_cast<uint32_t>(ReturnCode::call_failed) + 1; };
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'5', '0', '0', 0});
+    int sent = 0;
+    do guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::echo), std::vector<uint8_t>(size_t{60} << 10));
+    while (!is_full() && ++sent < 100);
+    do guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::echo));
+    while (!is_full() && ++sent < 10'000);
+    expect(is_full(), "the queue has no room");
+    virgl_renderer_resource_unref(31);
+    // Its own answer: that of the nap may be there instead.
+    const auto is_taken = [&] {
+        const int64_t code = guest.forward(static_cast<uint32_t>(FakeCall::echo), {'o', 'n', 0});
+        return code == static_cast<int64_t>(ReturnCode::ok) && std::strcmp(reinterpret_cast<const char *>(guest.reply()), "on") == 0;
+    };
+    for (int i = 0; i < 1000 && !is_taken(); ++i) poll(nullptr, 0, 5);
+    for (int i = 0; i < 1000 && emptyings == 0; ++i) poll(nullptr, 0, 5);
+    expect_equal(emptyings.load(), 1, "pieces that are given back");
+}
+
 // To unmap the memory of a context that is gone may take long; commands of others are taken meanwhile. Another one that ends then has its turn afterwards.
 void memory_unmapped_slowly() {
     environment();
@@ -504,6 +530,7 @@ int main(int count, char **values) {
                       {"no_stall_limit", no_stall_limit},
                       {"memory_given_back_slowly", memory_given_back_slowly},
                       {"memory_given_back_later", memory_given_back_later},
+                      {"memory_given_back_behind_a_full_queue", memory_given_back_behind_a_full_queue},
                       {"memory_unmapped_slowly", memory_unmapped_slowly},
                       {"the_nearest_look", the_nearest_look},
                       {"a_look_that_is_due", a_look_that_is_due},

@@ -151,6 +151,7 @@ int Component::create_blob(uint32_t context, uint32_t resource, uint64_t size) {
     size = (size + page - 1) / page * page;
     const char *why_not = "";
     std::optional<Range> range = found->add_blob(resource, size, why_not);
+    look_at_released(*found);
     if (!range) {
         log(Level::warn, "context %" PRIu32 ": no room for a blob of %" PRIu64 " bytes: %s", context, size, why_not);
         return -ENOMEM;
@@ -202,6 +203,11 @@ int Component::map_blob_at(uint32_t resource, void *address) {
     return 0;
 }
 
+// What the end of a blob releases, of which the worker may have been told only now: the queue had no room.
+void Component::look_at_released(Context &context) {
+    if (context.arena().has_large_released()) to_sweep_.notify_all();
+}
+
 void Component::remove_blob(uint32_t resource) {
     std::lock_guard lock(mutex_);
     auto at = blobs_.find(resource);
@@ -210,7 +216,7 @@ void Component::remove_blob(uint32_t resource) {
     std::shared_ptr<Context> context = std::move(at->second.context);
     blobs_.erase(at);
     context->remove_blob(resource);
-    if (context->arena().has_large_released()) to_sweep_.notify_all();
+    look_at_released(*context);
     discard(std::move(context));
 }
 
@@ -219,7 +225,9 @@ int Component::submit(uint32_t context, const void *command, size_t size) {
     std::shared_ptr<Context> found = find(context);
     if (found == nullptr) return -EINVAL;
     ensure_worker(*found);
+    const bool is_swept = found->arena().has_large_released();
     found->submit(command, size);
+    if (!is_swept) look_at_released(*found);
     if (found->begins_to_wait()) poke();
     return 0;
 }

@@ -93,6 +93,7 @@ class Component {
     void drive_endings(uint64_t now_ns);
     void sweep();
     bool is_to_be_looked_at_again() const;
+    void look_at_released(Context &context);
     void give_memory_back(std::unique_lock<std::mutex> &lock);
 
     mutable std::mutex mutex_;
