@@ -235,6 +235,28 @@ void test_worker_lost() {
     expect(host.all().size() == before, "a lost device is still asked");
 }
 
+// Whoever awaits a reply, however long that may take, is told when somebody finds the device lost.
+void test_a_lost_device_ends_what_is_awaited() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "600000");
+    ScriptedHost host;
+    std::atomic<bool> over{false};
+    bool guest_was_first = false;
+    {
+        Bench bench(host);
+        Channel &channel = bench.registry->session().channel();
+        host.script(Call::device_get_memory, [&](Reader &, Writer &) {
+            channel.lose("the test says so");
+            for (int i = 0; i < 1000 && !over; ++i) std::this_thread::sleep_for(10ms);
+            guest_was_first = over;
+            return ScriptedHost::ok;
+        });
+        DeviceGetMemoryReply reply;
+        expect(channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).outcome == Outcome::lost, "a call that is under way");
+        over = true;
+    }
+    expect(guest_was_first, "the guest waits for the reply of a lost device");
+}
+
 // Other calls wait while a graph computes, however short their own deadline is; the graph has its own.
 void test_graph_deadline() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
@@ -435,6 +457,7 @@ int main() {
     test_shared_memory_in_doubt();
     test_unanswered_sizes();
     test_worker_lost();
+    test_a_lost_device_ends_what_is_awaited();
     test_graph_deadline();
     test_data_slot_of_a_graph();
     test_data_slot_of_a_silent_graph();
