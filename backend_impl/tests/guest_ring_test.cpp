@@ -381,6 +381,26 @@ void test_death(RingState state, const char *text) {
 }
 
 // The same for a thread that waits for room.
+// Whoever awaits a reply, however long that may take, is told when somebody finds the device lost, though the ring is open.
+void test_a_lost_device_ends_what_is_awaited() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "600000");
+    RingHost host;
+    std::atomic<bool> over{false};
+    bool guest_was_first = false;
+    {
+        std::unique_ptr<Registry> registry = set_up(host);
+        host.script(Call::device_get_memory, [&](Reader &, Writer &) {
+            registry->session().channel().lose("the test says so");
+            for (int i = 0; i < 1000 && !over; ++i) std::this_thread::sleep_for(10ms);
+            guest_was_first = over;
+            return ScriptedHost::ok;
+        });
+        expect(!ask(*registry), "a call that is under way");
+        over = true;
+    }
+    expect(guest_was_first, "the guest waits for the reply of a lost device");
+}
+
 void test_death_of_a_full_ring() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
@@ -472,6 +492,7 @@ int main() {
     test_full_for_a_while();
     test_death(RingState::dead, "the host's worker process has ended");
     test_death(RingState::closed, "the host has closed the command ring");
+    test_a_lost_device_ends_what_is_awaited();
     test_death_of_a_full_ring();
     test_reply_before_death();
     test_fork();
