@@ -128,6 +128,18 @@ void one_is_left_and_the_next_one_awaits_it() {
     }
 }
 
+void the_end_of_a_backend_awaits_it() {
+    GatedHost host;
+    Written written(host);
+    Backend backend = written.bench.backend();
+    host.set_gate(false);
+    written.set(1);
+    expect(host.carried_out == 0, "left");
+    LateOpening opening(host);
+    backend.reset();
+    expect(host.carried_out == 1, "awaited at the end of a backend");
+}
+
 // Only what may be left is: not without another slot, not where it is not wanted, not where records are kept.
 void others_are_awaited() {
     const auto is_left = [](DevicePlan plan) {
@@ -800,6 +812,7 @@ void threads() {
 
 int main() {
     one_is_left_and_the_next_one_awaits_it();
+    the_end_of_a_backend_awaits_it();
     others_are_awaited();
     a_failure_is_told_by_the_next_graph();
     a_failure_that_was_awaited_is_told_by_the_next_graph();
