@@ -594,6 +594,53 @@ struct Counted : SentWrite {
     const bool well;
 };
 
+// Does something at its end.
+struct Ending : SentWrite {
+    explicit Ending(std::function<void()> act) : act(std::move(act)) {}
+    bool answered() const override { return true; }
+    bool end() override {
+        act();
+        return true;
+    }
+
+    const std::function<void()> act;
+};
+
+// Another thread leaves one while this one awaits the one before: that one is awaited as well, and not forgotten.
+void one_that_is_left_meanwhile_is_awaited() {
+    GatedHost host;
+    Bench bench(host);
+    Session &session = bench.registry->session();
+    WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
+    int ended = 0;
+    const auto meanwhile = [&] { behind.leave(std::make_unique<Counted>(ended, true)); };
+    expect(behind.leave(std::make_unique<Ending>(meanwhile)) && ended == 0, "left");
+    expect(behind.leave(std::make_unique<Counted>(ended, true)) && ended == 1, "the one that was left meanwhile is awaited");
+    behind.settle();
+    expect(ended == 2, "and this one at the end");
+}
+
+// What another thread is at ending is waited for.
+void all_have_ended_when_it_is_settled() {
+    GatedHost host;
+    Bench bench(host);
+    Session &session = bench.registry->session();
+    WriteBehind behind(session.channel(), session.data_slots(), WriteBehindUse::on);
+    std::atomic<bool> begun{false}, settled{false}, ended{false};
+    const auto late = [&] {
+        begun = true;
+        for (int i = 0; i < 200 && !settled; ++i) std::this_thread::sleep_for(1ms);
+        ended = true;
+    };
+    expect(behind.leave(std::make_unique<Ending>(late)), "left");
+    std::thread another([&] { behind.look(); });
+    expect(soon([&] { return begun.load(); }), "another thread ends it");
+    behind.settle();
+    expect(ended, "settled, and it has ended");
+    settled = true;
+    another.join();
+}
+
 void a_forked_child_does_not_look() {
     GatedHost host;
     Bench bench(host);
@@ -834,6 +881,8 @@ int main() {
     a_forked_child_does_not_look();
     a_forked_child_does_not_await();
     a_forked_child_does_not_compute();
+    one_that_is_left_meanwhile_is_awaited();
+    all_have_ended_when_it_is_settled();
     it_is_awaited_at_the_end();
     a_graph_that_goes_ahead_is_told();
     a_graph_behind_a_silent_write_is_told();
