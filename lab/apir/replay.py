@@ -37,6 +37,7 @@ from lab.apir.protocol_gen import (
     OnDeviceRequest,
     OpRecord,
     RawTensor,
+    Reply,
     ReturnCode,
     TensorRecord,
     WideGetTensorRequest,
@@ -210,12 +211,21 @@ class Replay:
     def _reply_differences(self, command: Command, answer: bytes, remarks: list[str]) -> Iterator[str]:
         if command.call not in REPLIES or command.return_code != ReturnCode.OK:
             return
-        recorded = REPLIES[Call(command.call)].decode(Reader(command.reply))
+        kind = REPLIES[Call(command.call)]
         try:
-            new = REPLIES[Call(command.call)].decode(Reader(answer))
+            recorded = kind.decode(Reader(command.reply))
+        except WireError as error:
+            if answer != command.reply:
+                yield f"the recorded reply does not decode: {error}"
+            return
+        try:
+            new = kind.decode(Reader(answer))
         except WireError as error:
             yield f"the reply does not decode: {error}"
             return
+        yield from self._field_differences(command, recorded, new, remarks)
+
+    def _field_differences(self, command: Command, recorded: Reply, new: Reply, remarks: list[str]) -> Iterator[str]:
         if isinstance(recorded, DeviceBufferFromPtrReply):
             self._in_place.add(recorded.buffer)
         for name in recorded.__dataclass_fields__:

@@ -117,3 +117,37 @@ def test_another_status_of_a_graph_and_another_length_of_data_are_told() -> None
         ("graph status 0, recorded 1",),
         ("data_out has 8 bytes, recorded 4",),
     ]
+
+
+class Noting(Refusing):
+    """A host library that answers with these replies, one after the other, and notes what it was sent."""
+
+    def __init__(self, *replies: Any) -> None:
+        super().__init__()
+        self.replies = [encoded(reply) for reply in replies]
+        self.sent: list[tuple[int, bytes]] = []
+
+    def dispatch(self, call: int, payload: bytes, _reply: Resource) -> tuple[int, bytes]:
+        self.sent.append((call, payload))
+        return 0, self.replies.pop(0) if self.replies else b""
+
+
+def allocated(buffer: int) -> Command:
+    return command(
+        gen.Call.BUFFER_TYPE_ALLOC_BUFFER, gen.BufferTypeAllocBufferRequest(3, 64), encoded(gen.BufferTypeAllocBufferReply(buffer))
+    )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "told"),
+    [
+        (bytes(8), b"\0", ["the reply does not decode: 8 bytes are wanted and 1 left at byte 0"]),
+        (b"\0\0", bytes(8), ["the recorded reply does not decode: 8 bytes are wanted and 2 left at byte 0"]),
+        (b"\0\0", b"\0\0", []),
+    ],
+)
+def test_reply_that_does_not_decode_is_another_answer_than_one_that_does(recorded: bytes, now: bytes, told: list[str]) -> None:
+    library = Noting()
+    library.replies = [now, encoded(gen.BufferTypeAllocBufferReply(7))]
+    rows = (dataclasses.replace(allocated(7), reply=recorded), allocated(7))
+    assert [list(answer.differences) for answer in Replay(cast("HostLibrary", library), {}).play(rows)] == [told, []]
