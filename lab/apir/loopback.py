@@ -21,7 +21,6 @@ from lab.apir.protocol_gen import (
     Call,
     DispatchCode,
     InitCode,
-    NegotiateRequest,
     Reply,
     Request,
     ReturnCode,
@@ -200,11 +199,3 @@ def loaded_host_library(path: Path, config: Mapping[str, str], *, context: int =
         yield library
     finally:
         library.deinit()
-
-
-def negotiated(library: HostLibrary, offered: int) -> int:
-    """Bits of ``offered`` that the host library has; 0 for one without extensions."""
-    writer = Writer()
-    NegotiateRequest(1, offered, 1).encode(writer)
-    code, payload = library.dispatch(Call.NEGOTIATE, writer.data, library.reply_page)
-    return Reader(payload).u64() if code == DispatchCode.OK else 0
