@@ -191,3 +191,54 @@ def test_request_that_does_not_decode_is_shown_for_what_it_is(tmp_path: Path, ca
     assert first.startswith(call.name.lower())
     assert "(malformed: " in first
     assert last.startswith("device_get_name")
+
+
+def together(device: int, *calls: gen.BufferClearRequest | gen.BufferSetTensorRequest, **more: object) -> str:
+    writer = Writer()
+    gen.BatchRequest(len(calls)).encode(writer)
+    for call in calls:
+        request = Writer()
+        call.encode(request)
+        number = gen.Call.BUFFER_CLEAR if isinstance(call, gen.BufferClearRequest) else gen.Call.BUFFER_SET_TENSOR
+        gen.BatchedCall(device, number, len(request.data)).encode(writer)
+        writer.raw(request.data)
+    return json.dumps({**json.loads(sent(gen.Call.BATCH, writer.data)), **more}) + "\n"
+
+
+CLEAR, SET = gen.BufferClearRequest(5, 1), gen.BufferSetTensorRequest(5, gen.TensorRecord(id=1), 3, 0, 2)
+
+
+def test_a_batch_is_read_as_its_last_call_behind_those_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(together(0, SET, CLEAR, data_along=["abcd"]) + together(2, CLEAR, SET))
+    first, last = (command for command in read_trace(path) if isinstance(command, Command))
+    assert (first.name, first.device, [each.data for each in first.along]) == ("buffer_clear", None, [b"\xab\xcd"])
+    assert "behind buffer_set_tensor [2 bytes] (buffer=5, value=1)" in shown(first)
+    assert (last.name, last.device, last.along[0].data_resource) == ("buffer_set_tensor", 2, None)
+    assert "behind buffer_clear on device 2 (buffer=5, " in shown(last)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (together(0, CLEAR, SET, data_along=["00"]), "data of buffer_clear, which names no data resource"),
+        (together(0, SET, SET, data_along=[]), "zip"),
+        (together(0, SET, SET, data_along=["00", "00"]), "zip"),
+    ],
+    ids=["whose", "too little", "too much"],
+)
+def test_data_along_that_belong_to_no_call_are_told_with_their_line(tmp_path: Path, row: str, why: str) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(recorded(return_code=4, reply="") + "\n" + row)
+    with pytest.raises(ConfigError, match=f"line 2: not a row of a trace: {why}"):
+        read_trace(path)
+
+
+def test_no_rows_are_a_trace_and_no_calls_are_no_batch(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text("")
+    assert read_trace(path) == ()
+    path.write_text(together(0))
+    (command,) = read_trace(path)
+    assert isinstance(command, Command)
+    assert (command.name, command.along) == ("batch", ())

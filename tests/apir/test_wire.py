@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend_impl.protocol.emit_cpp import camel
 from lab.apir import protocol_gen as gen
-from lab.apir.wire import Reader, Writer
+from lab.apir.wire import MAX_STRING, Reader, Writer
 from lab.errors import WireError
 from lab.paths import PROJECT
 
@@ -77,6 +77,24 @@ def test_count_beyond_the_message_is_refused_before_anything_is_made() -> None:
 def test_bad_string_is_refused(data: bytes) -> None:
     with pytest.raises(WireError):
         Reader(data).string()
+
+
+def test_a_string_ends_at_its_nul_and_has_the_length_that_the_schema_allows() -> None:
+    assert Reader((8).to_bytes(8, "little") + b"name\0ol\0").string() == "name"
+    longest = MAX_STRING
+    assert Reader((longest + 1).to_bytes(8, "little") + b"n" * longest + b"\0").string() == "n" * longest
+    with pytest.raises(WireError, match=f"a string of {longest + 2} bytes"):
+        Reader((longest + 2).to_bytes(8, "little") + b"n" * longest + bytes(5)).string()
+
+
+def test_any_byte_but_zero_is_a_yes_whatever_is_behind_it() -> None:
+    assert [Reader(data).boolean() for data in (b"\2\0\0\0", b"\x80xyz", b"\0xyz")] == [True, True, False]
+
+
+def test_list_that_cannot_be_there_is_refused_by_the_size_of_its_items() -> None:
+    assert Reader(b"\2\0\0\0" + bytes(16)).count(8) == 2
+    with pytest.raises(WireError, match="3 items of 8 bytes in 16 bytes"):
+        Reader(b"\3\0\0\0" + bytes(16)).count(8)
 
 
 def test_a_missing_optional_item_reads_false() -> None:
