@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,8 +13,9 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.errors import LabError
+from lab.ops.agent_rows import AgentRow
 from lab.ops.catalog import all_cases
-from lab.ops.remote import CASES, INLINE_BYTES, GuestAgent
+from lab.ops.remote import BACKEND_PATH, CASES, INLINE_BYTES, PARCEL, VALUES, GuestAgent
 
 PROGRAM = """\
 import json, sys
@@ -55,6 +57,40 @@ class HereShell:
         return done.returncode
 
 
+FETCHED = """\
+import json, sys
+print(" ".join(sys.argv))
+with open(sys.argv[sys.argv.index("--values") + 1], "ab") as values:
+    print(json.dumps({"case": "ADD()", "outcome": "computed", "digest": "d", "ns": 1, "batch": 1, "at": values.tell()}))
+    values.write(b"new")
+print("a library's word")
+if "ADD()" in sys.stdin.read():
+    print(json.dumps({"end": {}}))
+"""
+
+
+@pytest.mark.parametrize("case", ["ADD()", "MUL()"])
+def test_results_are_fetched_by_themselves_and_only_of_a_program_that_came_to_its_end(tmp_path: Path, case: str) -> None:
+    guest, here = tmp_path / "guest", tmp_path / "here"
+    guest.mkdir()
+    here.mkdir()
+    (guest / PARCEL).write_text(FETCHED)
+    (guest / VALUES).write_bytes(b"of another time")
+    told: list[str] = []
+    rows: list[AgentRow] = []
+    variables = {BACKEND_PATH: "/opt/libx.so"}
+    agent = GuestAgent(
+        HereShell(guest), str(guest), "CPU", 1, variables, on_row=rows.append, on_line=lambda line, _stream: told.append(line)
+    )
+    files = agent.fetched([case], here, Deadline.after(30))
+    kept = [json.loads(line) for line in files.rows.read_text(encoding="utf-8").splitlines()]
+    assert [(row["case"], row["at"]) for row in kept] == ([("ADD()", 0)] if case == "ADD()" else [])
+    assert files.values.read_bytes() == b"new"
+    assert not (guest / VALUES).exists()
+    assert any("--of /opt/libx.so" in line for line in told)
+    assert rows == []
+
+
 @pytest.mark.parametrize("count", [1, 3, 4000])
 def test_the_ids_arrive_and_the_status_comes_back(tmp_path: Path, count: int) -> None:
     cases = [case.id for case in all_cases()[:count]]
@@ -71,11 +107,19 @@ def test_the_ids_arrive_and_the_status_comes_back(tmp_path: Path, count: int) ->
     assert all(f'"{case}"' in told[-1] for case in cases)
 
 
-@pytest.mark.parametrize("program", ["import sys; sys.exit('no module named _ctypes')", "print('hello')"])
+READY_AND_GONE = """print('{"ready": {}}', flush=True); import os; os._exit(3)"""
+
+
+@pytest.mark.parametrize("program", ["import sys; sys.exit('no module named _ctypes')", "print('hello')", READY_AND_GONE])
 def test_a_program_that_does_not_run_there_is_told_when_it_is_shipped(tmp_path: Path, program: str) -> None:
     agent = GuestAgent(HereShell(tmp_path), str(tmp_path), "[virtgpu] CPU", 1, {})
-    with pytest.raises(LabError, match=r"does not run in the guest: status [01], it said (no module named _ctypes|hello)"):
+    with pytest.raises(LabError, match=r"does not run in the guest: status [013], it said (no module named _ctypes|hello|.*ready)"):
         agent.ship(Deadline.after(10), program.encode())
+
+
+def test_nothing_is_run_elsewhere_when_its_folder_is_gone(tmp_path: Path) -> None:
+    stream = GuestAgent(HereShell(tmp_path), str(tmp_path / "gone"), "CPU", 1, {}).attempt(["ADD()"], 1, Deadline.after(10))
+    assert (stream.started, stream.ended, stream.exit_status == 0) == (None, False, False)
 
 
 def test_a_program_that_has_run_there_is_not_shipped_again_but_another_one_is(tmp_path: Path) -> None:

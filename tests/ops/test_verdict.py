@@ -1,13 +1,21 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from lab.bundle.outcome import FindingKind, Outcome
+from lab.deadline import Deadline
+from lab.errors import LabError
 from lab.ggml.registry import Device
 from lab.ops.agent_rows import LOST, AgentRow
-from lab.ops.native import Judged
+from lab.ops.native import Files, Judged
+from lab.ops.session import MAX_FETCHED, Fetched, Library, NativeHost, Reference, fetched_where_bits_differ
+from lab.ops.session import evidence as all_evidence
 from lab.ops.verdict import EXCUSES, Evidence, findings, refused_reference, results, to_fetch, truth_table
 
 CASE = "ADD(type=f16)"
@@ -145,3 +153,107 @@ def test_reference_that_is_the_remote_device_is_refused() -> None:
     assert refused_reference(own, remote, "ggml-virtgpu") == ()
     assert refused_reference(remote, remote, "ggml-virtgpu")[0].kind is FindingKind.WRONG_REFERENCE
     assert refused_reference(own, own, "ggml-virtgpu")[0].kind is FindingKind.NO_SUCH_DEVICE
+
+
+STUB = """\
+import json, sys
+module, *words = sys.argv[1:]
+word = lambda name: words[words.index(name) + 1]
+case = {"outcome": "computed", "digest": "d", "ns": 1, "batch": 1}
+if module == "lab.ops.judge":
+    for line in open(word("--rows")):
+        golden = {"ok": True, "text": "NMSE 0"}
+        print(json.dumps({"case": json.loads(line)["case"], "against": None, "golden": golden, "why": ""}))
+    sys.exit(int(word("--seed")))
+device = {"index": 0, "registry": "CPU", "name": "CPU", "description": "", "type": "CPU"}
+print(json.dumps({"device": device, "pid": 1, "others": []}))
+for name in open(word("--cases")).read().split():
+    print(json.dumps({"case": name, **case}))
+print(json.dumps({"end": {}}))
+"""
+Started = tuple[tuple[str, ...], str, Mapping[str, str]]
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> list[Started]:
+    (tmp_path / "stub.py").write_text(STUB, encoding="utf-8")
+    return []
+
+
+def native_host(stub: Path, started: list[Started], seed: int = 0) -> NativeHost:
+    """One whose programs are a stub's: what is asked of each is noted, with its cases."""
+
+    def enter(argv: Sequence[str], folder: Path, env: Mapping[str, str]) -> Sequence[str]:
+        if "--cases" in argv:
+            started.append((tuple(argv), (folder / "cases").read_text(encoding="utf-8"), env))
+        return (sys.executable, str(stub), *argv[2:])
+
+    return NativeHost(enter, seed, Library("/own.so", "init", 3), "/other.so", {"VK_LOADER_DEBUG": "all"})
+
+
+def test_each_case_of_a_reference_is_computed_once_by_both_libraries(tmp_path: Path, started: list[Started]) -> None:
+    host = native_host(tmp_path / "stub.py", started)
+    for cases in (["ADD()"], ["MUL()", "ADD()"], ["MUL()"]):
+        known = host.reference(cases, Deadline.after(30))
+    assert sorted(known.rows) == sorted(known.judged) == ["ADD()", "MUL()"]
+    assert [(argv[argv.index("--library") + 1], asked) for argv, asked, _ in started] == [
+        ("/own.so", "ADD()"), ("/other.so", "ADD()"), ("/own.so", "MUL()"), ("/other.so", "MUL()"),
+    ]  # fmt: skip
+    own, other = (" ".join(argv) for argv, _, _ in started[:2])
+    assert ("--threads 3" in own, "--symbol init" in own) == (True, True)
+    assert ("--threads 1" in other, "--symbol" in other) == (True, False)
+    assert all(env["VK_LOADER_DEBUG"] == "all" for _, _, env in started)
+
+
+def test_judge_that_did_not_come_to_its_end_is_told(tmp_path: Path, started: list[Started]) -> None:
+    with pytest.raises(LabError, match="the judge ended with status 3"):
+        native_host(tmp_path / "stub.py", started, seed=3).reference(["ADD()"], Deadline.after(30))
+
+
+class Judging:
+    """A host that judges all that it is given, and notes what that was."""
+
+    def __init__(self) -> None:
+        self.cases: tuple[str, ...] = ()
+
+    def reference(self, cases: Sequence[str], deadline: Deadline) -> Reference:
+        raise NotImplementedError
+
+    def judge(self, _fetched: Files, cases: Sequence[str], _deadline: Deadline) -> Mapping[str, Judged]:
+        self.cases = tuple(cases)
+        return dict.fromkeys(cases, GOOD)
+
+    def parcel(self, deadline: Deadline) -> bytes:
+        raise NotImplementedError
+
+
+def bringing(folder: Path, *rows: AgentRow) -> tuple[Callable[[Sequence[str]], Files], list[str]]:
+    """Fetches these rows, whatever is wanted, and notes that."""
+    wanted: list[str] = []
+
+    def fetch(cases: Sequence[str]) -> Files:
+        wanted.extend(cases)
+        files = Files(folder / "rows", folder / "values")
+        lines = ({**asdict(one), "ns": 1} for one in rows)
+        files.rows.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+        return files
+
+    return fetch, wanted
+
+
+def test_results_with_other_bits_are_fetched_and_judged_as_far_as_they_came(tmp_path: Path) -> None:
+    names = tuple(f"ADD(a={size})" for size in range(1, MAX_FETCHED + 3))
+    reference = Reference(Device(0, "CPU", "CPU", "", "CPU"), {name: row(case=name) for name in names}, {})
+    same, other = ({name: row(digest=digest, case=name) for name in names} for digest in ("aa", "bb"))
+    host, deadline = Judging(), Deadline.after(10)
+    fetch, wanted = bringing(tmp_path, other[names[1]])
+    assert fetched_where_bits_differ(host, reference, same, fetch, deadline) == Fetched()
+    assert wanted == []
+    fetched = fetched_where_bits_differ(host, reference, other, fetch, deadline)
+    assert wanted == list(names[:MAX_FETCHED])
+    assert host.cases == (names[1],)
+    given = all_evidence(reference, other, fetched)
+    assert (given.library, given.fetched) == ("CPU", {names[1]: GOOD})
+    assert "run again: the same wrong bits" in dict(zip(names, results(names, given), strict=True))[names[1]].message
+    with pytest.raises(LabError, match="the results of 64 cases could not be fetched"):
+        fetched_where_bits_differ(host, reference, other, bringing(tmp_path)[0], deadline)
