@@ -67,6 +67,20 @@ def test_case_whose_row_was_torn_is_run_again_and_no_other() -> None:
     assert all_rows(CASES, lambda _cases, _batch: AgentStream(device=DEVICE, ended=True)) == ()
 
 
+def test_only_those_that_travelled_with_the_one_that_ended_it_go_alone() -> None:
+    parts: list[tuple[int, int]] = []
+    once = agent({in_order(CASES)[3]}, [])
+
+    def attempt(cases: Sequence[str], batch: int) -> AgentStream:
+        parts.append((len(cases), batch))
+        stream: AgentStream = once(cases, batch)
+        stream.rows.append(AgentRow("of a case that nobody asked for", "computed", "d"))
+        return stream
+
+    assert sorted(row.case for row in all_rows(CASES, attempt)) == sorted(CASES)
+    assert parts == [(300, 128), (128, 1), (124, 1), (172, 128)]
+
+
 def test_too_many_losses_end_it() -> None:
     with pytest.raises(AgentFailed, match="3 cases ended the process"):
         all_rows(CASES, agent(set(CASES), []), max_lost=2)

@@ -26,6 +26,7 @@ class Ram:
     size: int
     content: bytearray = field(default_factory=bytearray)
     writes: list[tuple[int, int]] = field(default_factory=list)
+    reads: list[tuple[int, int]] = field(default_factory=list)
     address: int = 1
 
     def __post_init__(self) -> None:
@@ -39,7 +40,9 @@ class Ram:
         self.writes.append((offset, len(data)))
 
     def read(self, offset: int = 0, size: int | None = None) -> Bytes:
-        return self.content[offset : self.size if size is None else offset + size]
+        end = self.size if size is None else offset + size
+        self.reads.append((offset, end - offset))
+        return self.content[offset:end]
 
     def offset_of(self, tensor: int) -> int:
         return tensor
@@ -65,6 +68,7 @@ def test_every_byte_is_written_once_and_gaps_hold_what_no_case_has(transfer: int
     counts = {1: [1] * 20 + [3980], 511: [511] * 7 + [423], 1500: [1500, 1500, 1000], 4000: [4000]}
     assert [count for _, count in home.writes] == counts.get(transfer, [count for _, count in home.writes])
     assert read_in_pieces(home, transfer) == expected
+    assert [count for _, count in home.reads] == counts.get(transfer, [4000])
 
 
 @pytest.mark.parametrize("kind", [Type.F32, Type.F16, Type.BF16])

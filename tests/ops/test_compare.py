@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from lab.ggml.types import Type
+from lab.ops.catalog import case_named
 from lab.ops.compare import STEP_BITS, difference, step_of, tolerance_of
-from lab.ops.judge import worst
+from lab.ops.judge import Recorded, canonical, worst
 
 EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
 
@@ -39,11 +43,22 @@ def test_one_element_may_be_off_by_eight_times_what_all_may_be(off: float, *, ac
     assert difference(got, np.ones_like(got), Type.F32, 1e-4).acceptable is acceptable
 
 
+def test_bound_of_an_element_is_by_its_own_size_and_by_what_is_finite() -> None:
+    large = np.zeros((1, 1, 100, 1000))
+    large[0, 0, 50, 500] = 100.0
+    assert difference(1.005 * large, large, Type.F32, 1e-4).acceptable
+    masked = np.array([*[1.0] * 9, 0.0, *[-np.inf] * 10_000])
+    got = masked.copy()
+    got[9] = 0.027
+    assert difference(got, masked, Type.F32, 1e-4).acceptable
+
+
+@pytest.mark.parametrize("largest", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize(("steps", "acceptable"), [(1.45, True), (1.55, False)])
-def test_one_quantised_element_may_be_off_by_a_step_and_a_half(steps: float, *, acceptable: bool) -> None:
-    expected = np.linspace(-1, 1, 4096).reshape(1, 1, 4, 1024)
+def test_one_quantised_element_may_be_off_by_a_step_and_a_half(steps: float, largest: float, *, acceptable: bool) -> None:
+    expected = largest * np.linspace(-1, 1, 4096).reshape(1, 1, 4, 1024)
     got = expected.copy()
-    got[0, 0, 2, 0] += steps * step_of(Type.Q4_0)
+    got[0, 0, 2, 0] += steps * largest * step_of(Type.Q4_0)
     assert difference(got, expected, Type.Q4_0, tolerance_of("CPY", Type.Q4_0)).acceptable is acceptable
 
 
@@ -62,7 +77,8 @@ def test_infinities_and_nans_must_stand_in_their_places() -> None:
 
 
 def test_a_result_where_zeros_are_expected_is_refused() -> None:
-    assert not difference(np.array([0.0, 1e-9]), np.zeros(2), Type.F32, 1e-7).acceptable
+    found = difference(np.array([0.0, 1e-9]), np.zeros(2), Type.F32, 1e-7)
+    assert (found.acceptable, found.nmse) == (False, float("inf"))
     assert difference(np.zeros(2), np.zeros(2), Type.F32, 1e-7).acceptable
 
 
@@ -70,12 +86,14 @@ def test_errors_are_told_in_units_in_the_last_place() -> None:
     one = np.array([1.0])
     assert difference(np.nextafter(one.astype(np.float32), np.float32(2)), one, Type.F32, 1e-7).max_ulp == 1.0
     assert difference(one + 2**-10, one, Type.F16, 1e-3).max_ulp == 1.0
+    assert difference(one * 3 * 2.0**-149, one * 2 * 2.0**-149, Type.F32, 1e-7).max_ulp == 1.0
     assert difference(np.array([7]), np.array([5]), Type.I32, 0.0).max_ulp == 2.0
 
 
 def test_other_shapes_are_no_comparison() -> None:
-    with pytest.raises(ValueError, match="compared"):
-        difference(np.zeros(3), np.zeros(4), Type.F32, 0.0)
+    for other in (np.zeros((1, 1, 2, 4)), np.zeros((1, 1, 3, 2))):
+        with pytest.raises(ValueError, match="compared"):
+            difference(np.zeros((1, 1, 2, 3)), other, Type.F32, 0.0)
 
 
 @pytest.mark.parametrize("kind", STEP_BITS, ids=lambda kind: kind.label)
@@ -121,12 +139,32 @@ def test_whole_number_that_is_one_off_is_refused(op: str, kind: Type) -> None:
     assert (found.acceptable, found.first_bad) == (False, (999, 5, 0, 0))
 
 
+def test_indices_of_the_largest_have_no_order_and_those_of_other_operations_have() -> None:
+    found, other = np.array([[3, 1], [0, 2]]), np.array([[1, 3], [2, 0]])
+    top, sort = case_named("TOP_K()"), case_named("ARGSORT()")
+    assert difference(canonical(top, found), canonical(top, other), Type.I32, 0.0).acceptable
+    assert not difference(canonical(top, found), canonical(top, other[::-1]), Type.I32, 0.0).acceptable
+    assert not difference(canonical(sort, found), canonical(sort, other), Type.I32, 0.0).acceptable
+
+
+def test_results_are_where_their_row_says_one_behind_the_other(tmp_path: Path) -> None:
+    rows, values = tmp_path / "rows", tmp_path / "values"
+    line = {"case": "ADD()", "at": 2, "outputs": [["f16", [1, 1, 1, 1], 2], ["f32", [1, 1, 1, 1], 4]]}
+    rows.write_text(f"a library's word\n{json.dumps(line)}\n", encoding="utf-8")
+    values.write_bytes(bytes(range(8)))
+    recorded = Recorded.read(rows, values)
+    assert [(one.type, bytes(one.data)) for one in recorded.outputs("ADD()")] == [(Type.F16, b"\2\3"), (Type.F32, b"\4\5\6\7")]
+    assert recorded.outputs("SUB()") == ()
+
+
 def test_the_worst_of_several_results_is_one_that_is_refused() -> None:
     refused = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
     coarse = difference(EXPECTED * 1.002, EXPECTED, Type.F32, 1e-3)
     assert coarse.nmse > refused.nmse
     assert worst([refused, coarse]) is worst([coarse, refused]) is refused
     assert worst([]) is None
+    finer = difference(EXPECTED * 1.0001, EXPECTED, Type.F32, 1e-3)
+    assert worst([finer, coarse]) is worst([coarse, finer]) is coarse
 
 
 def test_tolerances_follow_operation_and_type() -> None:

@@ -212,6 +212,35 @@ def test_what_lies_beside_a_result_that_is_a_part_of_something_belongs_to_it(tmp
     assert len(operations(cases)) == len(("CPY", "SET_ROWS", "CLAMP"))
 
 
+def results_of(folder: Path, word: str, *cases: str) -> list[tuple[str, str, int, int]]:
+    """Case, outcome, batch and nanoseconds of each."""
+    argv = native_run(folder).enter((PYTHON, "tests/ops/failing.py", OWN, word, *cases), folder, PYTHON_WORDS)
+    told = json.loads(finish(argv, deadline=Deadline.after(RUN_S)).output.splitlines()[-1])
+    return [(case, outcome, batch, duration_ns) for case, outcome, batch, duration_ns in told]
+
+
+def test_case_that_fails_costs_no_other_and_a_device_that_ends_is_told(tmp_path: Path) -> None:
+    cases = ("ADD()", "SQR()", "SUB()")
+    assert [(case, outcome) for case, outcome, *_ in results_of(tmp_path, "fails", *cases)] == [
+        ("ADD()", "computed"), ("SQR()", "error"), ("SUB()", "computed"),
+    ]  # fmt: skip
+    assert [outcome for _, outcome, *_ in results_of(tmp_path, "refuses", *cases)] == ["unsupported"] * 3
+    assert [outcome for _, outcome, *_ in results_of(tmp_path, "no views", "ADD(layout=p0213)")] == ["computed"]
+    for word in ("dies", "dead"):
+        ((lost, why, *_),) = results_of(tmp_path, word, *cases)
+        assert (lost, why) == ("lost", "the device computes nothing any more: no 1 nodes, the last of 1")
+
+
+def test_cases_share_a_batch_and_its_time_as_far_as_they_may(tmp_path: Path) -> None:
+    pieces = [f"SCALE(ne={size},x=2.0,transfer=4)" for size in (64, 65)]
+    large = [f"SCALE(ne={size},x=2.0)" for size in (3_000_000, 3_000_001)]
+    many = [f"ADD(a={size},b=1,rounds=2)" for size in (1, 2, 3, 4)]
+    told = {case: (batch, spent_ns) for case, _, batch, spent_ns in results_of(tmp_path, "", *large, *pieces, *many)}
+    assert [told[case][1] for case in (*large, *pieces, *many)] == [1000] * 4 + [500] * 4
+    assert len({told[case][0] for case in (*large, *pieces)}) == 4
+    assert len({told[case][0] for case in many}) == 1
+
+
 def test_how_cases_travel_does_not_change_them(own: Computed, run: NativeRun) -> None:
     some = [case.id for op in ("SUB", "CPY", "SET_ROWS", "FLASH_ATTN_EXT") for case in cases_of(op)][::41]
     for case in some[:4]:

@@ -16,7 +16,7 @@ from lab.ops.agent_rows import LOST, AgentRow
 from lab.ops.native import Files, Judged
 from lab.ops.session import MAX_FETCHED, Fetched, Library, NativeHost, Reference, fetched_where_bits_differ
 from lab.ops.session import evidence as all_evidence
-from lab.ops.verdict import EXCUSES, Evidence, findings, refused_reference, results, to_fetch, truth_table
+from lab.ops.verdict import EXCUSES, Evidence, findings, refused_reference, results, settled, to_fetch, truth_table
 
 CASE = "ADD(type=f16)"
 GOOD = Judged(True, "NMSE 0", True, "NMSE 0")
@@ -46,9 +46,17 @@ def test_same_bits_that_both_oracles_accept_pass() -> None:
 
 
 def test_other_bits_fail_although_they_are_close_enough() -> None:
-    outcome, message = verdict(evidence(row(), row(digest="bb"), fetched=GOOD))
+    outcome, message = verdict(evidence(row(), row(digest="bb"), WRONG_GOLDEN, fetched=GOOD))
     assert outcome is Outcome.FAIL
-    assert "other bits" in message
+    assert message == "other bits than the host library's own (bb for aa)"
+    assert "; golden: NMSE 0.5" in verdict(evidence(row(), row(digest="bb"), fetched=WRONG_GOLDEN))[1]
+
+
+def test_verdict_waits_for_results_with_other_bits_alone() -> None:
+    assert settled(row(), row())
+    assert settled(row("unsupported"), None)
+    assert not settled(row(), row(digest="bb"))
+    assert not settled(row(), None)
 
 
 @pytest.mark.parametrize("said", [WRONG_GOLDEN, WRONG_ERROR], ids=["golden", "error"])
