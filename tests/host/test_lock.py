@@ -8,7 +8,7 @@ import pytest
 from lab import paths
 from lab.cli.setup import set_up
 from lab.errors import ConfigError
-from lab.host.lock import Drift, dpkg_packages, drift, read_lock, write_lock
+from lab.host.lock import HEADER, Drift, dpkg_packages, drift, mend_lock, read_lock, write_lock
 from lab.host.progress import SilentProgress
 from lab.host.root import HostRoot
 
@@ -22,6 +22,10 @@ Description: x
 Package: gone
 Status: deinstall ok config-files
 Version: 9
+
+Package: purged
+Status: purge ok not-installed
+Version: 3
 
 Package: apt
 Status: install ok installed
@@ -47,6 +51,14 @@ def test_lines_that_a_merge_has_left_are_all_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"line 4: is '======='(?s:.*)line 6(?s:.*)--update-lock") as told:
         read_lock(lock)
     assert str(lock) in str(told.value)
+
+
+def test_lock_is_mended_only_where_it_is_spoilt(tmp_path: Path) -> None:
+    lock = tmp_path / "x.lock"
+    for spoilt, mended in (("# mine\n\nb 2\na 1\n", "# mine\n\nb 2\na 1\n"), ("b 2\n=====\na 1\n", f"{HEADER}a 1\nb 2\n")):
+        lock.write_text(spoilt)
+        mend_lock(lock)
+        assert lock.read_text() == mended
 
 
 def test_lock_that_a_merge_has_spoilt_is_written_anew_where_that_is_asked_for(
