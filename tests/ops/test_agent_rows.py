@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.bundle.outcome import Outcome
 from lab.deadline import Deadline
 from lab.ggml.registry import Device
 from lab.guest.agent.ops import BadOption, Options, options_of
-from lab.ops.agent_rows import LOST, MAX_LOST, AgentFailed, AgentRow, AgentStream, all_rows, in_order
+from lab.ops.agent_rows import LOST, MAX_LOST, AgentFailed, AgentRow, AgentStream, Cut, all_rows, in_order, lost_row
 from lab.ops.catalog import all_cases
 from lab.ops.native import NativeRun
 from lab.ops.parcel import agent_parcel, imported, needed_modules
@@ -47,10 +48,19 @@ def test_cases_go_in_one_start_when_nothing_happens() -> None:
 
 def test_cases_that_end_the_process_are_found_and_no_other_is_lost() -> None:
     killers = {CASES[3], CASES[4], CASES[200]}
-    rows = all_rows(CASES, agent(killers, []))
+    told: list[Sequence[str]] = []
+    rows = all_rows(CASES, agent(killers, []), on_unexplained=lambda _stream, of: told.append(of))
+    assert told == []
     assert {row.case for row in rows if row.outcome == LOST} == killers
     assert sorted(row.case for row in rows) == sorted(CASES)
     assert next(row for row in rows if row.outcome == LOST).text == "Segmentation fault"
+
+
+def test_lost_case_is_what_whoever_watched_found_out() -> None:
+    stream = AgentStream(device=DEVICE, remarks=["a", "b", "c", "d"])
+    assert (lost_row("ADD()", stream).lost_as, lost_row("ADD()", stream).text) == (Outcome.GUEST_CRASH, "b · c · d")
+    stream.cut = Cut(Outcome.HANG, "nothing came for a minute")
+    assert lost_row("ADD()", stream) == AgentRow("ADD()", LOST, text="nothing came for a minute", lost_as=Outcome.HANG)
 
 
 def test_case_whose_row_was_torn_is_run_again_and_no_other() -> None:
@@ -137,6 +147,13 @@ def test_lines_of_the_agent_are_read() -> None:
     assert [row.supported for row in stream.rows] == [False]
     assert stream.remarks == ['{"case": "torn', "load_backend: loaded"]
     assert not stream.ended
+
+
+def test_first_process_that_is_told_is_the_programs() -> None:
+    stream = AgentStream()
+    for line in ("pid 7\n", "pid 9\n"):
+        stream.feed(line)
+    assert (stream.started, stream.remarks) == (7, ["pid 9"])
 
 
 def test_parcel_has_all_that_it_imports_and_runs_on_its_own(tmp_path: Path) -> None:
