@@ -31,6 +31,29 @@ def test_check_raises_with_command_and_output() -> None:
     assert "reason" in caught.value.output_tail
 
 
+def test_program_that_a_signal_ended_has_failed() -> None:
+    with pytest.raises(BuildError, match="the step failed with exit status -9"):
+        check(("sh", "-c", "kill -9 $$"), what="the step", deadline=Deadline.after(10))
+
+
+def test_environment_is_the_whole_one_where_it_has_nothing(tmp_path: Path) -> None:
+    assert finish(("/usr/bin/env",), env={}, deadline=Deadline.after(10)).output == ""
+    assert finish(("/bin/pwd",), cwd=tmp_path, deadline=Deadline.after(10)).output == f"{tmp_path}\n"
+
+
+def test_output_goes_behind_what_is_in_the_log_and_is_told_without_that(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    said = [finish(("echo", word), log=log, deadline=Deadline.after(10)).output for word in ("first", "second")]
+    assert (said, log.read_text()) == (["first\n", "second\n"], "first\nsecond\n")
+
+
+def test_children_read_nothing_of_ours() -> None:
+    code = "from lab.deadline import Deadline; from lab.process import finish; print(finish(('cat',), deadline=Deadline.after(5)))"
+    with subprocess.Popen((sys.executable, "-c", code), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as lab:
+        assert lab.stdout is not None
+        assert "exit_status=0, output=''" in lab.stdout.readline()
+
+
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel has no autogroups")
 def test_children_of_a_nice_lab_are_nice_to_other_sessions_too(tmp_path: Path) -> None:
     code = f"""
@@ -72,6 +95,22 @@ def test_leaving_the_context_ends_the_whole_group(tmp_path: Path) -> None:
         group = child.pid
     wait_group_gone(group, Deadline.after(5))
     assert not group_is_alive(group)
+
+
+def test_what_a_child_left_behind_ends_too(tmp_path: Path) -> None:
+    with spawn(("sh", "-c", "sleep 60 &"), log=tmp_path / "log") as child:
+        child.wait(Deadline.after(10))
+        assert group_is_alive(child.pid)
+    wait_group_gone(child.pid, Deadline.after(5))
+
+
+def test_all_of_the_group_may_end_of_itself(tmp_path: Path) -> None:
+    inner = 'trap "echo told; exit" TERM; echo started; while :; do sleep 0.02; done'
+    script = 'trap : TERM; (eval "$0") & wait; wait'
+    with spawn(("sh", "-c", script, inner), log=tmp_path / "log", terminate_s=20) as child:
+        poll("the child's start", lambda: "started" in child.log_tail(), Deadline.after(10))
+        end_group(child, terminate_s=10)
+    assert "told" in child.log_tail()
 
 
 def test_a_zombie_is_no_process_that_runs() -> None:

@@ -260,7 +260,7 @@ def test_calls_name_the_handles_of_this_host_in_batches_and_on_devices_too() -> 
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_graphs_are_kept_changed_and_dropped_by_the_numbers_of_this_host(wide: bool) -> None:
-    tensor: Any = gen.WideTensorRecord(id=1, buffer=7) if wide else gen.TensorRecord(id=1, buffer=7)
+    tensor: Any = (gen.WideTensorRecord if wide else gen.TensorRecord)(id=1, buffer=7, ne=(2, 3, 4, 5), data=64, name=b"t")
     kinds: tuple[Any, Any] = (gen.WideGraph, gen.WideGraphChanges) if wide else (gen.Graph, gen.GraphChanges)
     graph, changes = (kind((number,), (tensor,)) for kind, number in zip(kinds, (1, 0), strict=True))
     kept = gen.GraphKeepReply(0, 9)
