@@ -36,7 +36,6 @@ from lab.apir.protocol_gen import (
     GraphPatchRequest,
     OnDeviceRequest,
     OpRecord,
-    RawTensor,
     Reply,
     ReturnCode,
     TensorRecord,
@@ -186,7 +185,7 @@ class Replay:
         changes: dict[str, object] = {}
         for name in message.__dataclass_fields__:
             value = getattr(message, name)
-            if name in HANDLES | {"handle"} and isinstance(value, int) and not isinstance(message, RawTensor):
+            if name in HANDLES | {"handle"} and isinstance(value, int):
                 changes[name] = self._handle(value)
             elif isinstance(value, TensorRecord | WideTensorRecord | OpRecord):
                 changes[name] = self._translated(value)
