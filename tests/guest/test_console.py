@@ -111,7 +111,7 @@ def test_panic_is_not_waited_behind_as_an_oops_is(console: Console, pair: Pair, 
 
 
 def test_readiness_holds_whatever_is_said_behind_it(console: Console, pair: Pair) -> None:
-    pair.theirs.sendall(READY.encode() + b"\nmore\n")
+    pair.theirs.sendall(READY.encode() + b"\n" + READY.replace("6.12", "7.0").encode() + b"\nmore\n")
     poll("more", lambda: console.tail().endswith("more"), Deadline.after(5))
     assert console.wait_ready(Deadline.after(0.1)).release == "6.12.1"
 

@@ -243,6 +243,16 @@ def test_guest_that_opens_a_channel_and_answers_no_more_is_waited_for_until_the_
     assert time.monotonic() - began < 3
 
 
+def test_channel_that_was_closed_at_its_deadline_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(Unheard):
+        def exec_command(self, _command: str) -> None:
+            self._closed.wait(10)
+
+    monkeypatch.setattr(Transport, "open_session", lambda _self, **_timeout: Closed())
+    with pytest.raises(WaitTimeout, match="the guest's answer to being asked for: true"):
+        shell(b"").execute("true", Deadline.after(0.2))
+
+
 @pytest.mark.parametrize("word", [b"no end ", b"line\n" * 10], ids=["a line", "lines"])
 @pytest.mark.parametrize(
     "run",
@@ -310,7 +320,7 @@ def test_file_that_grows_while_it_is_fetched_is_fetched_up_to_its_size(tmp_path:
         )
         monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: growing)
         with pytest.raises(GuestError, match="differ"):
-            shell(b"").get("/values", tmp_path / "values")
+            shell(b"").get("/values", tmp_path / "values", most_bytes=10)
     assert (tmp_path / "values").stat().st_size == 10
 
 

@@ -13,6 +13,7 @@ from lab.deadline import Deadline
 from lab.errors import HostError
 from lab.host import apt, probe
 from lab.host import root as host
+from lab.host.capability import Capability
 from lab.host.progress import Progress, SilentProgress
 from lab.host.recipe import named_recipe
 from lab.image import kernel
@@ -44,6 +45,18 @@ def test_a_root_that_is_there_is_not_built(cache: Path, *, there: bool, refresh:
     with pytest.raises(Asked) as asked:
         host.host_root(SilentProgress(), Deadline.after(5.0), refresh=refresh)
     assert asked.value.to_build == to_build
+
+
+@pytest.mark.parametrize("lacking", ["sandbox", "user_rights"])
+def test_a_root_that_may_not_be_made_or_entered_is_not_begun(cache: Path, monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+    monkeypatch.setattr(host, "ensure_packages", lambda *_, **__: None)
+    monkeypatch.setattr(host, "bootstrapped", lambda *_, **__: pytest.fail("it was begun"))
+    for name in ("sandbox", "user_rights"):
+        capability = Capability(name, name != lacking, f"{name} was looked for", "allow it")
+        monkeypatch.setattr(host, name, lambda capability=capability: capability)
+    with pytest.raises(HostError, match=f"{lacking} was looked for"):
+        host.host_root(SilentProgress(), Deadline.after(5.0))
+    assert not [path for path in (cache / host.KIND).glob("*") if path.is_dir()]
 
 
 @pytest.mark.usefixtures("cache")

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from lab import paths
 from lab.errors import ConfigError
 from lab.host import root as root_module
-from lab.host.driver import GpuDriver
+from lab.host.driver import INSIDE, GpuDriver
 from lab.host.recipe import named_recipe
-from lab.host.root import LIBRARIES, SEARCH, Bind, HostRoot
+from lab.host.root import LIBRARIES, SEARCH, Bind, HostRoot, cached_host_root
+from lab.host.store import _is_held
 
 ROOT = HostRoot(Path("/roots/r"), "key", (("qemu-system-x86", "1:11"),), ())
 
@@ -66,6 +68,26 @@ def test_libraries_of_the_machine_are_found_behind_those_that_are_named(monkeypa
         ROOT.enter(("prog",), binds=(lent,), env={"LD_LIBRARY_PATH": "/own"})
     )
     assert "LD_LIBRARY_PATH" not in ROOT.enter(("prog",), binds=(Bind(Path("/opt/libx.so")),))
+
+
+def test_driver_of_the_machine_is_seen_under_its_names_and_found_behind_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = GpuDriver((("libcuda.so.1", Path("/h/libcuda.so.1.2")),))
+    monkeypatch.setattr(root_module, "gpu_driver", lambda: driver)
+    argv = ROOT.enter(("prog",), binds=(Bind(Path("/opt/libx.so"), inside=LIBRARIES / "libx.so"),))
+    assert ("--ro-bind", "/h/libcuda.so.1.2", f"{INSIDE}/libcuda.so.1") in words_of(argv)
+    assert ("--setenv", "LD_LIBRARY_PATH", f"{LIBRARIES}:{INSIDE}") in words_of(argv)
+
+
+def test_root_of_the_cache_is_held_while_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(paths.CACHE_VARIABLE, str(tmp_path))
+    assert cached_host_root() is None
+    entry = tmp_path / root_module.KIND / root_module._key(named_recipe(root_module.RECIPE, "host-root"))
+    entry.mkdir(parents=True)
+    (entry / root_module.FACTS).write_text('{"packages": []}')
+    assert not _is_held(entry)
+    found = cached_host_root()
+    assert found is not None
+    assert (found.path, _is_held(entry)) == (entry / root_module.TREE, True)
 
 
 def test_root_is_another_one_with_every_package_and_recipe(tmp_path: Path) -> None:

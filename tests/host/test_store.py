@@ -39,6 +39,7 @@ def test_entry_is_built_once(tmp_path: Path) -> None:
     assert len(built) == 1
     assert (first / "f").read_text() == "x"
     assert built[0] != first
+    assert first.stat().st_mode & 0o777 == 0o755, "a user's namespace has other ids, which enter it too"
 
 
 def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
