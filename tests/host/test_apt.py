@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,17 @@ def test_deb822_sources_leave_out_disabled_and_source_only() -> None:
         ("http://mirror.example/debian/", "bookworm", ("main",)),
         ("http://mirror.example/debian/", "bookworm-updates", ("main",)),
     ]
+
+
+def test_values_go_on_in_lines_that_begin_with_a_blank() -> None:
+    text = "Types: deb\nURIs: http://a/\n http://b/\nSuites: trixie\n\ttrixie-updates\nComponents: main\n contrib\n"
+    found = [(uri, suite, ("main", "contrib")) for uri in ("http://a/", "http://b/") for suite in ("trixie", "trixie-updates")]
+    assert list(deb822_sources(text)) == found
+
+
+def test_mirror_of_a_suite_beside_debians_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "sources.list").write_text("deb http://m.example/debian trixie-updates main\n")
+    assert debian_mirror(tmp_path) == "http://m.example/debian"
 
 
 def test_mirror_is_taken_from_a_debian_suite(tmp_path: Path) -> None:
@@ -154,3 +166,13 @@ def test_what_only_builds_is_installed_to_build_alone(monkeypatch: pytest.Monkey
 def test_program_is_found_without_a_path_as_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PATH")
     assert HostPackage("there", "sh").installed()
+
+
+def test_package_that_is_not_there_when_apt_has_ended_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "apt-get").write_text("#!/bin/sh\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(apt, "NEEDED", (HostPackage("odd", "no-such-program"),))
+    monkeypatch.setattr(apt, "_root_prefix", tuple)
+    with pytest.raises(HostError, match="still not there after installing: odd"):
+        apt.ensure_packages(SilentProgress(), Deadline.after(20))

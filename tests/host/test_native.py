@@ -135,6 +135,13 @@ def test_source_that_came_later_than_its_date_is_told_from_one_that_was_edited(t
         assert native._came_dated_back(source.parent, work) is told
 
 
+def test_folder_that_cmake_knows_by_another_name_is_not_gone_on_in(tmp_path: Path) -> None:
+    assert native._goes_on_in(tmp_path), "nothing was built"
+    for name, told in ((native._seen_work(tmp_path), True), (tmp_path / "moved", False)):
+        (tmp_path / "CMakeCache.txt").write_text(f"A:B=1\nCMAKE_CACHEFILE_DIR:INTERNAL={name}\n")
+        assert native._goes_on_in(tmp_path) is told
+
+
 def test_build_that_leaves_no_library_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no library")
     with pytest.raises(BuildError, match="the build left no payload"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lab.ggml.types import Type
+from lab.ops import golden_rows
 from lab.ops.catalog import case_named
 from lab.ops.compare import STEP_BITS, difference, step_of, tolerance_of
 from lab.ops.judge import Recorded, canonical, worst
@@ -155,6 +156,17 @@ def test_results_are_where_their_row_says_one_behind_the_other(tmp_path: Path) -
     recorded = Recorded.read(rows, values)
     assert [(one.type, bytes(one.data)) for one in recorded.outputs("ADD()")] == [(Type.F16, b"\2\3"), (Type.F32, b"\4\5\6\7")]
     assert recorded.outputs("SUB()") == ()
+
+
+def test_heads_and_channels_that_do_not_go_evenly_have_goldens_too() -> None:
+    # Press et al., section 3 of their code: between the slopes of 8 heads lie those of the other 4
+    exponents = [*range(1, 9), 0.5, 1.5, 2.5, 3.5]
+    assert golden_rows.slopes(12, 8.0).tolist() == pytest.approx([2.0**-exponent for exponent in exponents])
+    assert golden_rows.slopes(3, 0.0).tolist() == [1.0] * 3
+    x = np.random.default_rng(1).uniform(-1, 1, (1, 5, 2, 3))
+    parts = golden_rows.group_norm(x, 2, 0.0)
+    for part in (parts[:, :3], parts[:, 3:]):
+        assert (part.mean(), part.var()) == (pytest.approx(0.0), pytest.approx(1.0))
 
 
 def test_the_worst_of_several_results_is_one_that_is_refused() -> None:
