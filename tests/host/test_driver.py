@@ -12,6 +12,7 @@ from lab.host.driver import (
     driver_libraries,
     found_driver,
     gpu_driver,
+    is_library,
     libraries_in,
     library_cache,
     manifest_folders,
@@ -189,3 +190,21 @@ def test_the_driver_goes_along_into_every_root(tmp_path: Path, monkeypatch: pyte
 
 def test_this_machine_is_asked_once() -> None:
     assert gpu_driver() is gpu_driver()
+
+
+def test_library_that_the_loader_takes_is_the_first_of_its_name_for_this_architecture_and_any_processor() -> None:
+    listed = """\
+3 libs found in cache `/etc/ld.so.cache'
+\tlibx.so (libc6,x86-64, hwcap: "x86-64-v3") => /v3/libx.so
+\tlibx.so (libc6) => /32/libx.so
+\tlibx.so (libc6,x86-64) => /first/libx.so
+\tlibx.so (libc6,x86-64) => /second/libx.so
+"""
+    assert library_cache(listed) == {"libx.so": Path("/first/libx.so")}
+
+
+@pytest.mark.parametrize(("head", "told"), [(b"\x02", True), (b"\x01", False)])
+@pytest.mark.parametrize(("machine", "ours"), [(b"\x3e\0", True), (b"\xb7\0", False)])
+def test_library_of_another_architecture_is_none(tmp_path: Path, head: bytes, machine: bytes, *, told: bool, ours: bool) -> None:
+    (tmp_path / "x.so").write_bytes(b"\x7fELF" + head + bytes(13) + machine)
+    assert is_library(tmp_path / "x.so") is (told and ours)

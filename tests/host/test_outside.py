@@ -107,8 +107,9 @@ def test_a_path_that_the_loader_would_cut_is_preloaded_by_another(root: HostRoot
 def test_a_link_to_another_folder_is_bound_as_what_it_leads_to(root: HostRoot, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "x.so.1").write_text("seen")
-    (tmp_path / "x.so").symlink_to("real/x.so.1")
-    made = tmp_path / "x.so"
+    (tmp_path / "links").mkdir()
+    made = tmp_path / "links" / "x.so"
+    made.symlink_to("../real/x.so.1")
     told = finish(root.enter(("cat", seen_at(made)), binds=tuple(file_binds(made))), deadline=Deadline.after(RUN_S))
     assert told.output == "seen"
 
@@ -255,6 +256,17 @@ def test_ggml_beside_a_backend_goes_before_the_roots(root: HostRoot, tmp_path: P
     maps = loaded(root, made, found.binds)
     assert f"{LIBRARIES}/{base.name}" in maps
     assert f"{FOLDER}/libggml-base" not in maps
+
+
+def test_ggml_goes_before_the_roots_where_a_librarys_library_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs: dict[str, tuple[str, ...]] = {"libggml-x.so": ("libwrapped.so",), "libwrapped.so": ("libggml-base.so.0",)}
+    root = HostRoot(tmp_path / "root", "key", (), ())
+    (root.path / FOLDER).mkdir(parents=True)
+    for file in (root.path / FOLDER / "libggml-base.so.0", *(tmp_path / name for name in (*needs, "libggml-base.so.0"))):
+        file.write_bytes(b"\x7fELF\x02" + bytes(13) + b"\x3e\0")
+    monkeypatch.setattr(module, "linking", lambda file: Linking(needs.get(file.name, ()), ()))
+    assert outside([], root, ggml=tmp_path / "libggml-x.so").base == tmp_path / "libggml-base.so.0"
+    assert outside([tmp_path / "libggml-x.so"], root).base is None
 
 
 def test_a_backend_of_the_distribution_has_the_distributions_ggml(
