@@ -6,7 +6,7 @@ import pytest
 
 from lab.errors import ConfigError
 from lab.host.debian import Order, apt_preferences, mmdebstrap_argv
-from lab.host.recipe import Debian, load_recipe, named_recipe, recipe_names
+from lab.host.recipe import Debian, Kernel, load_recipe, named_recipe, recipe_names
 from lab.paths import IMAGES
 
 GOOD = """\
@@ -112,3 +112,10 @@ def test_mmdebstrap_without_packages_makes_an_empty_tree() -> None:
     assert not any(word.startswith("--include") for word in argv)
     assert "--format=null" in argv
     assert argv[-1] == "deb http://m.example bookworm main"
+
+
+def test_modules_of_the_bus_are_loaded_before_all_others() -> None:
+    kernel = Kernel(
+        suite="sid", package="linux-image", root_modules=("erofs",), gpu_modules=("gpu",), bus_modules=("pci", "virtio")
+    )
+    assert kernel.modules == ("pci", "virtio", "erofs", "gpu")
