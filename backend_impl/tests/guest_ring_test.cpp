@@ -380,7 +380,6 @@ void test_death(RingState state, const char *text) {
     expect(!ask(*registry) && Clock::now() - start < 100ms, "and later calls fail at once");
 }
 
-// The same for a thread that waits for room.
 // Whoever awaits a reply, however long that may take, is told when somebody finds the device lost, though the ring is open.
 void test_a_lost_device_ends_what_is_awaited() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "600000");
@@ -401,6 +400,7 @@ void test_a_lost_device_ends_what_is_awaited() {
     expect(guest_was_first, "the guest waits for the reply of a lost device");
 }
 
+// The same for a thread that waits for room.
 void test_death_of_a_full_ring() {
     RingHost host;
     std::unique_ptr<Registry> registry = set_up(host);
