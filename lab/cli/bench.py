@@ -301,7 +301,9 @@ def _rates(answer: Mapping[str, Any], ways: Sequence[str]) -> Table:
 
 def _idle(shares: Mapping[str, Any], key: str) -> str:
     spread = shares.get(f"{key}_spread")
-    return str(shares.get(key, DASH)) + (f" [{spread['min']}{DASH}{spread['max']}]" if spread else "")
+    if not spread:
+        return str(shares.get(key, DASH))
+    return f"{shares[key]:.2f} [{spread['min']:.1f}{DASH}{spread['max']:.1f}]"
 
 
 def _transfer(figures: Mapping[str, Any], verb: str, size: str) -> str:
