@@ -236,15 +236,16 @@ def test_contexts_get_the_host_library_that_the_driver_asks_for(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("workers", [(), (os.getppid(),)], ids=["no worker", "one worker"])
-def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("name", ["idle", "idle_turn"])
+def test_row_of_an_idle_context_gets_what_the_host_saw(tmp_path: Path, workers: tuple[int, ...], name: str) -> None:
     bench = Bench(staged(tmp_path, Shell(), workers), BenchCheck(kind="bench"))
     noise = ["ggml says something", "{ggml_virtgpu: closing}", '{"level":"info"}', '{"name":"idle"}']
     with ExitStack() as libraries:
-        bench.on_line(json.dumps({"event": "begins", "name": "idle", "pid": 1}), libraries)
+        bench.on_line(json.dumps({"event": "begins", "name": name, "pid": 1}), libraries)
         for line in noise:
             bench.on_line(line, libraries)
-        bench.on_line(json.dumps({"event": "ends", "name": "idle", "pid": 1}), libraries)
-        told = {"phase": "idle vm", "subject": "vm/copied", "name": "idle", "cpu_ns": 1, "ns": 2, "worker_cpu_ns": -1}
+        bench.on_line(json.dumps({"event": "ends", "name": name, "pid": 1}), libraries)
+        told = {"phase": "idle vm", "subject": "vm/copied", "name": name, "cpu_ns": 1, "ns": 2, "worker_cpu_ns": -1}
         bench.on_line(json.dumps(told), libraries)
     (row,) = read_rows(tmp_path / "bench.jsonl")
     assert row["qemu_cpu_ns"] >= 0
