@@ -26,13 +26,11 @@ from lab.bench.figures import (
     rate_of,
     took_time,
 )
+from lab.bench.idleness import ALONE, IDLE, IDLE_TURN
 from lab.bench.standard import (
     ALL,
-    ALONE,
     DIRECTIONS,
     FLOORS,
-    IDLE,
-    IDLE_TURN,
     LOOPBACK,
     NATIVE,
     NODES,

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.standard import DIRECTIONS, IDLE, IDLE_TURN, SIZES, is_counted
+from lab.bench.idleness import IDLE, IDLE_TURN
+from lab.bench.standard import DIRECTIONS, SIZES, is_counted
 
 Row = Mapping[str, Any]
 NS_PER_US = 1000.0

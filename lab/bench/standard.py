@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lab.apir.protocol_gen import Extension
+from lab.bench.idleness import ALONE, idle_phases
 from lab.bench.plan import Measure, Phase, Subject
 
 RING = "GGML_VIRTGPU_RING"
@@ -14,17 +15,6 @@ DATA_PATH = "GGML_VIRTGPU_DATA_PATH"
 LIBRARY_PATH = "GGML_BACKEND_PATH"
 WAYS: Mapping[str, Mapping[str, str]] = {"vm": {RING: "auto"}, "vm_execbuffer": {RING: "off"}, "vm_02": {EXTENSIONS: "none"}}
 """How commands travel: what was negotiated, the submission ioctl in the place of the ring, and all as with a peer of 0.2."""
-ALONE = "alone/idle"
-"""The subject that is watched as idle contexts are, and has none: on the guest's own processor, our library not loaded."""
-IDLE, IDLE_TURN = "idle", "idle_turn"
-"""Measurements of idle contexts: for as long as asked for, and for a stretch between two of the guest without any."""
-TURNS, STRETCH_S = 6, 5.0
-"""How often a way's idle context has its turn at most, and how long each is watched.
-
-QEMU's own share of an idle guest, some 5 % of a core, moves by 1 to 3 % within minutes, with what else the machine does: a minute
-with a context and a minute without say little of each other. A stretch of 5 s between two others differs from their mean by 0.56 %
-(standard deviation, over three minutes of a guest that had nothing to do), the mean of six by 0.23 %.
-"""
 OTHER = "vm_other"
 LOOPBACK = "loopback"
 NATIVE = "native"
@@ -82,7 +72,7 @@ class Effort:
         share: scales the rounds of a repetition.
         repeats: scales the repetitions.
         starts: how often the programs of transfers and rates are started anew.
-        idle_s: how long an idle context is watched; in turns with the guest alone, twice in ten seconds of that, ``TURNS`` at most.
+        idle_s: how long an idle context is watched; see ``lab.bench.idleness`` for its turns.
         largest: bytes of the largest transfer.
     """
 
@@ -99,21 +89,6 @@ class Effort:
     def repetitions(self, number: int) -> int:
         """Repetitions of a phase, two at least: turns are taken forwards and backwards."""
         return max(2, round(number * self.repeats))
-
-    @property
-    def idle_turns(self) -> int:
-        """How often each way's idle context is watched between two stretches of the guest without any."""
-        return min(max(1, round(self.idle_s / (2 * STRETCH_S))), TURNS)
-
-    @property
-    def stretch_s(self) -> float:
-        """How long each of those is."""
-        return min(STRETCH_S, self.idle_s)
-
-    @property
-    def idleness_s(self) -> float:
-        """How long somebody is watched who has nothing to do, all in all."""
-        return len(WAYS) * self.idle_s + (2 * len(WAYS) * self.idle_turns + 1) * self.stretch_s
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -320,23 +295,9 @@ def census_phase(programs: Programs, ways: Sequence[str]) -> Phase:
     return Phase(CENSUS, subjects, measures, CENSUS_REPETITIONS)
 
 
-def idle_phases(programs: Programs, effort: Effort) -> Iterator[Phase]:
-    """A context alone that has nothing to do, each way; then in turns with the guest without any: so much does QEMU take for it."""
-    for way in WAYS:
-        yield Phase(f"idle {way}", (subject(programs, way, "copied"),), (idle_measure(IDLE, effort.idle_s),))
-    native = (programs.library[0], "registry", "CPU", "1")
-    alone = Subject(ALONE, native, {**programs.environment, LIBRARY_PATH: ""})
-    stretch = idle_measure(IDLE_TURN, effort.stretch_s)
-    for turn in range(effort.idle_turns):
-        for way in WAYS:
-            yield Phase(f"idle turn {turn + 1} before {way}", (alone,), (stretch,))
-            yield Phase(f"idle turn {turn + 1} {way}", (subject(programs, way, "copied"),), (stretch,))
-    yield Phase("idle turn end", (alone,), (stretch,))
-
-
-def idle_measure(name: str, seconds: float) -> Measure:
-    """Nothing to do for so long, while somebody looks on."""
-    return Measure(name, f"idle ms={round(seconds * 1000)}", limit_s=seconds + 60, watched=True)
+def alone(programs: Programs) -> Subject:
+    """A program that has no context, nor our library."""
+    return Subject(ALONE, (programs.library[0], "registry", "CPU", "1"), {**programs.environment, LIBRARY_PATH: ""})
 
 
 def configurations() -> dict[str, str]:
@@ -384,7 +345,7 @@ def vm_phases(programs: Programs, effort: Effort) -> tuple[Phase, ...]:
         pause_phase(programs, ways, effort),
         *started_anew((rates_phase(programs, ways, effort), *transfer_phases(programs, ways, effort)), effort.starts),
         *token_phases(programs, effort),
-        *idle_phases(programs, effort),
+        *idle_phases(alone(programs), {way: subject(programs, way, "copied") for way in WAYS}, effort.idle_s),
     )
 
 

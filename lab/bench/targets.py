@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from lab.bench.answer import Answer
 from lab.bench.figures import GIB
-from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, SIZES, STRETCH_S, TURNS
+from lab.bench.idleness import STRETCH_S, TURNS
+from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, SIZES
 
 COPY_SHARE = 0.8
 EXECBUFFER, PLAIN = ("EXECBUFFER", "vm_execbuffer"), ("0.2", "vm_02")

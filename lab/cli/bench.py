@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lab import paths
-from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, OTHER, Effort
+from lab.bench.idleness import watched_s
+from lab.bench.standard import CONTRACT_SIZES, LOOPBACK, OTHER, WAYS
 from lab.bench.targets import IDLE_SIDES
 from lab.bundle.schema import BENCH, BenchRecord, RunRecord
 from lab.cli.answer import answer_console
@@ -133,7 +134,7 @@ def _idle_problems(idle_s: float | None, limit_s: float) -> Iterator[ConfigProbl
     """Contexts, and the guest without one, are watched one after the other, and need not have more than half of all the time."""
 
     def fits(seconds: float) -> bool:
-        return seconds >= LEAST_IDLE_S and Effort(idle_s=seconds).idleness_s <= limit_s / 2
+        return seconds >= LEAST_IDLE_S and watched_s(seconds, len(WAYS)) <= limit_s / 2
 
     if idle_s is not None and not (math.isfinite(idle_s) and fits(idle_s)):
         most_s = max(filter(fits, range(int(limit_s))), default=None)

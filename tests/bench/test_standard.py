@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.bench.idleness import TURNS
 from lab.bench.plan import Phase
 from lab.bench.standard import (
     CONTRACT_SIZES,
@@ -19,7 +20,6 @@ from lab.bench.standard import (
     SIZES,
     THREADS,
     TOKEN,
-    TURNS,
     TURNS_MS,
     WAYS,
     WORK_US,

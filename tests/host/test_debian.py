@@ -69,7 +69,7 @@ def test_paths_of_copy_out_are_words_whatever_is_in_them() -> None:
 
 def test_tree_is_asked_for_with_all_of_its_recipe() -> None:
     order = Order("x", DEBIAN, ("bash", "dash"), ("/usr/share/doc/*",), ("first", "second"))
-    argv = mmdebstrap_argv(order, "http://m/debian", Path("/work/p"), Path("/out.tar"), options=('A "b";',))
+    argv = mmdebstrap_argv(order, "http://m/debian", Path("/srv/pins"), Path("/out.tar"), options=('A "b";',))
     own, words = argv[: argv.index("mmdebstrap")], argv[argv.index("mmdebstrap") :]
     assert {"--pid", "--kill-child", "--mount-proc"} <= set(own)
     recipes = ("--variant", "--format", "--include", "--aptopt", "--dpkgopt", "--customize")
@@ -77,10 +77,10 @@ def test_tree_is_asked_for_with_all_of_its_recipe() -> None:
         "--variant=minbase", "--format=tar", '--aptopt=A "b";', "--dpkgopt=path-exclude=/usr/share/doc/*",
         "--customize-hook=first", "--customize-hook=second", "--include=bash,dash",
     ]  # fmt: skip
-    assert sum(word.startswith("--setup-hook=") and 'cp /work/p "$1/etc/apt/preferences.d/lab"' in word for word in words) == 1
+    assert sum(word.startswith("--setup-hook=") and 'cp /srv/pins "$1/etc/apt/preferences.d/lab"' in word for word in words) == 1
     sources = tuple(f"deb http://m/debian {suite} main contrib" for suite in ("trixie", "sid"))
     assert words[-4:] == ("trixie", "/out.tar", *sources)
-    bare = mmdebstrap_argv(Order("x", DEBIAN), "http://m/debian", Path("/work/p"), None, options=())
+    bare = mmdebstrap_argv(Order("x", DEBIAN), "http://m/debian", Path("/srv/pins"), None, options=())
     assert {"--variant=custom", "--format=null"} <= set(bare)
     assert bare[-4:] == ("trixie", "-", *sources)
     assert apt_preferences(DEBIAN) == "Package: a b*\nPin: release n=sid\nPin-Priority: 990\n"

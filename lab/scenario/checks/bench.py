@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lab.bench import standard
+from lab.bench import idleness, standard
 from lab.bench.answer import Answer, answered
 from lab.bench.figures import Rows
 from lab.bench.plan import Phase, plan_text
@@ -54,7 +54,7 @@ ROWS = "bench.jsonl"
 ROW_KINDS: tuple[Kinds, ...] = ({"event": str}, {"phase": str, "subject": str, "name": str})
 """What a row of the driver has: an event, or a measurement's place."""
 OPEN_S = 30.0
-LABS_OWN = (standard.FLOORS, standard.NATIVE, standard.ALONE)
+LABS_OWN = (standard.FLOORS, standard.NATIVE, idleness.ALONE)
 """How failures begin of programs that nothing under test has a part in."""
 BUSY_LOAD = 0.5
 """Load per core, before anything was measured, from which figures are worth little."""
@@ -199,7 +199,7 @@ class Bench:
                 self._used = {} if self._watch is None else self._watch.end()
                 self._watch = None
                 self.open_gate()
-            case None if row.get("name") in (standard.IDLE, standard.IDLE_TURN):
+            case None if row.get("name") in (idleness.IDLE, idleness.IDLE_TURN):
                 self.take({key: value for key, value in row.items() if key not in HOSTS} | self._used)
             case _:
                 self.take(row)
