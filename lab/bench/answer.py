@@ -262,7 +262,7 @@ def idle_turns(rows: Rows, answer: Answer) -> Answer:
     """What QEMU takes of a core for a guest without a context, and of each way how much more with one that is idle.
 
     ``qemu_more`` is the median of the way's turns, each less the mean of those without a context before and behind it;
-    ``qemu_more_spread`` has the least and the most of them, ``qemu_more_seconds`` how long they were.
+    ``qemu_more_spread`` has the least and the most of several, ``qemu_more_seconds`` how long they were.
     """
     turns = [(who, row) for who, row in rows.in_order(IDLE_TURN) if "qemu_cpu_ns" in row]
     more: dict[str, list[float]] = {}
@@ -275,7 +275,8 @@ def idle_turns(rows: Rows, answer: Answer) -> Answer:
         found, idle = more.get(f"{way}/copied"), answer.get(way, {}).get("idle_percent")
         if found and idle is not None:
             idle["qemu_more"] = round(statistics.median(found), 4)
-            idle["qemu_more_spread"] = {"min": round(min(found), 4), "max": round(max(found), 4)}
+            if len(found) > 1:
+                idle["qemu_more_spread"] = {"min": round(min(found), 4), "max": round(max(found), 4)}
             idle["qemu_more_seconds"] = round(watched_ns[f"{way}/copied"] / 1e9, 1)
     alone = [qemu_percent(row) for who, row in turns if who == ALONE]
     if not alone:

@@ -38,6 +38,8 @@ def test_idle_context_is_held_against_a_guest_without_one() -> None:
     assert verdicts["vm_execbuffer.idle_percent.qemu_more"] == (0.2, True)
     assert verdicts["vm_02.idle_percent.qemu_more"] == (0.7, False)
     assert answer["vm_02"]["idle_percent"]["qemu_more_seconds"] == 30
+    once = answered(Rows([*IDLE_ROWS, *idle_turns([1.6] * 4, (0.6, 0.2, 0.7))]), 2)["vm"]["idle_percent"]
+    assert (once["qemu_more"], "qemu_more_spread" in once) == (0.6, False)
     unknown = answered(Rows(IDLE_ROWS), 2)
     assert "qemu_more" not in unknown["vm"]["idle_percent"]
     assert "idle_alone_percent" not in unknown
