@@ -93,6 +93,7 @@ function(apir_programs_plant name source)
   target_link_libraries(plant-programs-${name} PRIVATE apir-guest-loopback)
   set_target_properties(plant-programs-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   apir_plant_test(programs-${name} "no graph behind it was refused" plant-programs-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${GGML_CPU_BACKEND} 48 11)
+  set_tests_properties(plant-programs-${name} PROPERTIES COST 100)
 endfunction()
 
 apir_programs_plant(untold_writes channel.cpp)

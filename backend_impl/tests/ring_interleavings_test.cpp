@@ -95,7 +95,11 @@ class RingScene : public Scene {
 
     uint64_t state() const override {
         uint64_t hash = 0;
-        for (uint8_t byte : memory_) Machine::mix(hash, byte);
+        for (size_t at = 0; at < sizeof memory_; at += sizeof(uint64_t)) {
+            uint64_t word;
+            std::memcpy(&word, memory_ + at, sizeof word);
+            Machine::mix(hash, word);
+        }
         Machine::mix(hash, tail_of_producers_);
         Machine::mix(hash, heads_);
         for (uint32_t word : {queue_tail_, queue_head_, queue_asleep_, bell_}) Machine::mix(hash, word);

@@ -258,9 +258,9 @@ def _tested(
     work = work_folder(root, words, sources)
     with _turn(work, progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
-        at_once = str(os.cpu_count() or 1)
+        slots = str(2 * (os.cpu_count() or 1))  # of which most tests take two: slots.cmake
         folder = os.fspath(_seen_work(work))
-        argv = ("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel", at_once, *chosen)
+        argv = ("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel", slots, *chosen)
         inside = _inside(root, argv, sources, work, Bind(TRACES.resolve(), inside=_seen_traces()))
         return finish(inside, deadline=deadline.narrowed(TEST_S))
 
