@@ -30,7 +30,7 @@ run: setup
 # Tests start lab some hundred times: a quarter of a second less each where Python is told to write no bytecode by itself.
 test: setup
 	@$(VENV)/bin/python -m compileall -q lab reports tests backend_impl
-	$(VENV)/bin/pytest -m "not gpu" --require=protocol,native,scenario
+	$(VENV)/bin/pytest -m "not gpu" --require=protocol,native,scenario --lab-jobs=2
 
 check: $(READY)
 	$(VENV)/bin/ruff format --check .

@@ -37,6 +37,7 @@ ASKED_FOR = ("native", "scenario", "gpu")
 REQUIRABLE = ("protocol", *ASKED_FOR)
 FOLDER = "scenarios"
 NIGHTLY = "nightly"
+MOST_JOBS = 64
 MARKERS = ("scenario: boots a guest", f"{NIGHTLY}: boots a guest for long; only by name or by -m {NIGHTLY}")
 """Markers of scenario files, which may lie in anybody's project."""
 SERIAL_TAIL_BYTES = 2500
@@ -55,6 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="markers (protocol,native,scenario,gpu) whose capability skips are errors; they run",
     )  # fmt: skip
     group.addoption("--lab-out", metavar="DIR", default=None, help="where run bundles go (reports/runs)")
+    group.addoption("--lab-jobs", metavar="N", type=int, default=1, help="boots of a scenario file at the same time (1)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,6 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
     unknown = required(config) - set(REQUIRABLE)
     if unknown:
         raise pytest.UsageError(f"--require knows {', '.join(REQUIRABLE)}, not {', '.join(sorted(unknown))}")
+    jobs = config.getoption("--lab-jobs")
+    if not 1 <= jobs <= MOST_JOBS:
+        raise pytest.UsageError(f"--lab-jobs is from 1 to {MOST_JOBS}, not {jobs}")
     folder = config.rootpath / FOLDER
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and folder.is_dir():
         config.args.append(str(folder))
@@ -177,7 +182,8 @@ class ScenarioItem(pytest.Item):
         choice = Choice(variants=tuple(ids))
         out = Path(self.config.getoption("--lab-out") or paths.RUNS)
         with interruptible():
-            outcome = run(planned([self.path], choice), choice, out, LineListener(), self.config.stash[PLATFORM])
+            jobs = self.config.getoption("--lab-jobs")
+            outcome = run(planned([self.path], choice), choice, out, LineListener(), self.config.stash[PLATFORM], jobs=jobs)
         rendered_report(outcome.folder)
         if outcome.record.status is Status.INTERRUPTED:
             raise KeyboardInterrupt(f"what there is of the run: {outcome.folder / 'index.html'}")

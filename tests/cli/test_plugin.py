@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.fakes import SCENARIO
+from tests.scenario.test_boots_at_once import TWO_BOOTS
 
 pytest_plugins = ["pytester"]
 
@@ -25,6 +26,9 @@ PASSING = "script = Script()"
 FAILING = "script = Script(ops=(HEADER_LINE, row(TEXTS[0], error='test failed'), *(row(text) for text in TEXTS[1:])), ops_status=1)"
 UNWRITABLE = """script = Script(at_the_end=lambda: [(run / 'index.html').mkdir(exist_ok=True) for run in Path('runs').iterdir()])"""
 INTERRUPTED = "import signal; script = Script(ops=(HEADER_LINE, lambda: signal.raise_signal(signal.SIGINT)))"
+TOGETHER = """import threading
+    together = threading.Barrier(2)
+    script = Script(ops=(HEADER_LINE, lambda: together.wait(20) and None, *(row(text) for text in TEXTS)))"""
 UNABLE = "script = Script(capabilities=(CapabilityRecord(name='opengl', ok=False, probed='QEMU found no OpenGL'),))"
 INI = """
 [pytest]
@@ -71,6 +75,19 @@ def test_scenarios_run_when_asked_for(project: pytest.Pytester) -> None:
 
 def test_named_file_runs_without_a_marker(project: pytest.Pytester) -> None:
     run(project, "scenarios/small.toml").assert_outcomes(passed=2)
+
+
+def test_boots_of_a_file_run_at_the_same_time_when_asked_to(project: pytest.Pytester, tmp_path: Path) -> None:
+    (project.path / "scenarios" / "small.toml").write_text(TWO_BOOTS)
+    with_script(project, tmp_path, TOGETHER)
+    run(project, "-m", "scenario", "--lab-jobs", "2").assert_outcomes(passed=2, deselected=2)
+
+
+@pytest.mark.parametrize("jobs", ["0", "65"])
+def test_number_of_boots_that_cannot_be_is_told(project: pytest.Pytester, jobs: str) -> None:
+    done = project.runpytest_subprocess("-p", "no:cacheprovider", "--lab-jobs", jobs)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"ERROR: --lab-jobs is from 1 to 64, not {jobs}"])
 
 
 def test_folder_for_bundles_that_cannot_be_is_told(project: pytest.Pytester) -> None:
