@@ -36,7 +36,6 @@ from lab.cli.output import forget_no_size, kept_output
 from lab.cli.page import written_page
 from lab.cli.schema import schema
 from lab.cli.setup import set_up
-from lab.cli.shell import guest_shell
 from lab.cli.trace import trace
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
@@ -233,6 +232,8 @@ def shell(
 
     At a terminal, Enter ~ . leaves a guest that does not answer, as with ssh.
     """
+    from lab.cli.shell import guest_shell  # noqa: PLC0415 - SSH, which other commands need at a boot alone
+
     choice = Choice(tuple(settings or ()), "", (variant,) if variant else ())
     with answering(as_json=json):
         plan = planned([file], choice)

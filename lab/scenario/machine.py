@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lab import paths
 from lab.bundle.schema import CapabilityRecord
@@ -28,7 +29,6 @@ from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
-from lab.qemu.machine import Guest, booted_guest
 from lab.qemu.trial import gl_path
 from lab.scenario.environment import BACKEND_PATH
 from lab.scenario.model import Scenario
@@ -38,6 +38,9 @@ from lab.scenario.reference_files import with_reference
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
 from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
+
+if TYPE_CHECKING:
+    from lab.qemu.machine import Guest
 
 GGML_PACKAGE = "libggml0"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
@@ -146,6 +149,8 @@ def payload_binds(ingredients: Ingredients, scenario: Scenario) -> tuple[Bind, .
 
 def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
     """The booted guest of a plan."""
+    from lab.qemu.machine import booted_guest  # noqa: PLC0415 - SSH and testinfra, which most commands have no use for
+
     limit_s = plan.scenario.guest.boot_deadline_s
     deadline = plan.deadline if limit_s is None else plan.deadline.narrowed(limit_s)
     return booted_guest(boot_spec(plan), plan.logs, deadline)

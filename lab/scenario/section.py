@@ -35,7 +35,7 @@ LONGEST_S = 1e7
 class Section(BaseModel):
     """A table of a scenario file: frozen, strictly typed, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, use_attribute_docstrings=True)
 
 
 def absolute_path(value: str, info: ValidationInfo, hint: str) -> Path:

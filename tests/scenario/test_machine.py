@@ -103,7 +103,7 @@ def test_boot_has_no_longer_than_the_scenario_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: int | None, most_s: int
 ) -> None:
     given: list[Deadline] = []
-    monkeypatch.setattr(machine, "booted_guest", lambda _spec, _logs, deadline: given.append(deadline))
+    monkeypatch.setattr("lab.qemu.machine.booted_guest", lambda _spec, _logs, deadline: given.append(deadline))
     machine.booted(plan(scenario(guest={"boot_deadline_s": limit_s} if limit_s else {}), tmp_path))
     assert most_s - 20 < given[0].remaining_s <= most_s
 
