@@ -100,6 +100,7 @@ def soft_max_rows(op: str) -> Iterator[Row]:
         return
     yield from grid(ne=shapes, mask=("", "f32", "f16"), scale=(1.0, 0.125))
     yield from grid(ne=((16, 16, 4, 1), (15, 7, 2, 3)), mask=("f32", "f16"), bias=(8.0,), sinks=(0, 1))
+    yield from grid(ne=((16, 5, 6, 2),), mask=("f32", "f16"), bias=(8.0,))  # slopes of heads that are no power of two
     yield from grid(ne=((16, 16, 4, 1), (15, 7, 2, 3)), sinks=(1,))
     yield from grid(ne=((16, 16, 4, 3),), mask=("f32", "f16"), shared=((4, 3), (2, 1)))
     yield from grid(ne=((16, 16, 4, 1), (15, 7, 2, 3)), inplace=(1,), mask=("", "f32"))
@@ -151,6 +152,7 @@ def flash_rows(_op: str) -> Iterator[Row]:
     yield from grid(tv=("q4_0", "q8_0", "f32"), batch=(1, 3))
     yield from grid(group=(1, 4), streams=(1, 2), mask=(0, 1), batch=(1, 35))
     yield from grid(bias=(0.0, 8.0), cap=(0.0, 10.0), sinks=(0, 1), batch=(1, 3), heads=(4,))
+    yield from grid(bias=(8.0,), batch=(1, 3), heads=(3,), group=(1, 2))  # slopes of heads that are no power of two
     yield from grid(hsk=(192,), hsv=(128,), batch=(1, 3))
     yield from grid(layout=("p0213",), batch=(1, 3), type=("f16", "f32", "q8_0"))
 

@@ -177,6 +177,7 @@ def norm_rows(op: str) -> Iterator[Row]:
     if op == "GROUP_NORM":
         yield from grid(ne=((8, 8, 16), (7, 3, 32, 2), (64, 1, 8)), groups=(1, 4, 8), eps=(1e-06, 0.1))
         yield from grid(ne=((8, 8, 16),), groups=(4,), inplace=(1,), eps=(1e-06, 0.1))
+        yield from grid(ne=((8, 8, 16), (7, 3, 32, 2)), groups=(3, 5), eps=(1e-06,))  # the last group has fewer channels, or none
         return
     yield from grid(ne=((1,), (64, 5, 4, 3), (33, 7), (1025, 2)), eps=(0.0, 1e-06, 0.1) if op != "NORM" else (1e-06, 1e-05, 0.1))
     yield from grid(ne=((64, 5, 4, 3), (33, 7)), inplace=(1,), eps=(1e-06, 0.1))
