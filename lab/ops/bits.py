@@ -38,10 +38,15 @@ def symmetric(kind: Type, words: bytes, bound: float) -> bytes | None:
     return _interleaved(middle, upper) if kind is Type.BF16 else _interleaved(words[0::WORD], words[1::WORD], middle, upper)
 
 
-def masked(words: bytes, hidden: bytes) -> bytes:
-    """Elements that are ``hidden`` for a quarter of the words, and zero for the others."""
+def masked(words: bytes, hidden: bytes, others: bytes | None = None) -> bytes:
+    """Elements that are ``hidden`` for a quarter of the words; for the others they are those of ``others``, or zero."""
     lowest = words[0::WORD]
-    return _interleaved(*(lowest.translate(bytes(0 if byte & 3 else part for byte in range(256))) for part in hidden))
+    parts = _interleaved(*(lowest.translate(bytes(0 if byte & 3 else part for byte in range(256))) for part in hidden))
+    if others is None:
+        return parts
+    seen = _interleaved(*(lowest.translate(bytes(0xFF if byte & 3 else 0 for byte in range(256))) for _ in hidden))
+    chosen = int.from_bytes(parts, "little") | int.from_bytes(seen, "little") & int.from_bytes(others, "little")
+    return chosen.to_bytes(len(parts), "little")
 
 
 def _interleaved(*parts: bytes) -> bytes:

@@ -41,7 +41,8 @@ class Fill:
 
     ``uniform`` numbers between ``low`` and ``high`` · ``integers`` the same, whole numbers, ``high`` excluded · ``distinct``
     a permutation of 0 … n-1 in every row, scaled to [``low``, ``high``) · ``rows`` distinct integers below ``high`` in every
-    row · ``mask`` 0 or minus infinity, never a row of infinities · ``constant`` is ``low`` · ``count`` 0, 1, 2 …
+    row · ``mask`` 0 or minus infinity, never a row of infinities · ``slanted`` the same with numbers in the place of most zeros ·
+    ``constant`` is ``low`` · ``count`` 0, 1, 2 …
     """
 
     kind: str = "uniform"
@@ -52,6 +53,8 @@ class Fill:
 UNIFORM = Fill()
 POSITIVE = Fill(low=0.125, high=2.0)
 MASK = Fill("mask")
+SLANTED = Fill("slanted", -4.0, 4.0)
+"""For what is multiplied with a mask: 0 and minus infinity are the same ones behind it, whatever it is."""
 ZERO = Fill("constant", 0.0)
 COUNT = Fill("count")
 DISTINCT = Fill("distinct")
@@ -150,7 +153,7 @@ def filled(source: Source, kind: Type, ne: tuple[int, ...], block: Block, fill: 
             return encoded(kind, range(count))
         case "distinct" | "rows":
             return shuffled(source, kind, fill, count, ne[0])
-        case "mask":
+        case "mask" | "slanted":
             return unblocked(drawn(source, kind, fill, count, block.size), ne[0], block.size)
     return drawn(source, kind, fill, count, block.size)
 
@@ -168,8 +171,9 @@ def drawn(source: Source, kind: Type, fill: Fill, count: int, size: int) -> Byte
 
 def elements(kind: Type, fill: Fill, words: Bytes) -> bytes:
     """What words become in a filling. Raises ``ValueError`` for one that knows no words."""
-    if fill.kind == "mask":
-        return masked(bytes(words), encoded(kind, (-math.inf,)))
+    if fill.kind in {"mask", "slanted"}:
+        others = symmetric(kind, bytes(words), fill.high) if fill.kind == "slanted" else None
+        return masked(bytes(words), encoded(kind, (-math.inf,)), others)
     made = symmetric(kind, bytes(words), fill.high) if fill.kind == "uniform" and fill.low == -fill.high else None
     return made or encoded(kind, numbers(fill, memoryview(words).cast("I")))
 

@@ -17,6 +17,7 @@ from lab.ops.data import (
     MASK,
     PERIOD,
     POSITIVE,
+    SLANTED,
     UNIFORM,
     ZERO,
     Fill,
@@ -66,7 +67,7 @@ def test_no_two_tensors_of_a_case_are_alike() -> None:
         assert len({source.place() for _ in range(120)}) == 120
 
 
-@pytest.mark.parametrize("fill", [UNIFORM, POSITIVE, MASK, integers(7, -7)], ids=lambda fill: fill.kind)
+@pytest.mark.parametrize("fill", [UNIFORM, POSITIVE, MASK, SLANTED, integers(7, -7)], ids=lambda fill: fill.kind)
 def test_long_and_short_stretches_hold_the_same_numbers(fill: Fill) -> None:
     kind = Type.I32 if fill.kind == "integers" else Type.F32
     row = ALONE - 2
@@ -123,6 +124,17 @@ def test_no_row_of_a_mask_is_all_infinite() -> None:
             assert np.isinf(mask).any()
             assert np.isfinite(mask).any(axis=1).all()
             assert (mask[np.isfinite(mask)] == 0).all()
+
+
+def test_mask_for_slopes_hides_as_much_and_has_numbers_elsewhere() -> None:
+    for kind in (Type.F32, Type.F16):
+        mask, plain = made(kind, (4, 2000), SLANTED).reshape(-1, 4), made(kind, (4, 2000), MASK).reshape(-1, 4)
+        assert (mask[:, 0] == 0).all()
+        assert (np.isneginf(mask) == np.isneginf(plain)).all()
+        numbers = mask[:, 1:][np.isfinite(mask[:, 1:])]
+        assert (np.abs(numbers) < 4).all()
+        assert (numbers > 0).mean() == pytest.approx(0.5, abs=0.05)
+        assert (np.abs(numbers) > 2).mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_constants_and_counts() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
-from lab.ops.data import COUNT, MASK, POSITIVE, UNIFORM, Fill, between, distinct_rows, integers
+from lab.ops.data import COUNT, MASK, POSITIVE, SLANTED, UNIFORM, Fill, between, distinct_rows, integers
 from lab.ops.families import QUANTISED, READ_ONLY, SIMPLE, grid
 
 F32 = typed("f32")
@@ -87,7 +87,8 @@ def build_soft_max(b: Builder, op: str, p: Parameters) -> Value:
     end = "_inplace" if inplace else ""
     if op == "SOFT_MAX_BACK":
         return b.call(f"soft_max_ext_back{end}", source, b.source(F32, ne, fill=between(0, 1)), p["scale"], p["bias"])
-    mask = b.source(typed(p["mask"]), (ne[0], ne[1], *p["shared"]), fill=MASK) if p["mask"] else None
+    fill = SLANTED if p["bias"] else MASK
+    mask = b.source(typed(p["mask"]), (ne[0], ne[1], *p["shared"]), fill=fill) if p["mask"] else None
     result = b.call(f"soft_max_ext{end}", source, mask, p["scale"], p["bias"])
     return b.with_sinks("ggml_soft_max_add_sinks", result, b.source(F32, (ne[2],))) if p["sinks"] else result
 
@@ -139,7 +140,7 @@ def build_flash(b: Builder, _op: str, p: Parameters) -> Value:
     query = b.source(F32, (p["hsk"], batch, heads * p["group"], streams), p["layout"])
     key = b.source(typed(p["type"]), (p["hsk"], kv, heads, streams), p["lk"] or p["layout"])
     value = b.source(typed(p["tv"] or p["type"]), (p["hsv"] or p["hsk"], kv, heads, streams), p["lk"] or p["layout"])
-    mask = b.source(typed("f16"), (kv, batch, 1, streams), fill=MASK) if p["mask"] else None
+    mask = b.source(typed("f16"), (kv, batch, 1, streams), fill=SLANTED if p["bias"] else MASK) if p["mask"] else None
     result = b.call("flash_attn_ext", query, key, value, mask, p["hsk"] ** -0.5, p["bias"], p["cap"])
     b.setting("ggml_prec_set_acc", result, 10)
     return b.with_sinks("ggml_flash_attn_ext_add_sinks", result, b.source(F32, (heads * p["group"],))) if p["sinks"] else result
