@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from lab.ggml.arrays import Array
 from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML, sigmoid
 
+ROFORMER = "Su et al., RoFormer, arXiv:2104.09864, and ggml.h"
+VISION, IMROPE = 24, 40
+"""Modes of several positions."""
 EXPERTS = "ggml.h: every token's row times the matrices of its experts"
 
 
@@ -154,20 +158,62 @@ def soft_max_back(gradient: Array, y: Array, scale: float, bias: float) -> Array
     return result
 
 
-def rope(x: Array, positions: Array, factors: Array | None, dims: int, mode: int, *numbers: float) -> Array:
+def rope(x: Array, positions: Array, factors: Array | None, dims: int, mode: int, *numbers: float, forward: bool = True) -> Array:
     """Pairs of a row turned by an angle that grows with the position: neighbours (mode 0), or half a row apart (mode 2)."""
-    _context, base, scale, ext, attn, _fast, _slow = numbers
-    if ext or mode not in {0, 2}:
-        raise NoGolden("rotary positions with YaRN or several dimensions")
-    angles = positions.reshape(-1, 1) * base ** (-2.0 * np.arange(dims // 2) / dims) * scale
+    if mode not in {0, 2}:
+        raise NoGolden(f"rotary positions of mode {mode}")
+    angles = positions.reshape(-1, 1) * numbers[1] ** (-2.0 * np.arange(dims // 2) / dims)
+    return turned(x, angles, factors, dims, *numbers, neighbours=mode == 0, forward=forward)
+
+
+def rope_multi(x: Array, positions: Array, factors: Array | None, dims: int, *rest: Any, forward: bool = True) -> Array:
+    """``rope`` with four positions of each token, of which a pair has one.
+
+    The first of ``rest`` says how many pairs have which: one behind the other (mode 8), or the first three in turns (mode 40).
+    For pictures (mode 24) twice as many pairs are turned, and each section begins with the full angle.
+    """
+    sections, mode, *numbers = rest
+    if not sum(sections):
+        raise NoGolden("rotary positions without sections")
+    pairs = np.arange(dims if mode == VISION else dims // 2)
+    places = pairs % sum(sections)
+    chosen = np.searchsorted(np.cumsum(sections), places, side="right")
+    powers = places - (np.cumsum(sections) - sections)[chosen] if mode == VISION else pairs
+    if mode == IMROPE:
+        chosen = np.where(places < 3 * np.asarray(sections)[places % 3], places % 3, 3)
+    angles = positions.reshape(4, -1).T[:, chosen] * numbers[1] ** (-2.0 * powers / dims)
+    return turned(x, angles, factors, dims, *numbers, neighbours=False, forward=forward)
+
+
+def turned(
+    x: Array, angles: Array, factors: Array | None, dims: int, *numbers: float, neighbours: bool, forward: bool
+) -> Array:  # fmt: skip
+    """Pairs turned by a token's angles [tokens, pairs], or back for a gradient.
+
+    With YaRN (``ext``) angles are scaled by ``scale`` but for those of quick pairs, and the result by what makes up for it.
+    """
+    context, base, scale, ext, attn, fast, slow = numbers
     if factors is not None:
         angles = angles / factors.reshape(-1)
-    sine, cosine = attn * np.sin(angles)[None, :, None, :], attn * np.cos(angles)[None, :, None, :]
-    result = x.copy()
-    first, second = (slice(0, dims, 2), slice(1, dims, 2)) if mode == 0 else (slice(0, dims // 2), slice(dims // 2, dims))
+    if ext:
+        attn *= 1 - 0.1 * np.log(scale)
+        kept = ext * quick_pairs(angles.shape[-1], dims, context, base, (fast, slow))
+        angles = angles * (scale + kept * (1 - scale))
+    else:
+        angles = angles * scale
+    sine, cosine = (attn * turn(angles if forward else -angles)[None, :, None, :] for turn in (np.sin, np.cos))
+    result, count = x.copy(), angles.shape[-1]
+    first, second = (slice(0, 2 * count, 2), slice(1, 2 * count, 2)) if neighbours else (slice(0, count), slice(count, 2 * count))
     result[..., first] = x[..., first] * cosine - x[..., second] * sine
     result[..., second] = x[..., first] * sine + x[..., second] * cosine
     return result
+
+
+def quick_pairs(count: int, dims: int, context: float, base: float, turns: tuple[float, float]) -> Array:
+    """Peng et al., YaRN: 1 for pairs that turn as often in a context as the first of ``turns``, 0 as the second, a ramp between."""
+    first, last = (dims * np.log(context / (2 * np.pi * number)) / (2 * np.log(base)) for number in turns)
+    begin, end = max(0, np.floor(first)), min(dims - 1, np.ceil(last))
+    return np.asarray(1 - np.clip((np.arange(count) - begin) / max(0.001, end - begin), 0, 1))
 
 
 def flash_attn_ext(q: Array, k: Array, v: Array, mask: Array | None, *numbers: Any) -> Array:
@@ -261,7 +307,10 @@ DEFINITIONS = {
     "soft_max_ext+sinks": Definition(soft_max_ext, f"{GGML}; sinks: Xiao et al., arXiv:2309.17453"),
     "flash_attn_ext+sinks": Definition(flash_attn_ext, f"{GGML}; sinks: Xiao et al., arXiv:2309.17453"),
     "soft_max_ext_back": Definition(soft_max_back, "derivative of softmax"),
-    "rope_ext": Definition(rope, "Su et al., RoFormer, arXiv:2104.09864, and ggml.h"),
+    "rope_ext": Definition(rope, f"{ROFORMER}; YaRN: Peng et al., arXiv:2309.00071"),
+    "rope_ext_back": Definition(functools.partial(rope, forward=False), ROFORMER),
+    "rope_multi": Definition(rope_multi, f"{ROFORMER}; several positions: Wang et al., Qwen2-VL, arXiv:2409.12191"),
+    "rope_multi_back": Definition(functools.partial(rope_multi, forward=False), ROFORMER),
     "flash_attn_ext": Definition(flash_attn_ext, "Vaswani et al., Attention Is All You Need, arXiv:1706.03762, and ggml.h"),
     "diag": Definition(lambda x: x * np.eye(x.shape[-1]), "numpy.diag"),
     "diag_mask_inf": Definition(diag_mask_inf, GGML),

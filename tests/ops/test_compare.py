@@ -169,6 +169,37 @@ def test_heads_and_channels_that_do_not_go_evenly_have_goldens_too() -> None:
         assert (part.mean(), part.var()) == (pytest.approx(0.0), pytest.approx(1.0))
 
 
+def test_quick_pairs_keep_their_angles_and_slow_ones_are_interpolated() -> None:
+    # Peng et al., section 3.2: with 128 dimensions, base 10000 and 4096 positions, 32 turns are made by pair 20.9, one by pair 45.0
+    kept = golden_rows.quick_pairs(64, 128, 4096, 10000.0, (32.0, 1.0))
+    assert kept[:21].tolist() == [1.0] * 21
+    assert kept[46:].tolist() == [0.0] * 18
+    assert np.diff(kept[20:47]).tolist() == pytest.approx([-1 / 26] * 26)
+
+
+@pytest.mark.parametrize(
+    ("mode", "positions", "powers"),
+    [
+        (8, [0, 0, 1, 1, 1, 2, 3, 0], range(8)),
+        (40, [0, 1, 2, 0, 1, 3, 3, 0], range(8)),
+        (24, [0, 0, 1, 1, 1, 2, 3, 0, 0, 1, 1, 1, 2, 3, 0, 0], [0, 1, 0, 1, 2, 0, 0, 0, 1, 0, 1, 2, 0, 0, 0, 1]),
+    ],
+    ids=["in sections", "in turns", "pictures"],
+)
+def test_pairs_turn_by_the_position_of_their_section(mode: int, positions: list[int], powers: list[int]) -> None:
+    # Wang et al., Qwen2-VL: sections of 2, 3, 1 and 1 pairs, which begin anew; a row of ones and noughts shows cosine and sine
+    count = len(positions)
+    x = np.concatenate((np.ones(count), np.zeros(count))).reshape(1, 1, 1, -1)
+    places = np.array([1.0, 0.5, 0.25, 0.125])
+    got = golden_rows.rope_multi(x, places, None, 16, (2, 3, 1, 1), mode, 0, 10000.0, 1.0, 0.0, 2.0, 32.0, 1.0)
+    angles = [places[which] * 10000.0 ** (-2 * power / 16) for which, power in zip(positions, powers, strict=True)]
+    assert got.reshape(2, -1).tolist() == [pytest.approx(2 * np.cos(angles)), pytest.approx(2 * np.sin(angles))]
+    back = golden_rows.rope_multi(
+        got / 4, places, None, 16, (2, 3, 1, 1), mode, 0, 10000.0, 1.0, 0.0, 2.0, 32.0, 1.0, forward=False
+    )
+    assert back == pytest.approx(x)
+
+
 def test_the_worst_of_several_results_is_one_that_is_refused() -> None:
     refused = difference(EXPECTED * 1.001, EXPECTED, Type.F32, 1e-7)
     coarse = difference(EXPECTED * 1.002, EXPECTED, Type.F32, 1e-3)

@@ -126,7 +126,7 @@ def build_rope(b: Builder, op: str, p: Parameters) -> Value:
 def rope_rows(op: str) -> Iterator[Row]:
     """Modes, types, part of the dimensions, factors, YaRN, layouts, in place."""
     yield from grid(type=("f32", "f16"), mode=(NORMAL, NEOX), ne=((64, 2, 3, 1), (80, 3, 5, 2)), dims=(32, 64), factors=(0, 1))
-    yield from grid(type=("f32", "f16"), mode=(NORMAL, NEOX), ext=(0.75,), scale=(0.5,), attn=(1.25,))
+    yield from grid(type=("f32", "f16"), mode=(NORMAL, NEOX, MROPE, IMROPE), ext=(0.75,), scale=(0.5,), attn=(1.25,))
     yield from grid(type=("f32", "f16"), mode=(MROPE, IMROPE), ne=((64, 2, 3, 1), (128, 3, 5, 1)), factors=(0, 1))
     yield from grid(type=("f32", "f16"), mode=(VISION,), ne=((64, 2, 3, 1),), dims=(32,))
     if op == "ROPE":
