@@ -31,6 +31,12 @@ EXCUSED = {excuse.case for excuse in EXCUSES}
 QUANTISED_COPY = re.compile(r"(CPY\(type=(i?q\w+),to=\2,|(DUP|CONT)\(type=i?q)")
 ALIKE = re.compile(r"FILL\(|REPEAT\(ne=1x1x1x1|ARGMAX\(ne=1x")
 WRITES_A_PART = re.compile(r"(CPY|SET_ROWS)\(.*lto=slice|CLAMP\(.*layout=(slice|step)")
+OF_NO_MATTER = {
+    "FILL fill 0", "CPY cpy 1", "GET_ROWS_BACK get_rows_back 2", "REPEAT repeat 1", "REPEAT_BACK repeat_back 1", "IM2COL im2col 0",
+    "ARANGE arange 1", "POOL_2D pool_2d 6", "POOL_2D pool_2d 7",
+    "SOFT_MAX_BACK soft_max_ext_back 3", "GRAPH soft_max_ext 3",
+}  # fmt: skip
+"""Operands and numbers of which the shape alone depends; slopes of gradients, and of graphs, which have none."""
 FEW = 4
 RUN_S = 300.0
 
@@ -129,6 +135,13 @@ def test_results_without_elements_are_nothing_to_compare(run: NativeRun) -> None
 
 def test_goldens_cover_100_operations(judged: dict[str, Judged]) -> None:
     assert len(operations(case for case, said in judged.items() if said.golden_ok is not None)) >= 100
+
+
+def test_every_number_and_tensor_of_an_operation_matters_in_some_case(run: NativeRun, tmp_path: Path) -> None:
+    argv = run.enter((PYTHON, "tests/ops/insensitive.py"), tmp_path, PYTHON_WORDS)
+    done = finish(argv, deadline=Deadline.after(RUN_S))
+    assert done.exit_status == 0, done.output
+    assert set(done.output.splitlines()) == OF_NO_MATTER
 
 
 def test_one_wrong_element_in_any_operation_is_refused_by_both_oracles(
