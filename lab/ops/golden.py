@@ -1,8 +1,8 @@
 """The numpy oracle: computes what a case asked for from the record of how it was built, in float64 and without ggml's operations.
 
-Definitions are in ``golden_elementwise``, ``golden_rows`` and ``golden_spatial``, each with its source. Arrays have their slowest
-dimension first, so ggml's dimension 0 is numpy's last. What has no definition has no golden, nor has a result that is quantised,
-but for copies.
+Definitions are in ``golden_elementwise``, ``golden_recurrent``, ``golden_rows`` and ``golden_spatial``, each with its source.
+Arrays have their slowest dimension first, so ggml's dimension 0 is numpy's last. What has no definition has no golden, nor
+has a result that is quantised, but for copies.
 """
 
 from __future__ import annotations

@@ -228,6 +228,26 @@ def flash_attn_ext(q: Array, k: Array, v: Array, mask: Array | None, *numbers: A
     return np.swapaxes(soft_max(scores, sinks) @ spread(v, q), 1, 2)
 
 
+def lightning_indexer(q: Array, k: Array, weights: Array, mask: Array) -> Array:
+    """How much each token wants each key: what its heads find alike, by their weights, plus the mask [keys, tokens, 1, streams]."""
+    alike = np.maximum(np.einsum("sthn,skn->shtk", q, k[:, :, 0]), 0.0)
+    result: Array = np.einsum("shtk,sth->stk", alike, weights[:, 0])[:, None] + mask
+    return result
+
+
+def hc_comb(mixes: Array, scale: Array, base: Array, eps: float, iterations: int) -> Array:
+    """How residual streams are mixed: a matrix [streams, streams] whose rows and columns become 1 in sum (Sinkhorn and Knopp).
+
+    Its logits are behind those of two vectors of streams, and have the third scale.
+    """
+    streams = round(np.sqrt(mixes.shape[-1] + 1)) - 1
+    logits = mixes[0, 0, :, 2 * streams :] * scale.reshape(-1)[2] + base.reshape(-1)[2 * streams :]
+    result: Array = soft_max(logits.reshape(1, -1, streams, streams))[0] + eps
+    for turn in range(2 * iterations - 1):
+        result = result / (result.sum(axis=-2 if turn % 2 == 0 else -1, keepdims=True) + eps)
+    return result
+
+
 def diag_mask_inf(x: Array, past: int) -> Array:
     """Minus infinity right of the diagonal."""
     columns, lines = np.arange(x.shape[-1]), np.arange(x.shape[-2])[:, None]
@@ -322,6 +342,8 @@ DEFINITIONS = {
     "cross_entropy_loss": Definition(cross_entropy_loss, "PyTorch 2 documentation, torch.nn.functional.cross_entropy"),
     "cross_entropy_loss_back": Definition(cross_entropy_loss_back, "derivative of cross_entropy_loss"),
     "solve_tri": Definition(lambda a, b, *_: np.linalg.solve(np.tril(a), b), GGML),
+    "lightning_indexer": Definition(lightning_indexer, "DeepSeek-V3.2 technical report, equation 1"),
+    "dsv4_hc_comb": Definition(hc_comb, f"{GGML}; Xie et al., mHC, arXiv:2512.24880"),
     "dsv4_hc_pre": Definition(lambda x, w: np.einsum("thi,th->ti", x[0], w[0, 0]), GGML),
     "dsv4_hc_pre_gated": Definition(lambda x, gate, scale: scale * (x * sigmoid(gate)).sum(axis=2), GGML),
     "dsv4_hc_post": Definition(hc_post, GGML),

@@ -1,13 +1,20 @@
-"""Definitions of operations on signals and images, and of short recurrences."""
+"""Definitions of operations on signals, images and volumes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from lab.ggml.arrays import Array
-from lab.ops.golden import Definition, NoGolden
+from lab.ops.golden import Definition
 from lab.ops.golden_elementwise import GGML
 
+NEAREST, BILINEAR, CORNERS, ANTIALIAS = 0, 1, 1 << 8, 1 << 9
+"""Modes of interpolation, with their flags."""
+COLUMNS = 2
+"""The first axis that is of an image."""
 PYTORCH = "PyTorch 2 documentation, torch.nn.functional"
 
 
@@ -75,6 +82,32 @@ def im2col(kernel: Array, image: Array, *numbers: int) -> Array:
     return np.moveaxis(image_windows(kernel, image, tuple(steps)), 1, 3)
 
 
+def volume_windows(kernel: Array, volume: Array, channels: int, steps: Sequence[int]) -> Array:
+    """Windows [batch, channels, out planes, rows, columns, kernel planes, rows, columns].
+
+    A batch's volumes are one behind the other, each with its channels; steps, padding and spacing are for columns, rows, planes.
+    """
+    s, p, d = steps[2::-1], steps[5:2:-1], steps[8:5:-1]
+    whole = np.pad(volume.reshape(-1, channels, *volume.shape[1:]), [(0, 0), (0, 0), *((side, side) for side in p)])
+    spans = [apart * (size - 1) + 1 for apart, size in zip(d, kernel.shape[1:], strict=True)]
+    parts = np.lib.stride_tricks.sliding_window_view(whole, spans, axis=(2, 3, 4))
+    places: Any = (..., *(slice(None, None, step) for step in (*s, *d)))
+    return np.asarray(parts[places])
+
+
+def conv_3d(kernel: Array, volume: Array, *numbers: int) -> Array:
+    """Cross-correlation with kernels of ``channels`` times ``out``; the last numbers are channels, batch, out."""
+    *steps, channels, batch, out = numbers
+    parts = volume_windows(kernel, volume, channels, steps)
+    result: Array = np.einsum("ncdhwzyx,oczyx->nodhw", parts, kernel.reshape(out, channels, *kernel.shape[1:]))
+    return result.reshape(batch * out, *result.shape[2:])
+
+
+def im2col_3d(kernel: Array, volume: Array, channels: int, *numbers: int) -> Array:
+    """Windows as rows [kw * kh * kd * channels]; the last number is the result's type."""
+    return np.moveaxis(volume_windows(kernel, volume, channels, numbers[:-1]), 1, 4)
+
+
 def conv_transpose_1d(kernel: Array, signal: Array, s: int, _p: int, _d: int) -> Array:
     """Every input adds a scaled kernel at its place; kernel [k, out, channels]."""
     channels, out, size = kernel.shape[1:]
@@ -107,24 +140,50 @@ def col2im(columns: Array, s: int, out: int, p: int) -> Array:
 
 
 def pool(x: Array, kernel: tuple[int, int], s: tuple[int, int], p: tuple[int, int], *, mean: bool) -> Array:
-    """The largest or the mean of windows."""
-    if mean and any(p):
-        raise NoGolden("means over padding")
+    """The largest or the mean of windows, to which padding belongs as zeros."""
     sides = [(0, 0), (0, 0), (p[0], p[0]), (p[1], p[1])]
-    parts = windows(np.pad(x, sides, constant_values=-np.inf), kernel, s, (1, 1))
+    parts = windows(np.pad(x, sides, constant_values=0.0 if mean else -np.inf), kernel, s, (1, 1))
     result: Array = parts.mean(axis=(-1, -2)) if mean else parts.max(axis=(-1, -2))
     return result
 
 
 def interpolated(x: Array, *numbers: int) -> Array:
-    """Nearest: element floor(i * old / new)."""
+    """Nearest: element floor(i * old / new). The other modes mix elements of rows and columns."""
     *ne, mode = numbers
-    if mode:
-        raise NoGolden("only the nearest element is defined here")
     for axis, size in enumerate(ne[::-1]):
         old = x.shape[axis]
-        x = np.take(x, np.arange(size) * old // size, axis=axis)
+        if mode == NEAREST or axis < COLUMNS:
+            x = np.take(x, np.arange(size) * old // size, axis=axis)
+        else:
+            x = np.moveaxis(np.tensordot(shares(old, size, mode), x, (1, axis)), 0, axis)
     return x
+
+
+def shares(old: int, new: int, mode: int) -> Array:
+    """How much of each of ``old`` elements is in each of ``new`` ones [new, old]; beyond the ends the last element goes on."""
+    if mode & ANTIALIAS:
+        return shares_of_all(old, new)
+    ends = bool(mode & CORNERS)
+    places = np.arange(new) * (old - 1) / (new - 1) if ends else (np.arange(new) + 0.5) * old / new - 0.5
+    result, below = np.zeros((new, old)), np.floor(places)
+    reach, weight = (1, lambda x: 1 - np.abs(x)) if mode & ~CORNERS == BILINEAR else (2, keys)
+    for tap in range(1 - reach, reach + 1):
+        np.add.at(result, (np.arange(new), np.clip(below + tap, 0, old - 1).astype(int)), weight(places - below - tap))
+    return result
+
+
+def keys(distance: Array) -> Array:
+    """Keys, Cubic convolution interpolation, 1981, with a = -0.75."""
+    a, x = -0.75, np.abs(distance)
+    return np.where(x <= 1, (a + 2) * x**3 - (a + 3) * x**2 + 1, a * (x**3 - 5 * x**2 + 8 * x - 4))
+
+
+def shares_of_all(old: int, new: int) -> Array:
+    """``shares`` of a triangle as wide as what becomes one element."""
+    wide = max(1.0, old / new)
+    middle = (np.arange(new)[:, None] + 0.5) * old / new
+    result = np.maximum(0.0, 1 - np.abs(np.arange(old) + 0.5 - middle) / wide)
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
 def timesteps(steps: Array, dim: int, period: int) -> Array:
@@ -136,39 +195,14 @@ def timesteps(steps: Array, dim: int, period: int) -> Array:
     return result[None, None]
 
 
-def ssm_conv(x: Array, kernel: Array) -> Array:
-    """Sliding sums along each channel; result [channels, tokens, sequences]."""
-    size = kernel.shape[-1]
-    parts = np.lib.stride_tricks.sliding_window_view(x[0], size, axis=-1)
-    result: Array = np.einsum("sctk,ck->stc", parts, kernel[0, 0])[None]
-    return result
-
-
-def linear_attention(sources: tuple[Array, ...], state: Array, bonus: Array | None, scale: float) -> Array:
-    """A state of outer products that decays; rows of results, then the last states."""
-    k, v, r, decay = sources
-    tokens, heads, size = k.shape[1:]
-    seqs = state.shape[2] if state.shape[2] > 1 else state.size // (size * size * heads)
-    states = state.reshape(seqs, heads, size, size).copy()
-    result = np.zeros((tokens, heads, size))
-    for token in range(tokens):
-        own = states[token * seqs // tokens]
-        outer = k[0, token][:, :, None] * v[0, token][:, None, :]
-        if bonus is None:
-            own[:] = own * decay[0, token][:, :, None] + outer
-            result[token] = scale * np.einsum("hi,hij->hj", r[0, token], own)
-        else:
-            result[token] = np.einsum("hi,hij->hj", r[0, token], own + bonus[0, 0][:, :, None] * outer)
-            own[:] = own * decay[0, token][:, :, None] + outer
-    return np.concatenate((result.reshape(-1), states.reshape(-1)))
-
-
 DEFINITIONS = {
     "pad_ext": Definition(padded, GGML),
     "pad_ext_circular": Definition(padded_around, GGML),
     "pad_reflect_1d": Definition(reflected, GGML),
     "roll": Definition(rolled, GGML),
     "conv_2d_direct": Definition(conv_2d, f"{PYTORCH}.conv2d"),
+    "conv_3d_direct": Definition(conv_3d, f"{PYTORCH}.conv3d"),
+    "im2col_3d": Definition(im2col_3d, f"{PYTORCH}.unfold, in three dimensions"),
     "conv_2d_dw_direct": Definition(conv_2d_dw, f"{PYTORCH}.conv2d with groups"),
     "im2col": Definition(im2col, f"{PYTORCH}.unfold"),
     "conv_transpose_1d": Definition(conv_transpose_1d, f"{PYTORCH}.conv_transpose1d"),
@@ -179,15 +213,6 @@ DEFINITIONS = {
         lambda x, kind, k0, k1, s0, s1, p0, p1: pool(x, (k1, k0), (s1, s0), (int(p1), int(p0)), mean=bool(kind)),
         f"{PYTORCH}.max_pool2d",
     ),
-    "interpolate": Definition(interpolated, f"{PYTORCH}.interpolate, mode nearest"),
+    "interpolate": Definition(interpolated, f"{PYTORCH}.interpolate"),
     "timestep_embedding": Definition(timesteps, "CompVis stable-diffusion, ldm/modules/diffusionmodules/util.py"),
-    "ssm_conv": Definition(ssm_conv, "Gu and Dao, Mamba, arXiv:2312.00752"),
-    "rwkv_wkv6": Definition(
-        lambda k, v, r, bonus, decay, state: linear_attention((k, v, r, decay), state, bonus, 1.0),
-        "Peng et al., Eagle and Finch, arXiv:2404.05892",
-    ),
-    "gated_linear_attn": Definition(
-        lambda k, v, r, decay, state, scale: linear_attention((k, v, r, decay), state, None, scale),
-        "Yang et al., Gated Linear Attention, arXiv:2312.06635",
-    ),
 }

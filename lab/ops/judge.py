@@ -21,7 +21,7 @@ import numpy as np
 from lab.ggml.arrays import Array
 from lab.ggml.library import Ggml, loaded_ggml
 from lab.ggml.types import WHOLE_NUMBERS, Bytes, Type, typed
-from lab.ops import golden_elementwise, golden_rows, golden_spatial
+from lab.ops import golden_elementwise, golden_recurrent, golden_rows, golden_spatial
 from lab.ops.built import built_case, leaf_data, new_contexts
 from lab.ops.case import ROUNDS, Case
 from lab.ops.catalog import case_named
@@ -29,7 +29,12 @@ from lab.ops.compare import Difference, difference, tolerance_of
 from lab.ops.golden import NoGolden, evaluated, numbers_of
 from lab.ops.result import Output
 
-DEFINITIONS = {**golden_elementwise.DEFINITIONS, **golden_rows.DEFINITIONS, **golden_spatial.DEFINITIONS}
+DEFINITIONS = {
+    **golden_elementwise.DEFINITIONS,
+    **golden_recurrent.DEFINITIONS,
+    **golden_rows.DEFINITIONS,
+    **golden_spatial.DEFINITIONS,
+}
 
 LOOSER = {
     **dict.fromkeys(("GELU", "GELU_QUICK", "GEGLU", "GEGLU_QUICK"), 1e-4),
