@@ -308,6 +308,10 @@ bool divides_into_bindings(const ggml_tensor &node) {
     return node.src[0]->nb[1] > 0 && node.src[0]->nb[1] <= INT32_MAX;
 }
 
+// Groups of channels are all taken for as large as the largest one: where they are not, results are wrong, and behind the last one it goes on
+// past the tensor's end, where drivers may stop it (Mesa's for software does) or not.
+bool has_equal_groups(const ggml_tensor &node) { return node.op != GGML_OP_GROUP_NORM || node.src[0]->ne[2] % node.op_params[0] == 0; }
+
 } // namespace
 
 bool has_vulkan_kernels(ggml_backend_dev_t device) {
@@ -319,6 +323,7 @@ bool has_vulkan_shader(const ggml_tensor &node, ggml_backend_dev_t device) {
     const bool copies = node.op == GGML_OP_CPY || node.op == GGML_OP_CONT || node.op == GGML_OP_DUP;
     if (copies && ggml_type_size(node.type) == 8 && !ggml_is_quantized(node.type)) return false;
     if (needs_dense_rows(node.op) && !has_dense_rows(node)) return false;
+    if (!has_equal_groups(node)) return false;
     if (!fits_work_groups(node, device) || !fits_scratch(node, device) || !divides_into_bindings(node)) return false;
     // Mesa's driver for a GPU of software dies while it compiles that shader (Mesa 25).
     return !dequantizes_k_quants(node) || !is_described_as(device, "llvmpipe");

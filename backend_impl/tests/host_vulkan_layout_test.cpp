@@ -159,6 +159,14 @@ void convolutions_have_dense_rows() {
     expect(!has_vulkan_shader(*convolved, device), "and in the result");
 }
 
+void channels_are_in_equal_groups() {
+    Bench bench;
+    ggml_backend_dev_t device = ggml_backend_buft_get_device(ggml_backend_cpu_buffer_type());
+    ggml_tensor *image = ggml_new_tensor_4d(bench.context(), GGML_TYPE_F32, 2, 2, 12, 2);
+    for (const int32_t count : {1, 3, 12}) expect(has_vulkan_shader(*ggml_group_norm(bench.context(), image, count, 0), device), std::to_string(count) + " groups of 12 channels");
+    for (const int32_t count : {5, 7, 8}) expect(!has_vulkan_shader(*ggml_group_norm(bench.context(), image, count, 0), device), std::to_string(count) + " groups of 12 channels are not equal");
+}
+
 using Shape = std::array<int64_t, 4>;
 constexpr int64_t groups = 65535;
 
@@ -423,6 +431,7 @@ int main() {
     strides_are_whole_elements();
     numbers_of_eight_bytes_are_only_read();
     convolutions_have_dense_rows();
+    channels_are_in_equal_groups();
     sizes_fit_work_groups();
     many_groups_by_driver();
     copies_of_a_product_fit_a_binding();
