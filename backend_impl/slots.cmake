@@ -1,5 +1,6 @@
-# How many tests run side by side. lab/host/native.py gives CTest two slots for every processor: a test takes two of them, one that waits
-# for most of its time takes one, so that processors have work while it waits and others, of which the outcome may be about time, are not crowded.
+# How many tests run side by side. lab/host/native.py gives CTest two slots for every processor (by hand: ctest -j 4 on two): a test takes two of
+# them, one that waits for most of its time takes one, so that processors have work while it waits and others, of which the outcome may be about
+# time, are not crowded.
 #
 #   apir_take_slots(NAME...)   behind all tests of a folder: those of them that mostly wait; names that this build has not are passed over
 function(apir_take_slots)
