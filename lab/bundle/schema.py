@@ -42,7 +42,7 @@ class Status(StrEnum):
 class Record(BaseModel):
     """A part of ``run.json``. Keys that a later lab wrote are passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class TargetRecord(Record):

@@ -39,6 +39,7 @@ from lab.cli.setup import set_up
 from lab.cli.trace import trace
 from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
+from lab.interruption import deadly
 from lab.ops.coverage import coverage
 from lab.scenario.dry_run import dry_run
 from lab.scenario.machine import capability_records, real_platform
@@ -232,7 +233,8 @@ def shell(
 
     At a terminal, Enter ~ . leaves a guest that does not answer, as with ssh.
     """
-    from lab.cli.shell import guest_shell  # noqa: PLC0415 - SSH, which other commands need at a boot alone
+    with deadly():
+        from lab.cli.shell import guest_shell  # noqa: PLC0415 - SSH, which other commands need at a boot alone
 
     choice = Choice(tuple(settings or ()), "", (variant,) if variant else ())
     with answering(as_json=json):

@@ -23,6 +23,7 @@ from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
 from lab.host.shaders import shader_binds
 from lab.image import GuestImage, guest_image
+from lab.interruption import postponed
 from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import CPU_DEVICE, ExpectedCases, Selection, expected_cases, program_argv
 from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
@@ -149,7 +150,8 @@ def payload_binds(ingredients: Ingredients, scenario: Scenario) -> tuple[Bind, .
 
 def booted(plan: BootPlan) -> AbstractContextManager[Guest]:
     """The booted guest of a plan."""
-    from lab.qemu.machine import booted_guest  # noqa: PLC0415 - SSH and testinfra, which most commands have no use for
+    with postponed():
+        from lab.qemu.machine import booted_guest  # noqa: PLC0415 - SSH and testinfra, which most commands have no use for
 
     limit_s = plan.scenario.guest.boot_deadline_s
     deadline = plan.deadline if limit_s is None else plan.deadline.narrowed(limit_s)

@@ -35,6 +35,13 @@ def test_help_names_the_commands() -> None:
         assert command in output
 
 
+def test_commands_start_without_what_only_a_guest_takes() -> None:
+    argv = (sys.executable, "-c", "import lab.cli.app, sys; print(*sys.modules)")
+    read = finish(argv, deadline=Deadline.after(60), cwd=paths.PROJECT).output.split()
+    assert "lab.scenario.machine" in read
+    assert not {"paramiko", "testinfra", "lab.qemu.machine"} & set(read)
+
+
 def test_ops_counts_the_catalog() -> None:
     status, output = lab("ops", "--json")
     answer = json.loads(output.splitlines()[-1])
