@@ -173,6 +173,8 @@ def elements(kind: Type, fill: Fill, words: Bytes) -> bytes:
     """What words become in a filling. Raises ``ValueError`` for one that knows no words."""
     if fill.kind in {"mask", "slanted"}:
         others = symmetric(kind, bytes(words), fill.high) if fill.kind == "slanted" else None
+        if others is None and fill.kind == "slanted":
+            raise ValueError(fill)
         return masked(bytes(words), encoded(kind, (-math.inf,)), others)
     made = symmetric(kind, bytes(words), fill.high) if fill.kind == "uniform" and fill.low == -fill.high else None
     return made or encoded(kind, numbers(fill, memoryview(words).cast("I")))

@@ -12,7 +12,7 @@ from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML, sigmoid
 
 ROFORMER = "Su et al., RoFormer, arXiv:2104.09864, and ggml.h"
-VISION, IMROPE = 24, 40
+MROPE, VISION, IMROPE = 8, 24, 40
 """Modes of several positions."""
 EXPERTS = "ggml.h: every token's row times the matrices of its experts"
 
@@ -173,8 +173,10 @@ def rope_multi(x: Array, positions: Array, factors: Array | None, dims: int, *re
     For pictures (mode 24) twice as many pairs are turned, and each section begins with the full angle.
     """
     sections, mode, *numbers = rest
-    if not sum(sections):
-        raise NoGolden("rotary positions without sections")
+    if mode not in {MROPE, VISION, IMROPE} or len(sections) != 4 or min(sections) < 0 or not sum(sections):  # noqa: PLR2004
+        raise NoGolden(f"rotary positions of mode {mode} with sections {sections}")
+    if mode == VISION and (factors is not None or 0 in np.trim_zeros(sections, "b")):
+        raise NoGolden("pictures with factors, or with an empty section before another one")
     pairs = np.arange(dims if mode == VISION else dims // 2)
     places = pairs % sum(sections)
     chosen = np.searchsorted(np.cumsum(sections), places, side="right")
@@ -193,6 +195,8 @@ def turned(
     With YaRN (``ext``) angles are scaled by ``scale`` but for those of quick pairs, and the result by what makes up for it.
     """
     context, base, scale, ext, attn, fast, slow = numbers
+    if ext and min(context, scale, fast, slow) <= 0:
+        raise NoGolden("YaRN without a context, a scale or turns")
     if factors is not None:
         angles = angles / factors.reshape(-1)
     if ext:

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from lab.ggml.types import Type
 from lab.ops import golden_rows
+from lab.ops.build import LEAF, Value
 from lab.ops.catalog import case_named
 from lab.ops.compare import STEP_BITS, difference, step_of, tolerance_of
+from lab.ops.golden import Definition, NoGolden, evaluated
 from lab.ops.judge import Recorded, canonical, worst
 
 EXPECTED = np.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
@@ -198,6 +202,30 @@ def test_pairs_turn_by_the_position_of_their_section(mode: int, positions: list[
         got / 4, places, None, 16, (2, 3, 1, 1), mode, 0, 10000.0, 1.0, 0.0, 2.0, 32.0, 1.0, forward=False
     )
     assert back == pytest.approx(x)
+
+
+def test_numbers_that_a_definition_does_not_reach_are_no_golden_and_end_nothing() -> None:
+    x, places = np.ones((1, 1, 1, 8)), np.ones(1)
+    numbers = {"context": 512, "base": 10000.0, "scale": 0.5, "ext": 1.0, "attn": 1.0, "fast": 32.0, "slow": 1.0}
+    for name in ("context", "scale", "fast", "slow"):
+        with pytest.raises(NoGolden, match="YaRN without"):
+            golden_rows.rope(x, places, None, 8, 0, *{**numbers, name: 0.0}.values())
+    for mode, sections in ((8, (2, 2, 0)), (8, (2, -1, 1, 0)), (40, (0, 0, 0, 0)), (2, (1, 1, 1, 1)), (24, (2, 0, 2, 0))):
+        with pytest.raises(NoGolden, match="section"):
+            golden_rows.rope_multi(x, np.ones(4), None, 8, sections, mode, *numbers.values())
+    with pytest.raises(NoGolden, match="pictures with factors"):
+        golden_rows.rope_multi(x, np.ones(4), np.ones(4), 8, (2, 2, 0, 0), 24, *numbers.values())
+    value = Value(1, "rope_ext", (Value(2, LEAF, (), Type.F32, (8, 1, 1, 1)), 0), Type.F32, (8, 1, 1, 1))
+    for trouble in (IndexError, ZeroDivisionError, ValueError, TypeError):
+        with pytest.raises(NoGolden, match="does not reach these arguments: so it is"):
+            evaluated(value, {2: x}, {"rope_ext": Definition(raising(trouble("so it is")), "")})
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def compute(*_: Any) -> Any:
+        raise error
+
+    return compute
 
 
 def test_the_worst_of_several_results_is_one_that_is_refused() -> None:
