@@ -22,6 +22,7 @@ from lab.bundle.schema import Status, VariantRecord
 from lab.errors import HostError, LabError
 from lab.interruption import interruptible
 from lab.process import file_tail
+from lab.scenario.boots_at_once import MOST_JOBS
 from lab.scenario.expand import expand
 from lab.scenario.file import validated
 from lab.scenario.listener import LineListener
@@ -37,7 +38,6 @@ ASKED_FOR = ("native", "scenario", "gpu")
 REQUIRABLE = ("protocol", *ASKED_FOR)
 FOLDER = "scenarios"
 NIGHTLY = "nightly"
-MOST_JOBS = 64
 MARKERS = ("scenario: boots a guest", f"{NIGHTLY}: boots a guest for long; only by name or by -m {NIGHTLY}")
 """Markers of scenario files, which may lie in anybody's project."""
 SERIAL_TAIL_BYTES = 2500

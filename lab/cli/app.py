@@ -41,6 +41,7 @@ from lab.cli.words import given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.interruption import deadly
 from lab.ops.coverage import coverage
+from lab.scenario.boots_at_once import MOST_JOBS
 from lab.scenario.dry_run import dry_run
 from lab.scenario.machine import capability_records, real_platform
 from lab.scenario.model import Guest
@@ -202,7 +203,7 @@ def run_command(
         ),
     ] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="Print what would be started, and start none of it.")] = False,
-    jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, max=64, help="Boots at the same time.")] = 1,
+    jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, max=MOST_JOBS, help="Boots at the same time.")] = 1,
     json: Json = False,
 ) -> None:
     """Run scenarios. Exit status: 0 all as expected, 1 the product failed, 2 the lab failed, 3 nothing could run here."""

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from lab.errors import LabError
+from lab.ggml.modes import MROPE, VISION
 from lab.ops.case import Case, Row, case_of
 from lab.ops.catalog import FAMILY_OF
 
 PARAMETER = re.compile(r"(?P<name>\w+)=(?P<value>\[[^\]]*\]|[^,]*)(?:,|$)")
 PLAIN_ORDER = (0, 1, 2, 3)
 NOT_PERMUTED = (0, 0, 0, 0)
-MROPE, VISION = 8, 24
 HIDDEN_ROWS = 3
 
 

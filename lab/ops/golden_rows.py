@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from lab.ggml.arrays import Array
+from lab.ggml.modes import IMROPE, MROPE, NEOX, NORMAL, VISION
 from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML, sigmoid
 
 ROFORMER = "Su et al., RoFormer, arXiv:2104.09864, and ggml.h"
-MROPE, VISION, IMROPE = 8, 24, 40
-"""Modes of several positions."""
 EXPERTS = "ggml.h: every token's row times the matrices of its experts"
 
 
@@ -160,10 +159,10 @@ def soft_max_back(gradient: Array, y: Array, scale: float, bias: float) -> Array
 
 def rope(x: Array, positions: Array, factors: Array | None, dims: int, mode: int, *numbers: float, forward: bool = True) -> Array:
     """Pairs of a row turned by an angle that grows with the position: neighbours (mode 0), or half a row apart (mode 2)."""
-    if mode not in {0, 2}:
+    if mode not in {NORMAL, NEOX}:
         raise NoGolden(f"rotary positions of mode {mode}")
     angles = positions.reshape(-1, 1) * numbers[1] ** (-2.0 * np.arange(dims // 2) / dims)
-    return turned(x, angles, factors, dims, *numbers, neighbours=mode == 0, forward=forward)
+    return turned(x, angles, factors, dims, *numbers, neighbours=mode == NORMAL, forward=forward)
 
 
 def rope_multi(x: Array, positions: Array, factors: Array | None, dims: int, *rest: Any, forward: bool = True) -> Array:

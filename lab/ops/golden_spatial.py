@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from lab.ggml.arrays import Array
+from lab.ggml.modes import ANTIALIAS, BILINEAR, CORNERS, NEAREST
 from lab.ops.golden import Definition
 from lab.ops.golden_elementwise import GGML
 
-NEAREST, BILINEAR, CORNERS, ANTIALIAS = 0, 1, 1 << 8, 1 << 9
-"""Modes of interpolation, with their flags."""
 COLUMNS = 2
 """The first axis that is of an image."""
 PYTORCH = "PyTorch 2 documentation, torch.nn.functional"

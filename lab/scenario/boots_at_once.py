@@ -13,6 +13,7 @@ from lab.errors import GuestError, GuestLost
 from lab.scenario.platform import Guest
 
 T = TypeVar("T")
+MOST_JOBS = 64
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lab.ggml.modes import IMROPE, MROPE, NEOX, NORMAL, VISION
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
@@ -13,7 +14,6 @@ from lab.ops.families import QUANTISED, READ_ONLY, SIMPLE, grid
 F32 = typed("f32")
 I32 = typed("i32")
 PRECISIONS = {"": None, "f32": 10}
-NORMAL, NEOX, MROPE, VISION, IMROPE = 0, 2, 8, 24, 40
 
 
 def build_mul_mat(b: Builder, _op: str, p: Parameters) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lab.ggml.modes import ANTIALIAS, BICUBIC, BILINEAR, CORNERS, NEAREST
 from lab.ggml.types import typed
 from lab.ops.build import Builder, Value
 from lab.ops.case import Family, Parameters, Row
@@ -100,9 +101,6 @@ def pool_rows(op: str) -> Iterator[Row]:
     yield from grid(mean=(0, 1), k=(1, 3), k2=(1, 3), s=(1, 2))
     # windows that lie in the padding alone have no largest element
     yield from grid(mean=(0, 1), k=(3,), k2=(3,), s=(1, 2), p=(1,), w=(9, 12))
-
-
-NEAREST, BILINEAR, BICUBIC, CORNERS, ANTIALIAS = 0, 1, 2, 1 << 8, 1 << 9
 
 
 def build_upscale(b: Builder, _op: str, p: Parameters) -> Value:
