@@ -4,13 +4,16 @@ Several runs a side are the honest way: whole runs differ more from each other t
 when Student's t-test on the logarithms of the runs' figures says so (``ALPHA``, after Benjamini and Hochberg for as many figures
 as there are) and the medians lie apart by ``least``. With fewer than ``LEAST_RUNS`` in all there is no such test: the parts of both
 sides must lie apart as a whole, and the medians of times by ``LEAST_OF_SINGLE``.
+
+Times, counts and floors are corrected each among their own: a build that sends other bytes has hundreds of counts that are
+certain to have changed, and beside these a few times of noise would count for little.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -91,8 +94,9 @@ def compared(base: Sequence[Measured], new: Sequence[Measured], least: float | N
         least: relative change below which a figure counts as the same; when None, by whether there is a test.
     """
     names = [name for name in names_of((*base, *new)) if not name.endswith(f"/{CASES}")]  # which are known one by one
+    sorts = {name: one.sort for run in (*base, *new) for name, one in run.measures.items()}
     changes = tuple(_change(name, base, new) for name in names)
-    judged = tuple(_judged(change, base, new, least) for change in _with_corrected_p(changes))
+    judged = tuple(_judged(change, base, new, least) for change in _with_corrected_p(changes, sorts))
     return Comparison((*_cases(base, new), *judged), tuple(dict.fromkeys(_notes(base, new))))
 
 
@@ -127,16 +131,21 @@ def probability(base: Sequence[float], new: Sequence[float]) -> float | None:
         return float(stats.ttest_ind(*sides, equal_var=True).pvalue)
 
 
-def _with_corrected_p(changes: Sequence[Change]) -> Iterator[Change]:
-    """The same with each p corrected for how many there are (false discovery rate)."""
-    tested = [one.p for one in changes if one.p is not None]
-    if tested:
-        from scipy import stats  # noqa: PLC0415 - as above
+def _with_corrected_p(changes: Sequence[Change], sorts: Mapping[str, Sort]) -> Iterator[Change]:
+    """The same with each p corrected for how many there are of its sort (false discovery rate).
 
-        tested = [float(p) for p in stats.false_discovery_control(tested)]
-    corrected = iter(tested)
+    A p of 0 or 1 is that of figures without any scatter: it is certain, and no matter of how many were looked at.
+    """
+    corrected: dict[str, float] = {}
+    for sort in Sort:
+        tested = {one.name: one.p for one in changes if one.p is not None and 0 < one.p < 1 and sorts[one.name] is sort}
+        if tested:
+            from scipy import stats  # noqa: PLC0415 - as above
+
+            found = stats.false_discovery_control(list(tested.values()))
+            corrected.update(zip(tested, (float(p) for p in found), strict=True))
     for one in changes:
-        yield one if one.p is None else replace(one, p=next(corrected))
+        yield replace(one, p=corrected.get(one.name, one.p))
 
 
 def _judged(change: Change, base: Sequence[Measured], new: Sequence[Measured], least: float | None) -> Change:

@@ -104,12 +104,15 @@ def _shift(series: Series, start: int, at: int, end: int) -> Shift:
 
 
 def _splits(values: Sequence[float], least: float) -> Iterator[int]:
-    """Where the runs since the last change fall into two. Each further run is a new look: so what goes and comes back is seen."""
+    """Where the runs since the last change fall into two. Each further run is a new look: so what goes and comes back is seen.
+
+    Where the likeliest place has too few runs on a side, the one next to it is no change in its stead.
+    """
     start = 0
     for end in range(2 * LEAST_SIDE, len(values) + 1):
         if end - start >= 2 * LEAST_SIDE:
             at = start + _likeliest(values[start:end])
-            if _doubt(values, start, at, end, least) < ALPHA:
+            if LEAST_SIDE <= at - start <= end - start - LEAST_SIDE and _doubt(values, start, at, end, least) < ALPHA:
                 start = at
                 yield at
 
@@ -118,7 +121,7 @@ def _likeliest(values: Sequence[float]) -> int:
     """The split with the largest t: of both sides' means, in units of what they scatter by."""
     logs = np.log(values) if min(values) > 0 else np.asarray(values, float)
     sums, squares = np.cumsum(logs - logs.mean()), np.cumsum((logs - logs.mean()) ** 2)
-    before = np.arange(LEAST_SIDE, len(values) - LEAST_SIDE + 1)
+    before = np.arange(1, len(values))
     after, first = len(values) - before, sums[before - 1]
     scatter = squares[-1] - first**2 / before - first**2 / after  # the sums of both sides are each other's opposite
     t = np.abs(first) * np.sqrt(1 / before + 1 / after) / np.sqrt(np.maximum(scatter, TINY))

@@ -124,12 +124,16 @@ def _place(variant: VariantRecord) -> str:
 
 
 def _machine(run: RunRecord, variant: VariantRecord) -> str:
-    return f"{run.host.processor or 'an unknown processor'}, {run.host.cores} cores, {variant.accel or 'no accelerator'}"
+    """What times hang on: processor, accelerator, and the device that computed where that is another one than the processor."""
+    processor = run.host.processor or "an unknown processor"
+    told = variant.device.description if variant.device is not None else ""
+    device = f", {told}" if told and processor not in told else ""
+    return f"{processor}, {run.host.cores} cores, {variant.accel or 'no accelerator'}{device}"
 
 
 def _cases_and_calls(run: RunRecord, variant: VariantRecord) -> Iterator[Measure]:
     place = _place(variant)
-    if variant.cases.ok:
+    if any(variant.cases.model_dump().values()):
         yield replace(_plain(f"{place}/{CASES}", Sort.COUNT, variant.cases.ok), more_is_better=True)
     if variant.calls.count and not run.resumed:  # what earlier runs measured, they called for
         yield _plain(f"{place}/calls.count", Sort.COUNT, variant.calls.count)

@@ -139,5 +139,5 @@ def _table(rows: Sequence[Change]) -> Table:
     for one in rows:
         mark = Text(one.verdict, style=STYLES.get(one.verdict, "yellow"))
         figures = (plain_figure(one.base), plain_figure(one.new), change_text(one.change))
-        table.add_row(mark, visible(one.name), *figures, "" if one.p is None else f"{one.p:.1g}")
+        table.add_row(mark, Text(visible(one.name)), *figures, "" if one.p is None else f"{one.p:.1g}")
     return table

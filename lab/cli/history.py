@@ -111,7 +111,7 @@ def tell(series: Sequence[Series], found: Sequence[Shift], notes: Sequence[str])
     for one in series:
         name = f"{one.name} ({machines[one.machine]})" if len(machines) > 1 and one.machine else one.name
         ends = (plain_figure(one.values[0]), plain_figure(one.values[-1]))
-        table.add_row(visible(name), str(len(one.points)), *ends, course(one.values))
+        table.add_row(Text(visible(name)), str(len(one.points)), *ends, course(one.values))
     console.print(table)
     if len(machines) > 1:
         for machine, number in machines.items():

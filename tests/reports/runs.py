@@ -82,7 +82,8 @@ def write_run(
             ),
         )
         calls = CallsRecord(count=len(ordered), commands=commands if ordered else ())
-        counts = CaseCounts(ok=sum(outcome is Outcome.PASS for _, outcome, _ in cases))
+        ok = sum(outcome is Outcome.PASS for _, outcome, _ in cases)
+        counts = CaseCounts(ok=ok, fail=len(cases) - ok)
         variant = VariantRecord(name="s", variant="v", status=status, accel="tcg", cases=counts, calls=calls, logs="logs/v")
         host = HostRecord(processor=processor, cores=2)
         run = RunRecord(run=bundle.folder.name, name=name, status=status, started="2026-01-01T00:00:00Z", commit="0123456789abcdef")

@@ -75,8 +75,20 @@ def test_p_is_corrected_for_all_places_that_are_tried() -> None:
         ([10.0, 10.01, 9.99, 10.02] * 2 + [10.4, 10.41, 10.39, 10.42] * 2 + [10.8, 10.81, 10.79, 10.82] * 2, 8),
         ([*EARLY, 9.0, 12.0, 10.2, 11.5, 9.2, 12.1, 9.4, 11.7, 9.1, 9.5, 30.0, 33.0, 27.0, 31.5, 28.5, 30.3], 16),
         ([20.0] * 3 + [21.0] * 3, 3),
+        ([1000.0] * 40 + [1200.0] * 10, 40),
+        (FLAT * 6 + [13.0] * 3, 36),
     ],
-    ids=["the third run", "logarithms", "both sides scatter", "sides of many and few", "steps", "an early one goes", "a twentieth"],
+    ids=[
+        "the third run",
+        "logarithms",
+        "both sides scatter",
+        "sides of many and few",
+        "steps",
+        "an early one goes",
+        "a twentieth",
+        "behind many that are the same",
+        "behind many",
+    ],
 )
 def test_a_change_is_where_the_sides_differ_most_by_what_they_scatter(values: list[float], at: int) -> None:
     series = one_series(values)
@@ -104,6 +116,8 @@ def test_more_of_a_rate_is_better_and_a_floor_is_the_machine_s() -> None:
         [10.0] * 12,
         [*FLAT, 30.0, *FLAT],  # one run, by itself
         [*FLAT, 30.0, 30.0],  # two of them are not enough
+        [*FLAT * 5, 30.0, 30.0],
+        [30.0, 30.0, *FLAT * 5],
         [*TIGHT, *(value * 1.04 for value in TIGHT)],
         [*TIGHT, *(value * 0.951 for value in TIGHT)],
         [*FLAT, *(value * 1.06 for value in FLAT)],
@@ -117,6 +131,8 @@ def test_more_of_a_rate_is_better_and_a_floor_is_the_machine_s() -> None:
         "all the same",
         "an outlier",
         "two runs",
+        "two runs behind many",
+        "two runs before many",
         "less than a twentieth more",
         "less than a twentieth less",
         "too little for that many places",

@@ -50,7 +50,8 @@ def test_what_did_not_come_to_its_end_has_no_figures(tmp_path: Path, status: Sta
 
 def test_a_run_that_failed_has_its_figures(tmp_path: Path) -> None:
     found = measured(write_run(tmp_path, [10.0] * 50, [("a", Outcome.FAIL, "")], Status.FAILED))
-    assert set(found.measures) == {"s/v/calls.count", "s/v/graph_run.p50_us"}
+    assert set(found.measures) == {"s/v/cases.ok", "s/v/calls.count", "s/v/graph_run.p50_us"}
+    assert found.measures["s/v/cases.ok"].value == 0, "a history is to see that all of its cases are lost"
     assert found.ends == {"s/v": {"ops: a": Outcome.FAIL}}
     assert measured(write_run(tmp_path)).measures == {}, "no calls, and no cases"
 
@@ -65,6 +66,19 @@ def test_a_machine_that_nobody_knows_is_named_as_that(tmp_path: Path) -> None:
     (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
     known = {"s/v": "an unknown processor, 2 cores, tcg", "s/w": "an unknown processor, 2 cores, kvm"}
     assert measured(folder).machines == known, "each variant has its own accelerator"
+
+
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [("a GPU", ", a GPU"), ("a processor", ""), ("CPU (a processor)", ""), ("", "")],
+    ids=["another device", "the processor itself", "and by more words", "nobody knows"],
+)
+def test_a_device_is_part_of_the_machine_where_it_is_not_its_processor(tmp_path: Path, description: str, told: str) -> None:
+    folder = write_run(tmp_path)
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run["variants"][0]["device"] = {"registry": "r", "name": "n", "type": "GPU", "description": description}
+    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    assert measured(folder).machines == {"s/v": f"a processor, 2 cores, tcg{told}"}
 
 
 def test_a_case_that_a_further_process_ran_is_the_same(tmp_path: Path) -> None:
