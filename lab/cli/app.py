@@ -94,7 +94,9 @@ def setup(
     *,
     image: Image = DEFAULT_IMAGE,
     refresh: Annotated[bool, typer.Option("--refresh", help="Build root and image anew from what the mirror has today.")] = False,
-    update_lock: Annotated[bool, typer.Option("--update-lock", help="Write the lock files in images/ anew.")] = False,
+    update_lock: Annotated[
+        bool, typer.Option("--update-lock", help="Write the lock files of root and image in images/ anew.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Host root, guest image and native payloads: from the cache, else built."""

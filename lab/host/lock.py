@@ -67,7 +67,8 @@ def _read(path: Path) -> tuple[Packages, list[ConfigProblem]]:
             case [name, version]:
                 locked.append((name, version))
             case _:
-                hint = "a package and its version are expected: `lab setup --update-lock` writes the file anew"
+                image = "" if path.stem == "host-root" else f" --image {path.stem}"
+                hint = f"a package and its version are expected: `lab setup --update-lock{image}` writes the file anew"
                 problems.append(ConfigProblem(f"line {number}", f"is {visible(line)!r}", hint))
     return tuple(sorted(locked)), problems
 

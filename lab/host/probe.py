@@ -272,5 +272,7 @@ def probed_kvm(root: HostRoot, image_name: str) -> Capability:
     """Whether KVM runs the image's kernel; a no when the image is not built yet."""
     image = cached_guest_image(image_name)
     if image is None:
-        return Capability("kvm", False, f"not probed: the image {image_name} is not built yet", SETUP_HINT)
+        return Capability(
+            "kvm", False, f"not probed: the image {image_name} is not built yet", f"run `lab setup --image {image_name}` first"
+        )
     return kvm(root, image)

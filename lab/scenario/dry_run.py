@@ -18,6 +18,7 @@ from lab.qemu.boot import launch_plan
 from lab.scenario.environment import guest_environment
 from lab.scenario.expand import Variant
 from lab.scenario.machine import boot_spec, real_platform
+from lab.scenario.model import Scenario
 from lab.scenario.plan import PlannedScenario
 from lab.scenario.requirements import decided
 from lab.scenario.runner import boot_plan, run_name
@@ -52,13 +53,14 @@ class ShownBoot:
 class NothingBuilt(SilentProgress):
     """Refuses every step: whatever has to be built first keeps the command lines unknown."""
 
-    def __init__(self, scenario: str) -> None:
+    def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
 
     def step(self, name: str) -> NoReturn:
         """Refuse it. Raises ``ConfigError``."""
         text = f"{name} comes first, and a dry run builds nothing"
-        raise ConfigError(self._scenario, [ConfigProblem("--dry-run", text, "run lab setup, then the command lines are known")])
+        hint = f"run `lab setup --image {self._scenario.guest.image}`, then the command lines are known"
+        raise ConfigError(self._scenario.name, [ConfigProblem("--dry-run", text, hint)])
 
 
 def dry_run(plan: Sequence[PlannedScenario], out: Path) -> tuple[ShownBoot, ...]:
@@ -76,7 +78,7 @@ def dry_run(plan: Sequence[PlannedScenario], out: Path) -> tuple[ShownBoot, ...]
 def _shown_boot(group: Sequence[Variant], logs: Path) -> ShownBoot:
     scenario = group[0].scenario
     platform = real_platform()
-    ingredients = platform.prepare(scenario, NothingBuilt(scenario.name), Deadline.after(DRY_S))
+    ingredients = platform.prepare(scenario, NothingBuilt(scenario), Deadline.after(DRY_S))
     decision = decided(scenario, platform.abilities(ingredients.root, ingredients.image.name))
     boot = boot_plan(group, ingredients, decision, logs)
     launch = launch_plan(boot_spec(boot), logs)

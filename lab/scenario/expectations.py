@@ -85,7 +85,7 @@ class When(Section):
     variant: str | None = None
     """Id of the variant."""
     ggml_library: str | None = None
-    """The host's ggml library, as the scenario names it: a word, or a path."""
+    """The host's ggml library: a word as the scenario names it, or its whole path with links followed (`*/libggml-cuda.so*`)."""
     registry: str | None = None
     """Registry of the remote device."""
     device: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
 DEFAULT_REGISTRATION = "ggml_backend_init"
 GUEST_FOLDER = "/run/virtgpu-lab"
 GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
+REGISTRATION = re.compile(r"ggml_backend_\w+_reg")
+"""How the functions are named by which a backend that is part of a program registers itself."""
 SCORES_S = 60.0
 WRAPPED = "cpu"
 """What the liar wraps."""
@@ -342,10 +345,14 @@ def require_registration(library: Payload, symbol: str, scenario: Scenario) -> N
         raise unusable(library.role, library.path, str(error)) from error
     if symbol in symbols:
         return
-    similar = sorted(name for name in symbols if name.startswith("ggml_backend_") and name.endswith(("_reg", "_init")))
+    similar = sorted(name for name in symbols if name == DEFAULT_REGISTRATION or REGISTRATION.fullmatch(name))
     key = "host.ggml_registration" if scenario.host.ggml_registration else "host.ggml_library"
     text = f"{library.path} has no registration symbol {symbol}"
-    hint = f"it exports {', '.join(similar)}" if similar else "it exports nothing that registers a ggml backend"
+    hint = (
+        f"host.ggml_registration names it; it exports {', '.join(similar)}"
+        if similar
+        else "it exports nothing that registers a ggml backend"
+    )
     raise ConfigError(f"scenario {scenario.name}", [ConfigProblem(key, text, hint)])
 
 

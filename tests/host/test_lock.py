@@ -48,7 +48,9 @@ def test_lock_round_trip(tmp_path: Path) -> None:
 def test_lines_that_a_merge_has_left_are_all_named(tmp_path: Path) -> None:
     lock = tmp_path / "x.lock"
     lock.write_text("# of a merge\n\na 1\n=======\na 2\n>>>>>>> a branch of mine\n")
-    with pytest.raises(ConfigError, match=r"line 4: is '======='(?s:.*)line 6(?s:.*)--update-lock") as told:
+    with pytest.raises(
+        ConfigError, match=r"line 4: is '======='(?s:.*)line 6(?s:.*)`lab setup --update-lock --image x` writes"
+    ) as told:
         read_lock(lock)
     assert str(lock) in str(told.value)
 

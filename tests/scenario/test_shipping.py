@@ -60,6 +60,15 @@ def test_symbol_that_a_library_lacks_is_told_by_the_key_that_asks_for_it(tmp_pat
         require_registration(Payload.of("ggml library", Path(sys.executable).resolve()), symbol, scenario)
 
 
+def test_registration_symbols_are_told_with_the_key_that_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("ggml_backend_cuda_reg", "ggml_backend_cuda_init", "ggml_backend_score", "other_reg")
+    monkeypatch.setattr("lab.scenario.shipment.exported_symbols", lambda _: frozenset(names))
+    library = Payload("ggml library", tmp_path, "/x.so", "", None)
+    told = r"symbol ggml_backend_init \(host\.ggml_registration names it; it exports ggml_backend_cuda_reg\)"
+    with pytest.raises(ConfigError, match=told):
+        require_registration(library, DEFAULT_REGISTRATION, load(written(tmp_path, STATE)))
+
+
 def test_processors_are_those_that_the_lab_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 9})
     assert processor_count() == 3
