@@ -11,6 +11,7 @@ from lab.image import GuestImage
 from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
 
 HOSTNAME_MAX = 63
+WORKER = "apir-worker"
 SAMPLE_KEYS = Path("/run/virtgpu-lab-keys")
 
 
@@ -20,7 +21,7 @@ class BootSpec:
 
     ``environment`` is QEMU's own (preload, APIR variables); nothing is inherited. ``binds`` are the paths that QEMU may see
     beside its root, the image and the log folder. ``capsets`` are what the guest must list to count as ready; None means
-    what the GPU and the environment should give.
+    what the GPU and the environment should give. ``worker`` is the file name of the program that serves a context.
     """
 
     root: HostRoot
@@ -38,6 +39,7 @@ class BootSpec:
     kernel_arguments: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     capsets: tuple[int, ...] | None = None
+    worker: str = WORKER
 
     def expected_capsets(self) -> tuple[int, ...]:
         """The capset ids that the guest must list before it counts as ready."""

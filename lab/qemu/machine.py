@@ -29,7 +29,7 @@ from lab.guest.inspection import inspected
 from lab.guest.keys import BootKeys, boot_keys
 from lab.guest.ssh import GuestShell, connected_shell
 from lab.process import Child, end_group, spawn
-from lab.qemu.boot import BootSpec, LaunchPlan, launch_plan
+from lab.qemu.boot import WORKER, BootSpec, LaunchPlan, launch_plan
 from lab.qemu.command import Accel
 from lab.qemu.priority import put_main_thread_first
 from lab.qemu.processes import Process, descendants
@@ -42,8 +42,9 @@ GONE_S = 3.0
 EXIT_S = 2.0
 # a QEMU that ends is noticed at once; one that reads its libraries from a cold disk takes its time
 GREETING_S = 120.0
-WORKER = "apir-worker"
 RENDER_SERVER = "virgl_render"
+NAME_MAX = 15
+"""So much of a program's file name does Linux tell as its process's name."""
 QEMU_PREFIX = "qemu-system"
 FORWARD = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s")
 
@@ -127,6 +128,8 @@ class Guest:
     qmp: QmpSession
     machine: Machine
     name: str
+    worker: str = WORKER
+    """The file name of the program that serves a context."""
 
     @property
     def capsets(self) -> tuple[int, ...]:
@@ -158,7 +161,7 @@ class Guest:
 
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the APIR workers, oldest first."""
-        return tuple(process.pid for process in self.machine.tree() if process.name == WORKER)
+        return tuple(process.pid for process in self.machine.tree() if process.name == self.worker[:NAME_MAX])
 
     def render_server_pids(self) -> tuple[int, ...]:
         """Process ids of virglrenderer's render server and its workers, oldest first."""
@@ -219,7 +222,7 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
         shell, transport = stack.enter_context(connected_shell(port, keys, machine, deadline))
         machine.cut_on_loss(transport)
         shell.succeed("true", deadline)
-        yield Guest(shell, ready, time.monotonic() - started, port, keys, qmp, machine, spec.name)
+        yield Guest(shell, ready, time.monotonic() - started, port, keys, qmp, machine, spec.name, spec.worker)
         if not machine.alive() and not machine.end_expected:
             raise GuestLost(machine.lost() or "unknown", machine.serial_tail())
 

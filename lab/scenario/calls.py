@@ -19,7 +19,7 @@ from lab.bundle.schema import CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
 from lab.errors import GuestError, GuestLost, WireError
-from lab.metrics.calls import UNANSWERED, CallLog, Joined, JoinedCall, command_name, join, read_call_log, summarise
+from lab.metrics.calls import UNANSWERED, CallLog, Joined, JoinedCall, command_name, join, read_call_log, served_calls, summarise
 from lab.scenario.platform import Guest
 
 FETCH_S = 60.0
@@ -58,6 +58,7 @@ class CallCollector:
         place: scenario and variant.
         host_folder: where the workers of this boot write; files that are there already belong to earlier variants.
         folder: the variant's own folder, which gets copies of the guest's files, and holds nothing else.
+        others: the sides of which the code is others': they may write no records at all.
         listing: sessions of the program that lists the devices, once it has ended: its calls compute nothing.
     """
 
@@ -65,7 +66,9 @@ class CallCollector:
     place: tuple[str, str]
     host_folder: Path
     folder: Path
+    others: frozenset[str] = frozenset()
     listing: frozenset[int] = frozenset()
+    _listed: frozenset[Path] = frozenset()
     _earlier: frozenset[Path] = frozenset()
     _apart: frozenset[Path] = frozenset()
     _streamed: dict[Path, int] = field(default_factory=dict)
@@ -125,12 +128,21 @@ class CallCollector:
         folder = self.folder.with_name(f"{self.folder.name}-apart") if apart else self.folder
         folder.mkdir(parents=True, exist_ok=True)
         logs, wrong = fetched_logs(guest, guest_folder, folder) if guest is not None else ([], [])
-        joined = join([*(log for log in self.host_logs() if (log.path in self._apart) is apart), *logs])
-        joined = replace(joined, findings=(*wrong, *joined.findings))
+        logs += [log for log in self.host_logs() if (log.path in self._apart) is apart]
+        silent = self.others - {log.side for log in logs}
+        served = (
+            () if "guest" not in silent else (call for log in logs if log.path not in self._listed for call in served_calls(log))
+        )
+        joined = join(logs, silent)
+        joined = replace(joined, findings=(*wrong, *joined.findings), served=tuple(served))
         for call in joined.calls:
             self.bundle.call(joined_row(self.place, call), flush=False)
         self.bundle.flush_calls()
         return joined
+
+    def listing_ended(self) -> None:
+        """What was recorded so far is of the program that lists the devices."""
+        self.listing, self._listed = self.sessions(), frozenset(log.path for log in self.host_logs())
 
     def sessions(self) -> frozenset[int]:
         """Numbers that tell the contexts so far apart."""
@@ -204,40 +216,57 @@ def listed_names(guest: Guest, remote: str, deadline: Deadline) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What there must be calls for: so many results, of which so many say that the remote device computed something."""
+    """What there must be calls for: so many results, of which so many say that the remote device computed something.
+
+    ``graphs``: what was computed by ``test-backend-ops``, each case by a graph of its own at least.
+    """
 
     results: int = 0
     computed: int = 0
+    graphs: int = 0
 
 
-def work_of(writers: Iterable[CheckWriter], asking: Collection[str], texts: int) -> Work:
+def work_of(writers: Iterable[CheckWriter], asking: Collection[str], texts: int, one_by_one: Collection[str] = ()) -> Work:
     """The work that results are of. Those of an earlier run, and of what was left out, are of none.
 
     Args:
         writers: with the results.
         asking: checks that ask what is supported, so that a case passes which was not computed.
         texts: so many were computed besides, which are no cases.
+        one_by_one: checks each case of which has a graph of its own.
     """
     ends = [(one.check, Outcome(result.outcome)) for one in writers for result in one.results[one.kept :]]
     results = sum(outcome is not Outcome.SKIPPED for _, outcome in ends)
-    computed = sum(outcome is Outcome.PASS and check not in asking for check, outcome in ends)
-    return Work(results + texts, computed + texts)
+    computed = [check for check, outcome in ends if outcome is Outcome.PASS and check not in asking]
+    return Work(results + texts, len(computed) + texts, sum(check in one_by_one for check in computed))
 
 
 def findings_of(joined: Joined, work: Work, listing: Collection[int] = ()) -> Iterator[Finding]:
     """What is wrong with the calls. Results without calls mean that the remote device did not compute them.
 
+    Of a guest library that writes no records the host's are the proof.
+
     ``listing``: sessions of the program that lists the devices, which calls whatever computes afterwards.
     """
     for text in joined.findings:
         yield Finding(FindingKind.CALLS_DIFFER, Blame.PRODUCT, text)
-    others = [call for call in joined.calls if call.session not in listing]
-    if work.results and not others:
+    others = [call for call in joined.calls if call.session not in listing] or list(joined.served)
+    graphs = sum(call.command in COMPUTING for call in others)
+    if work.results and joined.unproven:
+        text = (
+            f"{work.results} cases have results, but neither the guest library nor the component, which are both others', "
+            "recorded a call: call_records = false asks for no such proof"
+        )
+        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
+    elif work.results and not others:
         besides = " besides those of the program that lists the devices" if joined.calls else ""
         text = f"{work.results} cases have results, but no remote call was recorded{besides}"
         yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
-    elif work.computed and not any(call.command in COMPUTING for call in others):
+    elif work.computed and not graphs:
         text = f"{work.computed} cases were computed, but none of {len(others)} remote calls computes a graph"
+        yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
+    elif graphs < work.graphs:
+        text = f"{work.graphs} cases were computed one by one, but only {graphs} remote calls compute a graph"
         yield Finding(FindingKind.NO_CALLS, Blame.PRODUCT, text)
 
 
@@ -263,6 +292,11 @@ def losses(joined: Joined) -> Iterator[Finding]:
     if unanswered > MOST_UNANSWERED:
         text = f"{Outcome.HANG}: {unanswered - MOST_UNANSWERED} more calls were never answered"
         yield Finding(FindingKind.WORKER_LOST, Blame.PRODUCT, text)
+
+
+def proof_of(joined: Joined) -> CallsRecord:
+    """The summary of the calls that prove which way they went: the host's, of a guest that writes no records."""
+    return calls_record(replace(joined, calls=joined.calls or joined.served))
 
 
 def calls_record(joined: Joined) -> CallsRecord:
@@ -297,7 +331,13 @@ def calls_record(joined: Joined) -> CallsRecord:
 def together(one: Joined, other: Joined) -> Joined:
     """Everything of both."""
     calls, findings = (*one.calls, *other.calls), (*one.findings, *other.findings)
-    return Joined(calls, findings, one.guest_counted + other.guest_counted, one.host_counted + other.host_counted)
+    return replace(
+        one,
+        calls=calls,
+        findings=findings,
+        guest_counted=one.guest_counted + other.guest_counted,
+        host_counted=one.host_counted + other.host_counted,
+    )
 
 
 def joined_row(place: tuple[str, str], call: JoinedCall) -> CallRow:

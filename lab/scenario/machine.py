@@ -130,6 +130,7 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         render_node=plan.render_node,
         environment=plan.variables,
         binds=(*payload_binds(plan.ingredients, plan.scenario), *shader_binds(dict(plan.variables))),
+        worker=Path(plan.ingredients.shipment.worker.inside).name,
     )
 
 

@@ -72,9 +72,9 @@ class VariantRun:
         Raises:
             KeyboardInterrupt, or what is no error of the lab's tree; what there is was written down, and is not passed.
         """
-        collector = CallCollector(
-            self.here.bundle, self.here.place, self.here.plan.logs / calls.FOLDER, self.here.logs / calls.FETCHED
-        )
+        here, built_in = self.here, self.here.plan.ingredients.shipment.built_in
+        others = way.sides_of_others(here.variant.scenario, built_in=built_in)
+        collector = CallCollector(here.bundle, here.place, here.plan.logs / calls.FOLDER, here.logs / calls.FETCHED, others)
         with self.here.listener.step(f"checking {'/'.join(self.here.place)}"):
             try:
                 with self._not_passed():
@@ -109,7 +109,7 @@ class VariantRun:
         variables, broken = (guest_environment(scenario, GUEST_LIBRARY, folder) for folder in (here.guest_calls, here.broken_calls))
         with collector.apart() if self._all_broken else contextlib.nullcontext():
             self.listing = self._listing(broken if self._all_broken else variables)
-        collector.listing = collector.sessions()
+        collector.listing_ended()
         self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
@@ -268,9 +268,10 @@ class VariantRun:
         if alive and not cut_off and not lost_processes and not self.interrupted:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own
             writer, recorded = self._writer("calls"), self.here.variant.scenario.call_records
-            if recorded and self._tensors_travelled():
+            if recorded and self._tensors_travelled() and not joined.unproven:
                 scenario, built_in = self.here.variant.scenario, self.here.plan.ingredients.shipment.built_in
-                for fact in way.way_facts(scenario, collector.capsets(), calls.calls_record(joined), built_in=built_in):
+                capsets = collector.capsets() or tuple(call.capset for call in joined.calls)
+                for fact in way.way_facts(scenario, capsets, calls.proof_of(joined), built_in=built_in):
                     state.tell(fact, writer)
             for finding in calls.findings_of(joined, self._computed() if recorded else Work(), collector.listing):
                 writer.finding(finding)
@@ -330,7 +331,8 @@ class VariantRun:
         broken = {check.kind for check in self.here.variant.scenario.checks if isinstance(check, BREAKING)}
         asking = {run.writer.check for run in self.upstream_runs if not run.computes}
         own = [writer for writer in self.writers if writer.check not in broken]
-        return calls.work_of(own, asking, sum(run.computed for run in self.llama_runs))
+        one_by_one = {writer.check for _, writer in self.ops_runs} | {run.writer.check for run in self.upstream_runs}
+        return calls.work_of(own, asking, sum(run.computed for run in self.llama_runs), one_by_one)
 
     def findings(self) -> list[Finding]:
         """Everything found wrong so far."""

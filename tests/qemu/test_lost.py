@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -142,6 +142,7 @@ def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> No
     unknown = cast("Any", None)
     guest = Guest(unknown, unknown, 1.0, 22, unknown, unknown, cast("Any", SimpleNamespace(tree=lambda: tree)), "guest")
     assert (guest.worker_pids(), guest.render_server_pids()) == ((2**22 + 2,), (2**22 + 3, 2**22 + 4))
+    assert replace(guest, worker="virgl_render_server").worker_pids() == (2**22 + 3, 2**22 + 4), "Linux tells 15 letters of a name"
     with spawn(("sleep", "60"), log=tmp_path / "log") as child:
         with pytest.raises(GuestError, match=f"process {child.pid} is none of this guest's machine"):
             guest.kill(child.pid)

@@ -24,7 +24,8 @@ class Made:
 
 
 def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
-    """A call record file with ``count`` records."""
+    """A call record file with ``count`` records, and those of a ring's offer."""
+    count += 0 if made.ring is None else 2
     header = np.zeros((), HEADER)
     header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 2, side, RECORD.itemsize
     header["session"], header["counted"], header["written"], header["capset"] = made.session, count, count, made.capset

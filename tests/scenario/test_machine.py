@@ -85,6 +85,9 @@ def test_machine_is_booted_as_the_scenario_and_its_plan_say(tmp_path: Path) -> N
         planned.ingredients.root, planned.ingredients.image, "small", Accel.KVM, 3, 777, Gpu.BLOBS, 55, Display.EGL_HEADLESS,
         Path("/dev/dri/renderD128"), shaders, tuple(native),
     )  # fmt: skip
+    server = payload("worker", "/usr/libexec/virgl_render_server")
+    made = replace(planned.ingredients, shipment=replace(SHIPMENT, worker=server, built_in=True))
+    assert boot_spec(replace(planned, ingredients=made)).worker == "virgl_render_server"
 
 
 def test_all_that_workers_load_from_the_machine_can_be_seen_by_them(tmp_path: Path) -> None:

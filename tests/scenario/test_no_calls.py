@@ -29,6 +29,10 @@ SUPPORT = SWEEP.replace('kind = "upstream"', 'kind = "upstream"\nmode = "support
             "3 cases have results, but no remote call was recorded besides those of the program that lists the devices",
         ),
         (NO_GRAPH, "3 cases were computed, but none of 1 remote calls computes a graph"),
+        (
+            {**NO_GRAPH, "guest_records": 3, "host_records": 3},
+            "3 cases were computed one by one, but only 2 remote calls compute a graph",
+        ),
         ({"listing_records": 5, "listing_served": True}, ""),
     ],
 )

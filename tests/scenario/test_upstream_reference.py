@@ -42,6 +42,8 @@ batch = 20
 deadline_s = 20
 case_deadline_s = 10
 """
+ENOUGH = len(LISTED) + 1
+"""Records of a process: a graph for each case."""
 FILES = ReferenceFiles(
     preload=payload("reference preload", "/native/libhost-reference.so"),
     guest_library=payload("guest library of the reference", "/native/libggml-virtgpu.so", "/run/libggml-virtgpu-reference.so"),
@@ -184,7 +186,7 @@ ANOTHER_VARIANT = SCENARIO + '[[variants]]\nname = "first"\n[[variants]]\nname =
 
 @pytest.mark.parametrize("text", [ANOTHER_CHECK, ANOTHER_VARIANT], ids=["check", "variant"])
 def test_graphs_of_an_earlier_check_of_the_boot_prove_nothing(tmp_path: Path, text: str) -> None:
-    script = Script()
+    script = Script(guest_records=ENOUGH, host_records=ENOUGH)
 
     class Once(Program):
         def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
@@ -225,7 +227,7 @@ def swept(
     program: Program | None = None,
 ) -> tuple[Bundle, Path]:
     """A whole sweep whose reference is computed by that build and has computed so many graphs."""
-    path, here, script = written(folder, text), folder / "guests", script or Script()
+    path, here, script = written(folder, text), folder / "guests", script or Script(guest_records=ENOUGH, host_records=ENOUGH)
     here.mkdir()
     script.listed, script.program = LISTED, program or Program()
     script.reference, script.reference_graphs = FILES, graphs

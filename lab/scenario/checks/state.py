@@ -31,13 +31,14 @@ DELETED = " (deleted)"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that was looked at. ``kind`` is the finding it becomes when it is wrong."""
+    """Something that was looked at. ``kind`` is the finding it becomes when it is wrong, ``hint`` what its text ends with."""
 
     name: str
     expected: str
     seen: str
     kind: FindingKind = FindingKind.WRONG_STATE
     blame: Blame = Blame.LAB
+    hint: str = ""
 
     @property
     def ok(self) -> bool:
@@ -58,7 +59,7 @@ def check_state(stage: Stage, writer: CheckWriter, deadline: Deadline) -> int:
 def tell(fact: Fact, writer: CheckWriter) -> None:
     """Write a fact down, and the finding that a wrong one is."""
     if not writer.fact(fact.name, fact.expected, fact.seen, ok=fact.ok):
-        text = f"{fact.name}: expected {fact.expected}, seen {fact.seen}"
+        text = f"{fact.name}: expected {fact.expected}, seen {fact.seen}{fact.hint and f' ({fact.hint})'}"
         writer.finding(Finding(fact.kind, fact.blame, text))
 
 

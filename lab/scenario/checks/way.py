@@ -28,6 +28,7 @@ from lab.scenario.section import BUILTIN
 
 MAKING = {DataPath.SHARED: ("device_buffer_from_ptr",), DataPath.COPIED: ("buffer_type_alloc_buffer", "alloc_with_base")}
 """The commands that make a buffer, on either path."""
+NOT_SHARED = "a device that does not compute in the host's memory, as most GPUs, has only copied data: guest.data_path"
 NEGOTIATION, MAKING_RING = "negotiate", "ring_create"
 """What a guest library of ours sends once a context, and what it offers its ring by where the negotiation gave one."""
 COMMANDS = {
@@ -76,9 +77,17 @@ def way_facts(scenario: Scenario, capsets: Sequence[int], calls: CallsRecord, *,
         made = [command for commands in MAKING.values() for command in commands if command in sent]
         seen, right = ", ".join(made) or NONE, MAKING[guest.data_path]
         expected = seen if made and set(made) <= set(right) else " or ".join(right)
-        yield Fact(f"commands that made buffers ({guest.data_path})", expected, seen, FindingKind.WRONG_DATA_PATH, Blame.PRODUCT)
+        name, kind = f"commands that made buffers ({guest.data_path})", FindingKind.WRONG_DATA_PATH
+        yield Fact(name, expected, seen, kind, Blame.PRODUCT, NOT_SHARED if guest.data_path is DataPath.SHARED else "")
     yield from ring_facts(scenario, calls, built_in=built_in)
     yield from extension_facts(scenario, calls, built_in=built_in)
+
+
+def sides_of_others(scenario: Scenario, *, built_in: bool) -> frozenset[str]:
+    """Of guest and host those whose records of calls are not written by code of ours, and so perhaps not at all."""
+    ours = scenario.implementation
+    chosen = {"guest": ours.guest.path == BUILTIN, "host": not built_in and ours.component.path == BUILTIN}
+    return frozenset(side for side, own in chosen.items() if not own)
 
 
 def ring_facts(scenario: Scenario, calls: CallsRecord, *, built_in: bool) -> Iterator[Fact]:
