@@ -43,7 +43,7 @@ def descendants(pid: int) -> tuple[Process, ...]:
 def _stat(pid: int) -> tuple[Process | None, str]:
     try:
         text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):  # the last of another user's, with hidepid=1
         return None, ""
     return parsed_stat(text)
 

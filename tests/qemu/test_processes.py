@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +71,19 @@ def test_who_outlives_its_parent_is_alive() -> None:
     finally:
         os.kill(pid, 9)
     poll("the end of what was left", lambda: not left.alive(), Deadline.after(10))
+
+
+def test_processes_of_others_that_are_hidden_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With /proc mounted hidepid=1 their folders are seen, and nothing in them can be read."""
+    read_text = Path.read_text
+
+    def hidden(path: Path, *args: Any, **words: Any) -> str:
+        if path == Path("/proc/1/stat"):
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+        return read_text(path, *args, **words)
+
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert os.getpid() in {process.pid for process in descendants(os.getppid())}
 
 
 def test_forwarded_port() -> None:
