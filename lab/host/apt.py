@@ -199,5 +199,5 @@ def proxy_options() -> tuple[str, ...]:
 def _proxies(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         name = line.split(" ")[0].lower()
-        if "proxy" in name.split("::")[-1] and '""' not in line:
+        if any("proxy" in part for part in name.split("::")) and '""' not in line:
             yield line

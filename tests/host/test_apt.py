@@ -132,10 +132,10 @@ def test_proxies_of_apt_are_passed_on() -> None:
     lines = [
         'Acquire::http::Proxy "http://p:1";',
         'Acquire::https::Proxy "";',
-        'Acquire::http::Proxy::host "DIRECT";',
+        'Acquire::http::Proxy::mirror.corp "DIRECT";',
         'Acquire::Languages "";',
     ]
-    assert list(apt._proxies(lines)) == ['Acquire::http::Proxy "http://p:1";']
+    assert list(apt._proxies(lines)) == [lines[0], lines[2]]
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
