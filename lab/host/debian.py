@@ -7,6 +7,7 @@ user's home: it is made in a folder below /var/tmp, which is gone afterwards. Th
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,8 @@ def bootstrapped(order: Order, *, tar: Path | None = None, log: Path, progress: 
 def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path | None, *, options: tuple[str, ...]) -> tuple[str, ...]:
     """The command line; pure but for asking whether we are root."""
     suites = (order.debian.suite, *order.debian.also)
+    # apt takes the packages of file: from where they are, which is not in the tree: mmdebstrap refuses that
+    source = re.sub("^file:", "copy:", mirror)
     components = " ".join(order.debian.components)
     return (
         *own_namespace(),
@@ -114,7 +117,7 @@ def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path | No
         *((f"--include={','.join(order.packages)}",) if order.packages else ()),
         order.debian.suite,
         "-" if tar is None else os.fspath(tar),
-        *(f"deb {mirror} {suite} {components}" for suite in suites),
+        *(f"deb {source} {suite} {components}" for suite in suites),
     )
 
 

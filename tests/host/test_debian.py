@@ -99,7 +99,7 @@ def test_failed_tree_is_told_with_the_end_of_the_log(tmp_path: Path, monkeypatch
     if status:
         with pytest.raises(BuildError, match="mmdebstrap failed for a root") as failed:
             bootstrapped(making[0], log=log, progress=making[1], deadline=Deadline.after(30))
-        assert "deb file:/srv/debian trixie main contrib" in failed.value.output_tail
+        assert "deb copy:/srv/debian trixie main contrib" in failed.value.output_tail
     else:
         bootstrapped(making[0], log=log, progress=making[1], deadline=Deadline.after(30))
     assert told.getvalue() == "· installing packages\n"
