@@ -2,8 +2,8 @@
 
 ``/dev/kvm`` can exist, open, and make a virtual machine, and still never get a stock kernel past its first instructions.
 So KVM is believed when a guest kernel with our initramfs has reached its first program, within a short deadline. The answer
-holds for this boot of the host, this user, this QEMU and this kernel, and is kept in the cache under just these: for good what
-QEMU itself ended with, for a while that nothing was heard in time, which may have been the hour's.
+holds for this boot of the host, this user, this QEMU and this image, and is kept in the cache under just these: for good that a
+kernel came up, for a while that none did, which may have been the hour's: a busy machine, no memory, KVM used by somebody else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ALIVE = "LAB-ALIVE"
 TRIAL = "trial.json"
 TRIAL_S = 15.0
-# of silence: long enough that a host whose KVM hangs does not wait for it in every run
+# of KVM that failed: long enough that a host where it hangs does not wait for it in every run
 TRY_AGAIN_S = 900.0
 # QEMU that has no OpenGL says so and ends; this is for one that reads its libraries from a cold disk, or hangs
 GL_S = 120.0
@@ -43,11 +43,10 @@ TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a kernel came up, and what was seen. ``final``: QEMU came to an end by itself."""
+    """Whether a kernel came up, and what was seen."""
 
     alive: bool
     seen: str
-    final: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +70,13 @@ def kvm(root: HostRoot, image: GuestImage) -> Capability:
         )
     if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
         return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
-    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.kernel.parent.name, os.geteuid(), TRIAL_ARGUMENTS)
+    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.key, os.geteuid(), TRIAL_ARGUMENTS)
 
     trial = stored_trial(root, image, key)
     if trial.alive:
         return Capability("kvm", True, f"booted {image.release} under KVM to its first program")
-    again = "" if trial.final else f"; it is tried again after {TRY_AGAIN_S / 60:.0f} min"
-    hint = f"guests run under TCG, only slower; on a real machine, look at the host's kernel log{again}"
+    again = f"it is tried again after {TRY_AGAIN_S / 60:.0f} min"
+    hint = f"guests run under TCG, only slower; on a real machine, look at the host's kernel log; {again}"
     return Capability(
         "kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {trial.seen}", hint
     )
@@ -100,18 +99,18 @@ def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
 
 
 def kept_trial(entry: Path) -> Trial | None:
-    """The trial of an entry; None where there is none, or one that heard nothing and has had its time."""
+    """The trial of an entry; None where there is none, or one that failed and has had its time."""
     try:
         trial, age_s = read_trial(entry / TRIAL), time.time() - (entry / TRIAL).stat().st_mtime
     except FileNotFoundError:
         return None
-    return trial if trial.final or 0 <= age_s < TRY_AGAIN_S else None  # below 0: the clock was put back
+    return trial if trial.alive or 0 <= age_s < TRY_AGAIN_S else None  # below 0: the clock was put back
 
 
 def read_trial(path: Path) -> Trial:
     """A trial from its file."""
     answer = json.loads(path.read_text(encoding="utf-8"))
-    return Trial(answer["alive"], answer["seen"], answer.get("final", answer["alive"]))
+    return Trial(answer["alive"], answer["seen"])
 
 
 def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadline) -> Trial:
@@ -126,7 +125,7 @@ def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadli
     try:
         done = finish(inside, deadline=deadline)
     except GuestError as error:
-        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})", final=False)
+        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})")
     if ALIVE in done.output:
         return Trial(True, ALIVE)
     return Trial(False, f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}")
