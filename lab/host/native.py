@@ -2,7 +2,8 @@
 
 The key is made of every source byte, the root (so of every library version in it) and the options. Compiling happens in a
 folder that is kept, so that an edit costs one translation unit; the finished payloads are copied to an entry that
-never changes again. Tests and fuzz targets, most of what can be compiled, are compiled when they are to run, or beforehand.
+never changes again. Sources that change while they are compiled are compiled once more, as what they are then: an entry's key is
+that of what is in it. Tests and fuzz targets, most of what can be compiled, are compiled when they are to run, or beforehand.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from lab.process import Finished, check, finish
 
 BUILD_S = 900.0
 TEST_S = 600.0
+TRIES = 3  # at compiling sources that change meanwhile
 LAYOUT = 3  # raise it when what this module makes of the sources changes
 NO_SOURCE = frozenset(("__pycache__",))
 NO_SOURCE_SUFFIXES = frozenset((".py", ".md"))
@@ -62,6 +64,13 @@ class Sanitizers(Enum):
     def __init__(self, words: tuple[str, ...], told: str) -> None:
         self.words = words
         self.told = told
+
+
+class SourcesChanged(BuildError):
+    """What was compiled is of other sources than those that its key is made of."""
+
+    def __init__(self, sources: Path) -> None:
+        super().__init__(f"sources in {sources} changed while they were compiled", hint="run it again when nobody changes them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +149,19 @@ def native_payloads(
         sources: another source folder, for tests.
 
     Raises:
-        BuildError: CMake or the compiler failed; its output is in it.
+        BuildError: CMake or the compiler failed; its output is in it. Or the sources changed each time that they were.
     """
     words = cmake_options(options)
-    key = content_key(LAYOUT, files_key(sources, source_files(sources)), root.key, words)
+    for _ in range(TRIES - 1):
+        try:
+            return _payloads(root, words, sources, progress, deadline)
+        except SourcesChanged as error:
+            progress.note(f"{error.what}: compiling them again")
+    return _payloads(root, words, sources, progress, deadline)
+
+
+def _payloads(root: HostRoot, words: tuple[str, ...], sources: Path, progress: Progress, deadline: Deadline) -> NativePayloads:
+    key = _payloads_key(root, words, sources)
 
     def build(folder: Path) -> None:
         with progress.step("building the native payloads"):
@@ -152,9 +170,15 @@ def native_payloads(
                 _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=PAYLOADS)
                 for product in _products(work / PAYLOADS):
                     shutil.copy(product, folder / product.name)
+        if _payloads_key(root, words, sources) != key:
+            raise SourcesChanged(sources)
 
     entry = stored(paths.cache() / "native", key, build, progress, deadline)
     return NativePayloads(entry, key, tuple(_build_ids(entry)))
+
+
+def _payloads_key(root: HostRoot, words: tuple[str, ...], sources: Path) -> str:
+    return content_key(LAYOUT, files_key(sources, source_files(sources)), root.key, words)
 
 
 def native_tests(

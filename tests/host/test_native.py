@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ from lab.deadline import Deadline
 from lab.errors import BuildError
 from lab.host import native
 from lab.host.native import native_payloads, source_files
-from lab.host.progress import SilentProgress
+from lab.host.progress import LineProgress, SilentProgress
 from lab.host.root import HostRoot, host_root
 from lab.host.store import _try_lock
 from lab.process import Finished
@@ -99,10 +100,48 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def test_work_folder_is_one_builders_at_a_time(tmp_path: Path, compiled: list[bool]) -> None:
     root, deadline = toy_root([]), Deadline.after(60)
-    native_payloads(root, SilentProgress(), deadline, sources=tmp_path)
+    (tmp_path / "sources").mkdir()
+    native_payloads(root, SilentProgress(), deadline, sources=tmp_path / "sources")
     native.native_tests(root, SilentProgress(), deadline)
     native.compiled_tests(root, SilentProgress(), deadline)
     assert compiled == [False] * 3
+
+
+def edited_while_compiled(sources: Path, compiled: list[bool], monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Make sources that are edited while they are compiled, the first ``times``."""
+    sources.mkdir()
+    (sources / "a.cpp").write_text("0")
+    compiling = native._compiled
+
+    def edited_meanwhile(*words: Any, **more: Any) -> None:
+        compiling(*words, **more)
+        if len(compiled) <= times:
+            (sources / "a.cpp").write_text(str(len(compiled)))
+
+    monkeypatch.setattr(native, "_compiled", edited_meanwhile)
+
+
+def test_sources_that_change_while_they_are_compiled_are_stored_as_what_they_are_then(
+    tmp_path: Path, compiled: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, deadline, told, sources = toy_root([]), Deadline.after(60), io.StringIO(), tmp_path / "sources"
+    edited_while_compiled(sources, compiled, monkeypatch, times=1)
+    built = native_payloads(root, LineProgress(told), deadline, sources=sources)
+    assert f"sources in {sources} changed while they were compiled: compiling them again" in told.getvalue()
+    assert len(compiled) == 2
+    assert native_payloads(root, SilentProgress(), deadline, sources=sources) == built
+    (sources / "a.cpp").write_text("0")
+    assert native_payloads(root, SilentProgress(), deadline, sources=sources).key != built.key
+    assert len(compiled) == 3, "under the first key nothing was stored"
+
+
+def test_sources_that_do_not_stay_as_they_are_are_told(
+    tmp_path: Path, compiled: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited_while_compiled(tmp_path / "sources", compiled, monkeypatch, times=native.TRIES)
+    with pytest.raises(BuildError, match=r"sources changed while they were compiled\n  hint: run it again when nobody"):
+        native_payloads(toy_root([]), SilentProgress(), Deadline.after(60), sources=tmp_path / "sources")
+    assert len(compiled) == native.TRIES
 
 
 @pytest.mark.parametrize("sanitizers", native.Sanitizers, ids=str)
