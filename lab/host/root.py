@@ -26,7 +26,7 @@ from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
 from lab.host.rights import require, sandbox, user_rights
-from lab.host.store import content_key, held, stored
+from lab.host.store import content_key, held, read_facts, stored
 
 RECIPE = "host-root"
 KIND = "host-roots"
@@ -179,7 +179,7 @@ def _build(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadlin
 
 
 def _loaded(entry: Path, file: RecipeFile) -> HostRoot:
-    facts = json.loads((entry / FACTS).read_text(encoding="utf-8"))
+    facts = read_facts(entry / FACTS)
     packages = tuple((name, version) for name, version in facts["packages"])
     return HostRoot(entry / TREE, content_key(entry.name, packages), packages, drift(read_lock(file.lock), packages))
 

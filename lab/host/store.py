@@ -1,8 +1,8 @@
 """The content-addressed cache: folders that are either complete or not there.
 
-An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done, so whatever has its
-final name is whole. Builders of one key take turns by a lock file; whoever holds the lock may remove what a killed
-builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming. Whoever uses an entry holds
+An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done and on the disk, so
+whatever has its final name is whole, also after a power loss. Builders of one key take turns by a lock file; whoever holds the
+lock may remove what a killed builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming. Whoever uses an entry holds
 a shared lock on its folder (``held``) until it ends: what has been replaced meanwhile is removed by whoever comes after that.
 """
 
@@ -17,13 +17,17 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from lab.deadline import Deadline, poll
+from lab.errors import BuildError
 from lab.host.progress import Progress
-from lab.process import finish
+from lab.process import check, finish
 
 LOCK_POLL_S = 0.2
 REMOVE_S = 120.0
+# for all that the file system has not written yet, also of others
+FLUSH_S = 600.0
 KEY_LENGTH = 20
 REPLACED = "old"
 """Within a builder's folder: the entry whose place was taken."""
@@ -42,6 +46,18 @@ def files_key(root: Path, paths: tuple[Path, ...]) -> str:
         digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:KEY_LENGTH]
+
+
+def read_facts(file: Path) -> Any:
+    """What an entry's file of JSON says.
+
+    Raises:
+        BuildError: it is not there or no JSON, as where a disk has lost what was on it.
+    """
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError) as error:
+        raise BuildError(f"{file} cannot be read: {error}", hint=f"remove {file.parent}: it is built again") from error
 
 
 _HELD: dict[tuple[int, int], int] = {}
@@ -126,6 +142,7 @@ def stored(
         building.chmod(0o755)
         try:
             build(building)
+            check(("sync", "--file-system", building), what=f"writing {entry} to the disk", deadline=Deadline.after(FLUSH_S))
             if entry.is_dir():
                 _let_go(entry)
                 entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / REPLACED)

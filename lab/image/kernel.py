@@ -23,7 +23,7 @@ from lab.host.progress import Progress
 from lab.host.recipe import Debian, Kernel, Recipe
 from lab.host.rights import require, user_rights
 from lab.host.root import Bind, HostRoot, host_root
-from lab.host.store import content_key, stored
+from lab.host.store import content_key, read_facts, stored
 from lab.process import check
 
 LAYOUT = 1  # raise it when what this module makes of a recipe changes
@@ -95,7 +95,7 @@ def _key(recipe: Recipe) -> str:
 
 
 def _loaded(entry: Path) -> GuestKernel:
-    facts = json.loads((entry / FACTS).read_text(encoding="utf-8"))
+    facts = read_facts(entry / FACTS)
     packages = tuple((name, version) for name, version in facts["packages"])
     return GuestKernel(entry, content_key(entry.name, packages), facts["release"], packages)
 

@@ -99,10 +99,10 @@ def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
 
 
 def kept_trial(entry: Path) -> Trial | None:
-    """The trial of an entry; None where there is none, or one that failed and has had its time."""
+    """The trial of an entry; None where there is none to be read, or one that failed and has had its time."""
     try:
         trial, age_s = read_trial(entry / TRIAL), time.time() - (entry / TRIAL).stat().st_mtime
-    except FileNotFoundError:
+    except (OSError, ValueError):
         return None
     return trial if trial.alive or 0 <= age_s < TRY_AGAIN_S else None  # below 0: the clock was put back
 

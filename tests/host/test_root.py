@@ -3,16 +3,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from lab import paths
-from lab.errors import ConfigError
+from lab.errors import BuildError, ConfigError
 from lab.host import root as root_module
 from lab.host.driver import INSIDE, GpuDriver
 from lab.host.recipe import named_recipe
 from lab.host.root import LIBRARIES, SEARCH, Bind, HostRoot, cached_host_root
 from lab.host.store import _is_held
+from lab.image import kernel, system
 
 ROOT = HostRoot(Path("/roots/r"), "key", (("qemu-system-x86", "1:11"),), ())
 
@@ -88,6 +90,19 @@ def test_root_of_the_cache_is_held_while_it_is_used(tmp_path: Path, monkeypatch:
     found = cached_host_root()
     assert found is not None
     assert (found.path, _is_held(entry)) == (entry / root_module.TREE, True)
+
+
+@pytest.mark.parametrize("text", [None, "", '["packages"'])
+@pytest.mark.parametrize("module", [root_module, system, kernel])
+def test_entry_whose_facts_a_disk_has_lost_is_told_with_what_to_do(tmp_path: Path, module: ModuleType, text: str | None) -> None:
+    facts: Path = tmp_path / module.FACTS
+    if text is not None:
+        facts.write_text(text)
+    more = (named_recipe(root_module.RECIPE, "host-root"),) if module is root_module else ()
+    with pytest.raises(BuildError) as lost:
+        module._loaded(tmp_path, *more)
+    assert str(lost.value).startswith(f"{facts} cannot be read: ")
+    assert lost.value.hint == f"remove {tmp_path}: it is built again"
 
 
 def test_root_is_another_one_with_every_package_and_recipe(tmp_path: Path) -> None:

@@ -42,6 +42,20 @@ def test_entry_is_built_once(tmp_path: Path) -> None:
     assert first.stat().st_mode & 0o777 == 0o755, "a user's namespace has other ids, which enter it too"
 
 
+def test_entry_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sync").write_text(f'#!/bin/sh\nls "$2" > {tmp_path}/flushed\n[ ! -e {tmp_path}/full ]\n')
+    (tmp_path / "bin/sync").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    cache = tmp_path / "cache"
+    stored(cache, "k", lambda folder: (folder / "f").touch(), QUIET, soon())
+    assert (tmp_path / "flushed").read_text() == "f\n"
+    (tmp_path / "full").touch()
+    with pytest.raises(BuildError, match=f"writing {cache / 'other'} to the disk failed"):
+        stored(cache, "other", lambda folder: (folder / "f").touch(), QUIET, soon())
+    assert entries(cache) == ["k"]
+
+
 def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
     def build(folder: Path) -> None:
         (folder / "half").write_text("x")

@@ -112,6 +112,15 @@ def test_kvm_that_did_not_answer_is_tried_again_though_the_clock_was_put_back(
     assert trial.kvm(root, image).ok
 
 
+def test_trial_that_cannot_be_read_is_none(root: StandIn, image: GuestImage) -> None:
+    become(root, REFUSES)
+    trial.kvm(root, image)
+    (kept,) = (image.kernel.parent.parent / "cache" / "kvm-trials").glob(f"*/{trial.TRIAL}")
+    kept.write_text("")
+    become(root, LIVES)
+    assert trial.kvm(root, image).ok
+
+
 @pytest.mark.parametrize("other", ["root", "image", "boot", "user"])
 def test_kvm_is_tried_again_with_another_root_image_boot_or_user(
     root: StandIn, image: GuestImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
