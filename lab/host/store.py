@@ -2,8 +2,9 @@
 
 An entry is built in ``<kind>/<key>.building-<random>`` and renamed to ``<kind>/<key>`` when it is done and on the disk, so
 whatever has its final name is whole, also after a power loss. Builders of one key take turns by a lock file; whoever holds the
-lock may remove what a killed builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by renaming. Whoever uses an entry holds
-a shared lock on its folder (``held``) until it ends: what has been replaced meanwhile is removed by whoever comes after that.
+lock may remove what a killed builder left. Entries are never changed afterwards; ``stored(…, again=True)`` replaces one by
+renaming. Whoever uses an entry does so by its name, and holds a shared lock on its folder (``held``) until it ends: whoever
+would replace it waits for that.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.deadline import Deadline, poll
-from lab.errors import BuildError
+from lab.errors import BuildError, WaitTimeout
 from lab.host.progress import Progress
 from lab.process import check, finish
 
@@ -29,8 +30,6 @@ REMOVE_S = 120.0
 # for all that the file system has not written yet, also of others
 FLUSH_S = 600.0
 KEY_LENGTH = 20
-REPLACED = "old"
-"""Within a builder's folder: the entry whose place was taken."""
 
 
 def content_key(*parts: object) -> str:
@@ -65,31 +64,71 @@ _HELD: dict[tuple[int, int], int] = {}
 
 
 def held(entry: Path) -> Path:
-    """The entry, which stays on disk as long as this process lives, under whatever name."""
+    """The entry, which stays what it is under its name as long as this process lives, or until it lets go."""
     with contextlib.suppress(OSError):  # a file system without locks, or nothing there: then nobody can be told
-        descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
-        status = os.fstat(descriptor)
-        if _HELD.setdefault((status.st_dev, status.st_ino), descriptor) != descriptor:
-            os.close(descriptor)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        while not _hold(entry):
+            pass
     return entry
 
 
-def _let_go(entry: Path) -> None:
-    status = entry.stat()
-    descriptor = _HELD.pop((status.st_dev, status.st_ino), None)
-    if descriptor is not None:
-        os.close(descriptor)
-
-
-def _is_held(entry: Path) -> bool:
-    """Whether a process uses a folder."""
-    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+def _hold(entry: Path) -> bool:
+    """Hold the folder that has the entry's name; False where another one has it by then."""
+    with contextlib.ExitStack() as stack:
         descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
         stack.callback(os.close, descriptor)
-        return not _try_lock(descriptor)
-    return False
+        fcntl.flock(descriptor, fcntl.LOCK_SH)  # it comes in a moment: nobody has the folder alone but to rename it
+        identity = _identity(os.fstat(descriptor))
+        if identity != _identity(entry.stat()):
+            return False
+        if _HELD.setdefault(identity, descriptor) == descriptor:
+            stack.pop_all()
+        return True
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def let_go(entry: Path) -> None:
+    """Hold the entry no longer, for this process does not use it any more."""
+    with contextlib.suppress(FileNotFoundError):
+        descriptor = _HELD.pop(_identity(entry.stat()), None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _unused(entry: Path, progress: Progress, deadline: Deadline) -> Iterator[None]:
+    """The entry, if there is one, is used by no other process, and by none that comes before the context ends.
+
+    Raises:
+        BuildError: one still used it when the time was over.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, descriptor)
+            free = _free(entry, descriptor)
+        except OSError:  # as in ``held``
+            free = True
+        if not free:
+            progress.note(f"a run that is under way uses {entry}: waiting for its end")
+            _wait_free(entry, descriptor, deadline)
+        yield
+
+
+def _free(entry: Path, descriptor: int) -> bool:
+    """Whether nobody else uses the entry; then it is ours alone, as long as its descriptor is open."""
+    let_go(entry)
+    return _try_lock(descriptor)
+
+
+def _wait_free(entry: Path, descriptor: int, deadline: Deadline) -> None:
+    try:
+        poll(f"the end of what uses {entry}", lambda: _free(entry, descriptor), deadline, interval_s=LOCK_POLL_S)
+    except WaitTimeout as error:
+        text = f"{entry} cannot be replaced: a run that is under way still uses it"
+        raise BuildError(text, hint="wait for that run's end, or end it, then try again") from error
 
 
 @contextlib.contextmanager
@@ -124,15 +163,21 @@ def stored(
         folder: the kind's folder in the cache.
         key: the entry's content key.
         build: fills the empty folder it is given; whatever it raises leaves no entry (and no rubbish).
-        progress: told when another process's build is waited for.
+        progress: told when another process's build is waited for, or the end of those that use what is to be replaced.
         deadline: for waiting and for nothing else; ``build`` has its own.
-        again: build although the entry is there, and replace it.
+        again: build although the entry is there, and replace it when no other process uses it.
+
+    Raises:
+        WaitTimeout: another process did not finish its build in time.
+        BuildError: what is to be replaced was used all the time, or the disk did not take what was built.
     """
     entry = folder / key
     if entry.is_dir() and not again:
         with contextlib.suppress(OSError):  # the cache may be one to read alone
             _remove_abandoned(folder)
         return held(entry)
+    if again:
+        let_go(entry)  # whoever has the turn may be waiting for us
     with turn(folder / f"{key}.lock", progress, deadline):
         if entry.is_dir() and not again:
             return held(entry)
@@ -143,10 +188,10 @@ def stored(
         try:
             build(building)
             check(("sync", "--file-system", building), what=f"writing {entry} to the disk", deadline=Deadline.after(FLUSH_S))
-            if entry.is_dir():
-                _let_go(entry)
-                entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / REPLACED)
-            building.rename(entry)
+            with _unused(entry, progress, deadline):
+                if entry.is_dir():
+                    entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / "old")
+                building.rename(entry)
         finally:
             _remove_left(folder, key)
     return held(entry)
@@ -154,18 +199,14 @@ def stored(
 
 def _remove_left(folder: Path, key: str) -> None:
     for left in folder.glob(f"{key}.building-*"):
-        if not _is_held(left / REPLACED):
-            remove_tree(left)
+        remove_tree(left)
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what killed builders of other keys left, and what was in use when it was replaced.
-
-    Nobody may build those keys again, once their recipes have changed.
-    """
+    """Remove what killed builders of other keys left: nobody may build those again, once their recipes have changed."""
     for left in folder.glob("*.building-*"):
         with open(folder / f"{left.name.partition('.')[0]}.lock", "a", encoding="ascii") as lock:
-            if _try_lock(lock.fileno()) and not _is_held(left / REPLACED):
+            if _try_lock(lock.fileno()):
                 remove_tree(left)
 
 

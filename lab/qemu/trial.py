@@ -22,7 +22,7 @@ from lab.errors import GuestError
 from lab.host.capability import Capability
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
-from lab.host.store import content_key, stored
+from lab.host.store import content_key, let_go, stored
 from lab.image import GuestImage
 from lab.process import finish, spawn
 from lab.qemu.command import QEMU, Accel, Display, display_environment
@@ -95,7 +95,9 @@ def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
     if kept is not None:
         return kept
     entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True)
-    return read_trial(entry / TRIAL)
+    trial = read_trial(entry / TRIAL)
+    let_go(entry)  # it was read: who tries again need not wait for our end
+    return trial
 
 
 def kept_trial(entry: Path) -> Trial | None:

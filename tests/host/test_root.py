@@ -13,8 +13,8 @@ from lab.host import root as root_module
 from lab.host.driver import INSIDE, GpuDriver
 from lab.host.recipe import named_recipe
 from lab.host.root import LIBRARIES, SEARCH, Bind, HostRoot, cached_host_root
-from lab.host.store import _is_held
 from lab.image import kernel, system
+from tests.held import is_held
 
 ROOT = HostRoot(Path("/roots/r"), "key", (("qemu-system-x86", "1:11"),), ())
 
@@ -86,10 +86,10 @@ def test_root_of_the_cache_is_held_while_it_is_used(tmp_path: Path, monkeypatch:
     entry = tmp_path / root_module.KIND / root_module._key(named_recipe(root_module.RECIPE, "host-root"))
     entry.mkdir(parents=True)
     (entry / root_module.FACTS).write_text('{"packages": []}')
-    assert not _is_held(entry)
+    assert not is_held(entry)
     found = cached_host_root()
     assert found is not None
-    assert (found.path, _is_held(entry)) == (entry / root_module.TREE, True)
+    assert (found.path, is_held(entry)) == (entry / root_module.TREE, True)
 
 
 @pytest.mark.parametrize("text", [None, "", '["packages"'])

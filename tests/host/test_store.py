@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,21 @@ import pytest
 from lab.deadline import Deadline, poll
 from lab.errors import BuildError, WaitTimeout
 from lab.host.progress import SilentProgress
-from lab.host.store import content_key, files_key, stored, turn
+from lab.host.store import content_key, files_key, held, stored, turn
+from tests.held import is_held
 
 QUIET = SilentProgress()
+
+
+class Notes(SilentProgress):
+    """Keeps what is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Keep it."""
+        self.told.append(text)
 
 
 def soon() -> Deadline:
@@ -132,32 +147,78 @@ def test_what_a_killed_builder_left_goes_also_when_nobody_builds_it_again(tmp_pa
     assert entries(tmp_path) == ["busy.building-2", "k"]
 
 
-def test_what_is_replaced_while_another_run_uses_it_goes_when_that_has_ended(tmp_path: Path) -> None:
-    def build(folder: Path) -> None:
-        (folder / "f").touch()
+USING = (
+    "import sys; from pathlib import Path; from lab.deadline import Deadline; from lab.host.progress import SilentProgress\n"
+    "from lab.host.store import stored\n"
+    "def fail(folder): raise SystemExit(3)\n"
+    "stored(Path(sys.argv[1]), 'k', fail, SilentProgress(), Deadline.after(9)); print(flush=True); sys.stdin.read()"
+)
 
-    using = (
-        "import sys; from pathlib import Path; from lab.deadline import Deadline; from lab.host.progress import SilentProgress\n"
-        "from lab.host.store import stored\n"
-        "def fail(folder): raise SystemExit(3)\n"
-        "stored(Path(sys.argv[1]), 'k', fail, SilentProgress(), Deadline.after(9)); print(flush=True); sys.stdin.read()"
-    )
-    stored(tmp_path, "k", build, QUIET, soon())
-    with subprocess.Popen(
-        (sys.executable, "-c", using, tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as run:  # fmt: skip
+
+@contextlib.contextmanager
+def run_that_uses(folder: Path) -> Iterator[None]:
+    """Another process that uses the entry ``k`` until the context ends."""
+    with subprocess.Popen((sys.executable, "-c", USING, folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         assert run.stdin is not None
         assert run.stdout.readline() == b"\n"
-        for _ in range(2):
-            stored(tmp_path, "k", build, QUIET, soon(), again=True)
-            stored(tmp_path, "other", build, QUIET, soon())
-            (old,) = tmp_path.glob("k.building-*/old")
-            assert (old / "f").exists(), "the first one is in use, the second one is not"
+        yield
         run.stdin.close()
-        run.wait()
-    assert stored(tmp_path, "other", build, QUIET, soon())
-    assert entries(tmp_path) == ["k", "other"]
+
+
+def test_what_another_run_uses_is_replaced_when_that_has_ended(tmp_path: Path) -> None:
+    entry = stored(tmp_path, "k", lambda folder: (folder / "old").touch(), QUIET, soon())
+    notes = Notes()
+    with run_that_uses(tmp_path):
+        words = (tmp_path, "k", lambda folder: (folder / "new").touch(), notes, soon())
+        replacing = threading.Thread(target=stored, args=words, kwargs={"again": True})
+        replacing.start()
+        poll("the note", lambda: notes.told, soon())
+        with run_that_uses(tmp_path):
+            assert (entry / "old").exists(), "also those that come meanwhile go on with it"
+    replacing.join()
+    assert notes.told == [f"a run that is under way uses {entry}: waiting for its end"]
+    assert [path.name for path in entry.iterdir()] == ["new"]
+    assert entries(tmp_path) == ["k"]
+
+
+def test_end_of_another_run_is_waited_for_as_long_as_there_is_time(tmp_path: Path) -> None:
+    entry = stored(tmp_path, "k", lambda folder: (folder / "old").touch(), QUIET, soon())
+    with run_that_uses(tmp_path), pytest.raises(BuildError, match="still uses it\n  hint: wait for that run's end, or end it"):
+        stored(tmp_path, "k", lambda folder: (folder / "new").touch(), QUIET, Deadline.after(0.3), again=True)
+    assert (entry / "old").exists()
+    assert entries(tmp_path) == ["k"]
+
+
+def test_who_waits_for_its_turn_to_replace_an_entry_does_not_hold_it(tmp_path: Path) -> None:
+    entry = stored(tmp_path, "k", lambda folder: (folder / "old").touch(), QUIET, soon())
+    assert is_held(entry)
+    notes = Notes()
+    with turn(tmp_path / "k.lock", QUIET, soon()):
+        words = (tmp_path, "k", lambda folder: (folder / "new").touch(), notes, soon())
+        replacing = threading.Thread(target=stored, args=words, kwargs={"again": True})
+        replacing.start()
+        poll("the note", lambda: notes.told, soon())
+        assert not is_held(entry)
+    replacing.join()
+    assert is_held(entry)
+
+
+def test_entry_that_is_replaced_as_somebody_comes_is_held_as_what_it_is_then(tmp_path: Path) -> None:
+    entry, old = tmp_path / "k", tmp_path / "old"
+    entry.mkdir()
+    descriptor = os.open(entry, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        comer = threading.Thread(target=held, args=(entry,))
+        comer.start()
+        comer.join(0.2)
+        entry.rename(old)
+        entry.mkdir()
+    finally:
+        os.close(descriptor)
+    comer.join()
+    assert (is_held(entry), is_held(old)) == (True, False)
 
 
 def test_keys_follow_content(tmp_path: Path) -> None:
@@ -173,16 +234,11 @@ def test_keys_follow_content(tmp_path: Path) -> None:
 
 
 def test_other_turns_are_told(tmp_path: Path) -> None:
-    notes: list[str] = []
-
-    class Listener(SilentProgress):
-        def note(self, text: str) -> None:
-            notes.append(text)
-
+    notes = Notes()
     lock = tmp_path / "k.lock"
     with turn(lock, QUIET, soon()):
-        waiter = threading.Thread(target=lambda: turn(lock, Listener(), soon()).__enter__())
+        waiter = threading.Thread(target=lambda: turn(lock, notes, soon()).__enter__())
         waiter.start()
-        poll("the note", lambda: notes, soon())
+        poll("the note", lambda: notes.told, soon())
     waiter.join()
-    assert "waiting" in notes[0]
+    assert "waiting" in notes.told[0]

@@ -25,6 +25,7 @@ from lab.qemu import trial
 from lab.qemu.command import Display
 from lab.qemu.qmp import QmpFailed, qmp_session
 from lab.threads import beside
+from tests.held import is_held
 
 GREETS = """\
 import json, socket, sys
@@ -110,6 +111,13 @@ def test_kvm_that_did_not_answer_is_tried_again_though_the_clock_was_put_back(
     become(root, LIVES)
     monkeypatch.setattr(trial, "TRIAL_S", 30.0)
     assert trial.kvm(root, image).ok
+
+
+def test_who_tries_kvm_again_need_not_wait_for_the_end_of_who_tried_it(root: StandIn, image: GuestImage) -> None:
+    become(root, REFUSES)
+    trial.kvm(root, image)
+    (kept,) = (image.kernel.parent.parent / "cache" / "kvm-trials").glob(f"*/{trial.TRIAL}")
+    assert not is_held(kept.parent)
 
 
 def test_trial_that_cannot_be_read_is_none(root: StandIn, image: GuestImage) -> None:
