@@ -1,7 +1,8 @@
 """The host's own apt: where its Debian mirror is, and installing the few packages the lab needs.
 
 No mirror's name stands in this project. It is taken from the host's apt configuration (one-line and deb822 files), or
-from ``VIRTGPU_LAB_MIRROR``; a host with neither, such as an Ubuntu without Debian sources, is told so.
+from ``VIRTGPU_LAB_MIRROR``; a host with neither, such as an Ubuntu without Debian sources, is told so. Vendors' archives may have
+Debian's suites and components: where apt has an archive's lists, it is asked whose they are.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from lab.deadline import Deadline
-from lab.errors import ConfigError, ConfigProblem, HostError
+from lab.errors import ConfigError, ConfigProblem, HostError, LabError
 from lab.host.progress import Progress
 from lab.process import check, finish
 
@@ -23,6 +25,11 @@ APT_FOLDER = Path("/etc/apt")
 DEBIAN_SUITES = frozenset(
     ("stable", "testing", "unstable", "sid", "oldstable", "bullseye", "bookworm", "trixie", "forky", "duke"),
 )
+BESIDE = re.compile(r"-(updates|proposed-updates|backports|backports-sloppy)$")
+"""What a mirror has beside a release; security updates and debug symbols lie elsewhere."""
+OF_DEBIAN = frozenset((("Debian", "Debian"), ("Debian Backports", "Debian Backports")))
+"""Origin and label of what a mirror has."""
+ARCHIVES = ("apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)", "Created-By: Packages")
 URI = re.compile(r"[a-z][a-z+]*:/")
 FETCHABLE = ("http://", "https://", "file:")
 INSTALL_S = 600.0
@@ -105,8 +112,12 @@ def _root_prefix() -> tuple[str, ...] | None:
     return None
 
 
-def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
-    """The URI of a Debian mirror.
+def debian_mirror(apt_folder: Path = APT_FOLDER, *, archives: Callable[[], str] | None = None) -> str:
+    """The URI of a Debian mirror: one that apt knows as Debian's, else one whose path names Debian, else any that it may be.
+
+    Args:
+        apt_folder: apt's configuration.
+        archives: answers as ``listed_archives``, which is asked where the folder is apt's own.
 
     Raises:
         ConfigError: neither the variable nor apt's configuration names one, or what the variable has is none.
@@ -117,16 +128,50 @@ def debian_mirror(apt_folder: Path = APT_FOLDER) -> str:
         raise ConfigError(MIRROR_VARIABLE, [ConfigProblem("", f"{override!r} is no URI of a mirror", hint)])
     if override:
         return override.rstrip("/")
-    for uri, suite, components in _sources(apt_folder):
-        release = suite.split("-")[0].split("/")[0]
-        if release in DEBIAN_SUITES and not suite.endswith("security") and "main" in components:
-            found = _fetchable(uri)
-            if found:
-                return found
+    ask = archives or (listed_archives if apt_folder == APT_FOLDER else str)
+    candidates = dict(_candidates(apt_folder))
+    known = _debians(ask()) if candidates else {}
+
+    def unlikely(source: str) -> tuple[bool, bool, bool]:
+        path = urlsplit(candidates[source]).path.split("/")
+        return not known.get(source, False), path[-1] != "debian", "debian" not in path
+
+    mirrors = [source for source in candidates if known.get(source, True)]
+    if mirrors:
+        return candidates[min(mirrors, key=unlikely)]
     raise ConfigError(
         apt_folder,
         [ConfigProblem("", "no Debian mirror in apt's sources", f"set {MIRROR_VARIABLE} to the URI of one, ending in /debian")],
     )
+
+
+def _candidates(apt_folder: Path) -> Iterator[tuple[str, str]]:
+    """The sources with a Debian suite: as they stand there, and the URI they are fetched from."""
+    for source, suite, components in _sources(apt_folder):
+        if BESIDE.sub("", suite) in DEBIAN_SUITES and "main" in components:
+            found = _fetchable(source)
+            if found:
+                yield source.rstrip("/"), found
+
+
+def listed_archives() -> str:
+    """What apt answers to ``ARCHIVES``: a line for each archive whose lists it has; nothing where it has no answer."""
+    try:
+        done = finish(ARCHIVES, deadline=Deadline.after(PROBE_S))
+    except LabError:
+        return ""
+    return done.output if done.exit_status == 0 else ""
+
+
+def _debians(listed: str) -> dict[str, bool]:
+    """For the archives in apt's answer, whether anything in them is of a Debian mirror."""
+    known: dict[str, bool] = {}
+    for line in listed.splitlines():
+        origin, _, rest = line.partition("|")
+        label, _, uri = rest.partition("|")
+        source = uri.rstrip("/")
+        known[source] = known.get(source, False) or (origin, label) in OF_DEBIAN
+    return known
 
 
 def _fetchable(uri: str) -> str | None:

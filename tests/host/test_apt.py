@@ -68,9 +68,64 @@ def test_values_go_on_in_lines_that_begin_with_a_blank() -> None:
     assert list(deb822_sources(text)) == found
 
 
-def test_mirror_of_a_suite_beside_debians_is_one_too(tmp_path: Path) -> None:
-    (tmp_path / "sources.list").write_text("deb http://m.example/debian trixie-updates main\n")
-    assert debian_mirror(tmp_path) == "http://m.example/debian"
+@pytest.mark.parametrize("beside", ["updates", "proposed-updates", "backports", "backports-sloppy"])
+def test_mirror_is_known_by_what_lies_beside_a_release(tmp_path: Path, beside: str) -> None:
+    assert debian_mirror(apt_folder(tmp_path, sources_list=f"deb http://m.example/debian trixie-{beside} main\n")).endswith(
+        "debian"
+    )
+
+
+VENDORS = """\
+deb https://vendor.example/chrome/deb stable main
+deb https://vendor.example/debian/12/prod bookworm main
+"""
+
+
+def test_path_tells_a_mirror_from_a_vendors_archive_where_apt_knows_neither(tmp_path: Path) -> None:
+    folder = apt_folder(tmp_path, a__list=VENDORS, debian__sources=DEB822)
+    assert debian_mirror(folder) == "http://mirror.example/debian"
+    (folder / "sources.list.d/debian.sources").unlink()
+    assert debian_mirror(folder) == "https://vendor.example/debian/12/prod"
+    (folder / "sources.list.d/a.list").write_text(VENDORS.splitlines()[0])
+    assert debian_mirror(folder) == "https://vendor.example/chrome/deb", "it may be one"
+
+
+def test_apt_tells_a_mirror_from_vendors_archives(tmp_path: Path) -> None:
+    folder = apt_folder(tmp_path, a__list=f"{VENDORS}deb http://m.example/d trixie main\ndeb http://x.example/debian trixie main\n")
+    listed = (
+        "Google LLC|Google|https://vendor.example/chrome/deb/\n"
+        "Vendor|Debian|https://vendor.example/debian/12/prod/\n"
+        "Debian|Debian|http://m.example/d/\nDebian|Debian debug|http://m.example/d/\n"
+    )
+    assert debian_mirror(folder, archives=lambda: listed) == "http://m.example/d"
+    unlisted = "".join(line for line in listed.splitlines(keepends=True) if "m.example" not in line)
+    assert debian_mirror(folder, archives=lambda: unlisted) == "http://x.example/debian"
+    (folder / "sources.list.d/a.list").write_text(VENDORS)
+    with pytest.raises(ConfigError, match=apt.MIRROR_VARIABLE):
+        debian_mirror(folder, archives=lambda: listed)
+
+
+@pytest.mark.parametrize(
+    ("program", "answer"), [("echo 'a|b|c'", "a|b|c\n"), ("echo E: odd; exit 1", ""), ("sleep 60", ""), (None, "")]
+)
+def test_apt_that_does_not_answer_knows_no_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, answer: str
+) -> None:
+    if program is not None:
+        (tmp_path / "apt-get").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{program}\n")
+        (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(apt, "PROBE_S", 0.5 if program == "sleep 60" else 20.0)
+    assert apt.listed_archives() == answer
+
+
+def test_apt_itself_is_asked_of_its_own_configuration_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = apt_folder(tmp_path, debian__sources=DEB822)
+    monkeypatch.setattr(apt, "listed_archives", lambda: "Other|Other|http://mirror.example/debian/\n")
+    assert debian_mirror(folder) == "http://mirror.example/debian"
+    monkeypatch.setattr(apt, "APT_FOLDER", folder)
+    with pytest.raises(ConfigError, match=apt.MIRROR_VARIABLE):
+        debian_mirror(folder)
 
 
 def test_mirror_is_taken_from_a_debian_suite(tmp_path: Path) -> None:
@@ -120,6 +175,9 @@ def test_variable_that_names_no_mirror_is_told_and_is_none_to_doctor(tmp_path: P
         "deb http://other.example/ubuntu noble main",
         "deb http://security.example/debian-security trixie-security main",
         "deb http://vendor.example/apt trixie stable",
+        "deb http://vendor.example/apt trixie-pgdg main",
+        "deb http://m.example/debian-debug trixie-debug main",
+        "deb http://m.example/debian bullseye/updates main",
         "deb cdrom:[Debian]/ trixie main",
     ],
 )
