@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
-from lab.bundle.outcome import Blame, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, Outcome
 from lab.bundle.reader import Bundle, by_variant
 from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import Status, VariantRecord
@@ -52,7 +52,8 @@ def _case(suite: ET.Element, name: str, case: CaseRow) -> None:
     if case.expected and outcome in {Outcome.FAIL, Outcome.SKIPPED}:
         ET.SubElement(test, "skipped", message=f"expected ({case.expected}): {case.reason} ({case.link}) {case.message}")
     elif outcome is Outcome.UNSUPPORTED:
-        ET.SubElement(test, "skipped", message="unsupported by the remote device")
+        alone = case.message == REFERENCE_REFUSES
+        ET.SubElement(test, "skipped", message=case.message if alone else "unsupported by the remote device")
     elif outcome.blame is not None:
         tag = "failure" if outcome is Outcome.FAIL else "error"
         ET.SubElement(test, tag, type=outcome, message=case.message)

@@ -96,6 +96,10 @@ class Finding:
     case: str | None = None
 
 
+REFERENCE_REFUSES = "the reference alone refuses it: there is nothing to compare with"
+"""Message of an unsupported case that the device under test does not refuse."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseResult:
     """One judged case.
@@ -117,3 +121,8 @@ class CaseResult:
     message: str = ""
     since_previous_ms: float = 0.0
     digest: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the device under test refuses it."""
+        return self.outcome is Outcome.UNSUPPORTED and self.message != REFERENCE_REFUSES

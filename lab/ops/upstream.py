@@ -10,7 +10,8 @@ What has to be known of it (each seen with libggml 0.27):
 * Without a terminal its output is held back: ``stdbuf -oL`` makes rows arrive as they happen.
 * Rows repeat with the same text: a case's id is its text and its occurrence. ``test`` and ``support`` mode give different
   numbers of rows, so the list of expected cases comes from a ``test`` run.
-* A row of an unsupported case names the device once for every tensor that is not supported: ``"X, X, X"``.
+* A row of an unsupported case names a device once for every tensor that it refuses: ``"X, X, CPU"``. ``test`` asks the device and
+  then the reference, and one that refuses is enough: such a case is neither passed nor failed, whoever refuses it.
 * With ``-j`` rows come in another order, each whole; error numbers may stand in front of another thread's row.
 * Error numbers are printed without a newline in front of the row they belong to.
 """
@@ -23,8 +24,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
-from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.errors import LabError, indented_tail
 from lab.ggml.registry import Device
 from lab.ops.said import LONGEST_LINE, note, pid_in
@@ -35,7 +37,8 @@ REGISTRY = "ggml-virtgpu"
 NAME_PREFIX = "[virtgpu] "
 REFERENCE_REGISTRY = "CPU"
 CPU_DEVICE = "CPU"
-"""Name of ggml-cpu's one device."""
+"""Name of ggml-cpu's one device, which is the reference where nothing else is preloaded."""
+SEPARATOR = ", "
 
 HEADER = ("backend_name", "op_name", "op_params", "test_mode", "supported", "error_message", "backend_reg_name")
 
@@ -162,14 +165,16 @@ class RowStream:
     """Turns lines into case results as they come, and remembers what a verdict needs.
 
     Args:
-        device: name that every row must carry.
+        device: name that every row must carry, unless the reference alone refuses its case.
         on_result: called with each result at once.
         clock: monotonic seconds.
+        reference: name of what is compared with.
     """
 
     device: str
     on_result: Callable[[CaseResult], None]
     clock: Callable[[], float] = time.monotonic
+    reference: str = CPU_DEVICE
     pid: int | None = None
     results: list[CaseResult] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
@@ -187,7 +192,8 @@ class RowStream:
             self._last = now if self._last is None else self._last
             return
         self._last = now
-        if not names_only(row.backend, self.device):
+        teller = teller_of(row.backend, row.outcome, self.device, self.reference)
+        if teller is Teller.OTHER:
             self.foreign.append(row.backend)
             return
         said = row.before
@@ -195,6 +201,7 @@ class RowStream:
             note(self.remarks, said)
             said = ""
         message = " ".join(part for part in (said, row.error) if part)
+        message = REFERENCE_REFUSES if teller is Teller.REFERENCE else message
         result = CaseResult(self._counter.case_id(row.text), row.op, row.params, row.outcome, message, round(since * 1000, 3))
         self.results.append(result)
         self.on_result(result)
@@ -206,11 +213,31 @@ class RowStream:
             note(self.remarks, line)
 
 
-def names_only(backend: str, device: str) -> bool:
-    """Whether a row's first field names the device and no other, however often."""
-    separator = ", "
-    times = (len(backend) + len(separator)) // (len(device) + len(separator))
-    return times > 0 and backend == separator.join([device] * times)
+class Teller(Enum):
+    """Whom a row's first field names: the device, and after it perhaps the reference; the reference alone; any other."""
+
+    DEVICE = auto()
+    REFERENCE = auto()
+    OTHER = auto()
+
+
+def teller_of(backend: str, outcome: Outcome, device: str, reference: str) -> Teller:
+    """Whom a row names, by its first field. The reference has a say in nothing but what is unsupported."""
+    by_device, by_reference = named(backend, device, reference)
+    if by_reference and outcome is not Outcome.UNSUPPORTED:
+        return Teller.OTHER
+    return Teller.DEVICE if by_device else Teller.REFERENCE if by_reference else Teller.OTHER
+
+
+def named(backend: str, *names: str) -> tuple[int, ...]:
+    """How often a row's first field has each of the names, all of one before the next; never, where it has anything else."""
+    left, at, counts = f"{backend}{SEPARATOR}", 0, list[int]()
+    for name in names:
+        before, word = at, f"{name}{SEPARATOR}"
+        while left.startswith(word, at):
+            at += len(word)
+        counts.append((at - before) // len(word))
+    return tuple(counts) if at == len(left) else (0,) * len(names)
 
 
 def refused_devices(devices: Sequence[Device]) -> tuple[Finding, ...]:
@@ -291,8 +318,8 @@ def first_harmed(results: Sequence[CaseResult], expected: ExpectedCases) -> Case
 
 
 def lost_support(result: CaseResult, refused: Collection[str]) -> bool:
-    """Whether a case is unsupported that is none of those which another device refuses, too."""
-    return result.outcome is Outcome.UNSUPPORTED and result.case not in refused
+    """Whether the device refuses a case that is none of those which another device refuses, too."""
+    return result.refused and result.case not in refused
 
 
 def first_without_result(results: Sequence[CaseResult], expected: Sequence[str]) -> str | None:

@@ -6,6 +6,8 @@ What has to be known (each seen with libggml 0.27):
   them, with ``libcase-lister.so`` (``backend_impl/lister``) preloaded: it then finds every case unsupported, and prints a row for
   each, in about a second, with what the device really says in lines before the row.
 * ``grad`` tells of unsupported cases on the console only.
+* ``test`` asks the device about every tensor of a case and then the reference, so the first half of a case's answers is the
+  device's. The other modes ask the device alone.
 * Texts repeat: 244 of the 24,931 cases of ``test`` have the text of another. All with one text can only be chosen together.
 * Filtering by operations is dear: every name of ``-o`` costs a second natively, and half a minute in an emulated guest, because all
   cases are built and each is matched with a regular expression made anew. Filtering by parameters (``-p``) is cheap and comes
@@ -109,13 +111,14 @@ def listed_cases(mode: Mode, lines: Sequence[str], status: int) -> tuple[ListedC
     """
     require_whole(lines, status)
     read, counter = row_reader(mode), OccurrenceCounter()
-    cases, supported = [], True
+    cases, answers = [], list[bool]()
     for line in lines:
         if line.startswith(SUPPORTS):
-            supported = supported and not line.startswith(SUPPORTS_NOT)
+            answers.append(not line.startswith(SUPPORTS_NOT))
         elif (row := read(line)) is not None:
-            cases.append(ListedCase(counter.case_id(row.text), row.op, row.params, supported))
-            supported = True
+            own = answers[: len(answers) // 2] if mode is Mode.TEST else answers
+            cases.append(ListedCase(counter.case_id(row.text), row.op, row.params, all(own)))
+            answers.clear()
     return tuple(cases)
 
 

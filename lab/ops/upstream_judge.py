@@ -132,11 +132,12 @@ def _support(results: Sequence[CaseResult], wanted: Sequence[ListedCase], mode: 
     is of the operation's support alone.
     """
     native = {one.case: one.supported for one in wanted}
-    refused = [one.case for one in results if one.outcome is Outcome.UNSUPPORTED and native[one.case] and mode is not Mode.GRAD]
+    refused = [one.case for one in results if one.refused and native[one.case] and mode is not Mode.GRAD]
     if refused:
         text = f"{len(refused)} cases that the host's own library supports are unsupported: {', '.join(refused[:TOLD])}"
         yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, refused[0])
-    claimed = [one.case for one in results if one.outcome in {Outcome.PASS, Outcome.FAIL} and not native[one.case]]
+    answered = [one for one in results if one.outcome in {Outcome.PASS, Outcome.FAIL, Outcome.UNSUPPORTED}]
+    claimed = [one.case for one in answered if not one.refused and not native[one.case]]
     if claimed:
         text = f"{len(claimed)} cases that the host's own library does not support are claimed: {', '.join(claimed[:TOLD])}"
         yield Finding(FindingKind.CLAIMED_SUPPORT, Blame.PRODUCT, text, claimed[0])

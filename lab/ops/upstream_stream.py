@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, CaseResult, Outcome
 from lab.bundle.writer import Measure
 from lab.ops.said import LONGEST_LINE, note, pid_in, remark
-from lab.ops.upstream import OP_TAG, OccurrenceCounter, names_only
+from lab.ops.upstream import CPU_DEVICE, OP_TAG, OccurrenceCounter, Teller, teller_of
 from lab.ops.upstream_cases import Batch, ListedCase, Mode
 from lab.ops.upstream_rows import ModeRow, RowReader, row_reader
 
@@ -26,11 +26,12 @@ class BatchStream:
     """A process's output as it comes.
 
     Args:
-        device: name that every row must carry.
+        device: name that every row must carry, unless the reference alone refuses its case.
         batch: the cases that the process was told to run.
         known: ids of those that have a result already: the program runs them again where a text repeats.
         on_result: called with each new result at once.
         clock: monotonic seconds.
+        reference: name of what ``test`` compares with; no other mode asks it.
     """
 
     mode: Mode
@@ -39,6 +40,7 @@ class BatchStream:
     known: Collection[str]
     on_result: OnResult
     clock: Callable[[], float] = time.monotonic
+    reference: str = CPU_DEVICE
     pid: int | None = None
     started: bool = False
     lost: str = ""
@@ -75,7 +77,9 @@ class BatchStream:
     def _take(self, row: ModeRow) -> None:
         now = self.clock()
         since, self._last = 0.0 if self._last is None else now - self._last, now
-        if not names_only(row.backend, self.device):
+        reference = self.reference if self.mode is Mode.TEST else self.device
+        teller = teller_of(row.backend, row.outcome, self.device, reference)
+        if teller is Teller.OTHER:
             self.foreign.append(row.backend)
             return
         self.failed = self.failed or row.outcome is Outcome.FAIL
@@ -83,7 +87,8 @@ class BatchStream:
         if case not in self._ids:
             self.surplus.append(case)
         elif case not in self.known and case not in self.results:
-            result = CaseResult(case, row.op, row.params, row.outcome, self._message(row), round(since * 1000, 3))
+            message = REFERENCE_REFUSES if teller is Teller.REFERENCE else self._message(row)
+            result = CaseResult(case, row.op, row.params, row.outcome, message, round(since * 1000, 3))
             self.results[case] = result
             self.on_result(result, row.measure)
 
@@ -91,6 +96,7 @@ class BatchStream:
         """What was said about a case; an error number in front of its row may be another thread's."""
         tag = OP_TAG.match(row.before)
         own = row.before if tag is None or tag["op"] == row.op else ""
+        own = "" if own == REFERENCE_REFUSES else own  # whatever a library prints in front of a row
         return " ".join(part for part in (own, row.message) if part)
 
     def _note(self, line: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.expected import Expected, ExpectedEnd, column_of
 from lab.bundle.junit import junit_xml
-from lab.bundle.outcome import Blame, CaseResult, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, CaseResult, Outcome
 from lab.bundle.reader import by_variant, told_calls
 from lab.bundle.rows import CallRow, CaseRow, FactRow, Supported, SupportRow
 from lab.bundle.schema import SCHEMA, SPEED, SUPPORT, RunRecord, Status
@@ -278,6 +278,15 @@ def test_junit_excuses_of_an_expected_case_no_crash(whole: Path, outcome: Outcom
     root = ET.fromstring(junit_xml(replace(bundle, cases=(case,), facts=(), findings=())))  # noqa: S314 - our own text
     (test,) = root.findall(".//testcase[@name='ADD()']")
     assert ([one.tag for one in test], test.get("time")) == (tags, "1.500000")
+
+
+def test_junit_tells_who_refuses_a_case(whole: Path) -> None:
+    bundle = read_bundle(whole)
+    place = (bundle.run.variants[0].name, bundle.run.variants[0].variant, "ops")
+    said = ("not supported", REFERENCE_REFUSES)
+    cases = tuple(CaseRow(*place, f"ADD(n={at})", "ADD", "", Outcome.UNSUPPORTED, one, 0.0, 0.0) for at, one in enumerate(said))
+    root = ET.fromstring(junit_xml(replace(bundle, cases=cases, facts=(), findings=())))  # noqa: S314 - our own text
+    assert [one.get("message") for one in root.iter("skipped")] == ["unsupported by the remote device", REFERENCE_REFUSES]
 
 
 @pytest.mark.parametrize("status", [Status.ERROR, Status.INTERRUPTED, Status.RUNNING])

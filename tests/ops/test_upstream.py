@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, CaseResult, FindingKind, Outcome
 from lab.deadline import Deadline
 from lab.errors import LabError
 from lab.ggml.registry import Device
@@ -15,16 +15,18 @@ from lab.ops.upstream import (
     OccurrenceCounter,
     RowStream,
     Selection,
+    Teller,
     expected_cases,
     first_without_result,
     guest_command,
     judge,
-    names_only,
+    lost_support,
     parse_row,
     program_argv,
     reference_device,
     refused_devices,
     remote_device,
+    teller_of,
 )
 from lab.process import finish
 
@@ -100,11 +102,32 @@ def test_list_of_expected_cases_has_to_go_with_its_programs_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "ours"),
-    [("X", True), ("X, X, X", True), ("Y", False), ("X, Y", False), ("", False), ("X, ", False), ("XX", False)],
+    ("backend", "teller"),
+    [
+        *((backend, Teller.DEVICE) for backend in ("X", "X, X, X", "X, R", "X, X, R, R")),
+        *((backend, Teller.REFERENCE) for backend in ("R", "R, R")),
+        *((backend, Teller.OTHER) for backend in ("Y", "X, Y", "R, X", "X, R, Y", "X, R, X", "", "X, ", "XX", "RR", "X,R")),
+    ],
 )
-def test_row_of_an_unsupported_case_names_its_device_several_times(backend: str, ours: bool) -> None:
-    assert names_only(backend, "X") is ours
+def test_row_of_an_unsupported_case_names_who_refuses_it_several_times(backend: str, teller: Teller) -> None:
+    assert teller_of(backend, Outcome.UNSUPPORTED, "X", "R") is teller
+
+
+def test_reference_has_a_say_in_nothing_but_what_is_unsupported() -> None:
+    for backend, teller in (("X", Teller.DEVICE), ("R", Teller.OTHER), ("X, R", Teller.OTHER)):
+        assert [teller_of(backend, outcome, "X", "R") for outcome in (Outcome.PASS, Outcome.FAIL)] == [teller] * 2
+    assert teller_of("X, X", Outcome.UNSUPPORTED, "X", "X") is Teller.DEVICE
+
+
+def test_case_that_the_reference_refuses_is_no_other_devices_and_no_lost_support() -> None:
+    refusing = ("[virtgpu] CPU, [virtgpu] CPU, CPU", "CPU, CPU", "[virtgpu] CPU")
+    rows = [f'"{backend}","ADD","n={number}","test","0","not supported",""' for number, backend in enumerate(refusing)]
+    stream = stream_of(*rows, row("1", ""))
+    cases = tuple(result.case for result in stream.results)
+    assert (stream.foreign, [result.refused for result in stream.results]) == ([], [True, False, True, False])
+    assert verdict(stream, Ending(0), ("ADD(n=0)", "ADD(n=1)", "ADD(n=2)", "ADD(type=f32,ne=[1,1])")) == {}
+    assert [one.case for one in stream.results if lost_support(one, ())] == [cases[0], cases[2]]
+    assert stream.results[1].message == REFERENCE_REFUSES
 
 
 def test_error_number_of_another_thread_is_not_taken_for_the_rows_own() -> None:

@@ -119,11 +119,19 @@ def test_patterns_choose_by_the_beginning_of_the_parameters() -> None:
 
 def test_listing_tells_what_the_device_says_and_counts_repeated_texts() -> None:
     row = '"CPU, CPU","ADD","type=f32","test","0","not supported",""'
-    lines = ["load_backend: …", "supports: yes", "supports: no", "supports: yes", row, "supports: yes", row]
+    both = ["supports: yes", "supports: no"] * 2
+    lines = ["load_backend: …", *both, row, "supports: yes", "supports: yes", row]
     assert [(one.case, one.supported) for one in listed_cases(Mode.TEST, lines, 0)] == [
         ("ADD(type=f32)", False),
         ("ADD(type=f32)#2", True),
     ]
+
+
+def test_listing_tells_nothing_of_what_the_reference_refuses() -> None:
+    rows = [f'"V, V, CPU, CPU","{op}","type=f32","test","0","not supported",""' for op in ("ADD", "MUL", "SUB")]
+    yes, no = ["supports: yes"] * 2, ["supports: no"] * 2
+    lines = [*yes, *no, rows[0], *no, *yes, rows[1], *no, *no, rows[2]]
+    assert [one.supported for one in listed_cases(Mode.TEST, lines, 0)] == [True, False, False]
 
 
 @pytest.mark.parametrize("status", [1, 137, -9])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.bundle.outcome import Blame, CaseResult, FindingKind, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, CaseResult, FindingKind, Outcome
 from lab.ops.upstream_cases import ListedCase, Mode
 from lab.ops.upstream_judge import Sweep, findings_of
 
@@ -52,6 +52,12 @@ def test_each_thing_that_can_be_wrong_is_found(sweep: Sweep, found: list[Finding
 def test_words_in_front_of_a_row_excuse_no_refusal(mode: Mode) -> None:
     refusing = Sweep(results(PASS, UNSUPPORTED, UNSUPPORTED, message="ggml-virtgpu: skipping large tensors for speed"))
     assert kinds(refusing, mode=mode) == [FindingKind.LOST_SUPPORT]
+
+
+def test_case_that_the_reference_alone_refuses_is_not_lost_but_may_be_claimed() -> None:
+    alone = results(PASS, UNSUPPORTED, message=REFERENCE_REFUSES)
+    assert kinds(Sweep({**results(PASS, PASS, UNSUPPORTED), **alone})) == []
+    assert kinds(Sweep(results(PASS, UNSUPPORTED, UNSUPPORTED, message=REFERENCE_REFUSES))) == [FindingKind.CLAIMED_SUPPORT]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.bundle.outcome import CaseResult, Outcome
+from lab.bundle.outcome import REFERENCE_REFUSES, CaseResult, Outcome
 from lab.bundle.writer import Measure
 from lab.ops.agent_rows import AgentStream
 from lab.ops.said import KEPT_REMARKS, LONGEST_REMARK
@@ -157,6 +157,31 @@ def test_rows_after_the_device_was_lost_say_nothing() -> None:
     running = one.running()
     assert running is not None
     assert running.case == "ADD(a=1)#2"
+
+
+@pytest.mark.parametrize(
+    ("backend", "refused"), [(DEVICE, True), (f"{DEVICE}, {DEVICE}, CPU", True), ("CPU", False), ("CPU, CPU", False)]
+)
+def test_case_that_the_reference_alone_refuses_is_not_refused_by_the_device(backend: str, refused: bool) -> None:
+    one = fed(stream(), csv_line("ADD(a=1)", supported="0", error="not supported", device=backend))
+    assert [(result.outcome, result.refused) for result in one.results.values()] == [(Outcome.UNSUPPORTED, refused)]
+    assert (one.foreign, one.failed) == ([], False)
+
+
+def test_words_in_front_of_a_row_are_not_believed_to_be_ours() -> None:
+    batch, told = stream(), list[CaseResult]()
+    rows = RowStream(DEVICE, told.append)
+    for one in (batch, rows):
+        one.feed(csv_line("ADD(a=1)", supported="0", error="not supported", before=f"{REFERENCE_REFUSES} "))
+    assert [result.refused for result in (*batch.results.values(), *told)] == [True, True]
+
+
+@pytest.mark.parametrize(("mode", "error"), [(Mode.SUPPORT, "no"), (Mode.TEST, "test failed")])
+def test_reference_has_a_say_in_nothing_but_what_test_cannot_compare(mode: Mode, error: str) -> None:
+    one = stream()
+    one.mode = mode
+    fed(one, csv_line("ADD(a=1)", mode=mode, supported="0", error=error, device="CPU"))
+    assert (one.foreign, one.results) == (["CPU"], {})
 
 
 def test_rows_of_another_device_and_unknown_cases_are_kept_apart() -> None:

@@ -21,6 +21,7 @@ from tests.scenario.small_runs import Running
 VULKAN = Device(1, "ggml-virtgpu", "[virtgpu] Vulkan0", "the host's GPU", "GPU")
 ANY_NUMBER = SCENARIO.replace("min_cases = 3\n", "")
 LOST = "lost support [product] {} cases that the host's own library supports are unsupported, the first is {}"
+CLAIMED = "claimed support [product] {} cases that the host's own library does not support are claimed, the first is {}"
 
 
 def refusing(*refused: str, device: Device = OURS) -> tuple[str, ...]:
@@ -58,6 +59,31 @@ def test_any_other_library_is_asked_itself(
     script = Script(ops=refusing(*by_device, device=VULKAN), devices=(REFERENCE, VULKAN), listed=listed(*natively))
     bundle = running(script, ANY_NUMBER, variants=("venus",))
     assert told(bundle) == [LOST.format(1, case) for case in lost]
+
+
+BY_CPU, BY_BOTH = REFERENCE.name, f"{VULKAN.name}, {REFERENCE.name}"
+
+
+@pytest.mark.parametrize(
+    ("names", "natively", "found"),
+    [
+        (BY_CPU, (), []),
+        (BY_BOTH, (), [LOST.format(1, TEXTS[1])]),
+        (BY_BOTH, TEXTS[1:2], []),
+        (BY_CPU, TEXTS[1:2], [CLAIMED.format(1, TEXTS[1])]),
+    ],
+    ids=["the reference alone", "both", "all three", "the reference and the library"],
+)
+def test_what_the_reference_refuses_is_lost_by_a_device_that_refuses_it_too(
+    running: Running, names: str, natively: tuple[str, ...], found: list[str]
+) -> None:
+    refused = row(TEXTS[1], supported="0", error="not supported", device=names)
+    rows = [row(text, device=VULKAN.name) for text in (TEXTS[0], TEXTS[2])]
+    script = Script(ops=(HEADER_LINE, rows[0], refused, rows[1]), devices=(REFERENCE, VULKAN), listed=listed(*natively))
+    bundle = running(script, ANY_NUMBER, variants=("venus",))
+    assert told(bundle) == found
+    cases = bundle.run.variants[0].cases
+    assert (cases.ok, cases.unsupported, sum(cases.model_dump().values())) == (2, 1, 3)
 
 
 def test_without_the_same_ggml_on_both_sides_nobody_can_be_asked(running: Running) -> None:

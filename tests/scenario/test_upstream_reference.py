@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lab.bundle import Bundle, read_bundle
-from lab.bundle.outcome import FindingKind
+from lab.bundle.outcome import REFERENCE_REFUSES, FindingKind
 from lab.bundle.schema import Status
 from lab.elf import MappedFile, ProcessFacts, build_id
 from lab.errors import ConfigError
@@ -28,7 +28,8 @@ from lab.scenario.runner import run
 from lab.scenario.shipment import BACKENDS, Payload, ReferenceFiles
 from lab.scenario.source import read_source
 from tests.scenario.call_files import Made, write_calls
-from tests.scenario.fakes import SHIPMENT, FakePlatform, Script, payload
+from tests.scenario.fakes import OURS, SHIPMENT, FakePlatform, Script, payload, row
+from tests.scenario.fakes import REFERENCE as CPU
 from tests.scenario.upstream_runs import CASES, LISTED, Program
 
 SCENARIO = """\
@@ -198,6 +199,24 @@ def test_graphs_of_an_earlier_check_of_the_boot_prove_nothing(tmp_path: Path, te
     (finding,) = bundle.findings
     assert finding.finding == FindingKind.WRONG_REFERENCE
     assert (finding.variant, finding.check) in {("default", "upstream-test 2"), ("second", "upstream-test")}
+
+
+def test_a_case_that_the_hosts_reference_refuses_is_not_compared(tmp_path: Path) -> None:
+    vulkan = replace(OURS, name="[virtgpu] Vulkan0")
+
+    class Refusing(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            refused = row("ADD(n=1)", supported="0", error="not supported", device="[virtgpu] CPU, [virtgpu] CPU")
+
+            def say(line: str) -> None:
+                on_line(refused if line == row("ADD(n=1)") else line.replace(OURS.name, vulkan.name))
+
+            return super().__call__(command, say)
+
+    script = Script(devices=(CPU, vulkan))
+    bundle, _ = swept(tmp_path, FILES.computing, graphs=4, script=script, program=Refusing())
+    assert [one.text for one in bundle.findings] == []
+    assert [(one.case, one.message) for one in bundle.cases if one.outcome != "pass"] == [("ADD(n=1)", REFERENCE_REFUSES)]
 
 
 @pytest.mark.parametrize("text", [ANOTHER_CHECK, ANOTHER_VARIANT], ids=["check", "variant"])

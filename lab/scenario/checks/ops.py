@@ -93,7 +93,7 @@ class OpsRun:
             else finding
             for finding in judged
         )
-        return (*self.unproven(), *self.lost_support(loss), *told)
+        return (*self.unproven(), *self.lost_support(loss), *self.claimed_support(), *told)
 
     def unproven(self) -> tuple[Finding, ...]:
         """That it has results, and nobody knows of which libraries."""
@@ -118,6 +118,14 @@ class OpsRun:
             whose, since = "a CPU" if self.refused is None else "the host's own library", f" since {loss}" if loss else ""
             text = f"{len(lost)} cases that {whose} supports are unsupported{since}, the first is {lost[0]}"
             yield Finding(FindingKind.LOST_SUPPORT, Blame.PRODUCT, text, lost[0])
+
+    def claimed_support(self) -> Iterator[Finding]:
+        """Cases that were not compared, because the reference refuses them, and that the host's own library refuses, too."""
+        uncompared = [one for one in self.stream.results if one.outcome is Outcome.UNSUPPORTED and not one.refused]
+        claimed = [one.case for one in uncompared if self.refused is not None and one.case in self.refused]
+        if claimed:
+            text = f"{len(claimed)} cases that the host's own library does not support are claimed, the first is {claimed[0]}"
+            yield Finding(FindingKind.CLAIMED_SUPPORT, Blame.PRODUCT, text, claimed[0])
 
     def lost_case(self, loss: str = "") -> CaseResult | None:
         """The case that was running when a worker was lost, or when a crash or hang ended it all."""

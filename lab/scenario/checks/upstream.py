@@ -19,7 +19,7 @@ from lab.bundle.writer import CheckWriter, Measure
 from lab.deadline import Deadline
 from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
-from lab.ops.upstream import NAME_PREFIX, guest_command, refused_devices, remote_device
+from lab.ops.upstream import CPU_DEVICE, NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
 from lab.ops.upstream_judge import Sweep, findings_again, findings_of
 from lab.ops.upstream_stream import BatchStream
@@ -89,7 +89,8 @@ class UpstreamRun:
             if self.stopped or not self.queue:
                 return None
             self.processes += 1
-            stream = BatchStream(self.check.mode, self.device, self.queue.popleft(), self.sweep.results.keys(), self.result)
+            known, batch = self.sweep.results.keys(), self.queue.popleft()
+            stream = BatchStream(self.check.mode, self.device, batch, known, self.result, reference=self.reference)
             self.running.append(stream)
             return self.processes, stream
 
@@ -147,6 +148,11 @@ class UpstreamRun:
         with self.lock:
             onlooker.count(len(self.sweep.results), len(self.wanted), self.sweep.bad)
             onlooker.stream()
+
+    @property
+    def reference(self) -> str:
+        """Name of what is compared with; one on the host is a remote device, too."""
+        return f"{NAME_PREFIX}{CPU_DEVICE}" if self.check.reference == "host" else CPU_DEVICE
 
     @property
     def new(self) -> int:
