@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from lab.errors import LabError
@@ -79,6 +79,7 @@ class Engine:
         """As many of the cases, from the first, as travel together. When they fail together, each is tried alone."""
         self.batches += 1
         limit = 1 if transfer else self.batch_cases
+        failure: str | None = None
         with new_contexts(self.backend.device.ggml) as contexts:
             built, results = self._build(contexts, cases[:limit])
             able = [one for one in built if one.supported]
@@ -86,14 +87,18 @@ class Engine:
                 results |= self._compute(contexts, able, rounds, transfer)
             except LabError as error:
                 self.require_life()
-                if len(able) == 1:
-                    results[able[0].case.id] = self._result(able[0].case, ERROR, error.message)
-                    able = []
-            else:
-                able = []
-        for one in able:
-            results[one.case.id] = self._run_batch([one.case], rounds, transfer)[0]
+                failure = error.message
+        if failure is not None:
+            results |= {result.case: result for result in self._alone([one.case for one in able], failure, rounds, transfer)}
         return [results[case.id] for case in cases[: len(results)]]
+
+    def _alone(self, cases: Sequence[Case], failure: str, rounds: int, transfer: int) -> list[Result]:
+        """Cases that failed together, one by one. Where none is to blame then, each tells how they failed together."""
+        if len(cases) == 1:
+            return [self._result(cases[0], ERROR, failure)]
+        results = [self._run_batch([case], rounds, transfer)[0] for case in cases]
+        computed = all(result.outcome == COMPUTED for result in results)
+        return [replace(result, text=f"{len(cases)} cases together: {failure}") for result in results] if computed else results
 
     def _result(self, case: Case, outcome: str, text: str = "") -> Result:
         return Result(case.id, outcome, text=text, batch=self.batches)

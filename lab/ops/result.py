@@ -22,7 +22,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a case: ``outcome`` is computed, unsupported or error; ``outputs`` are those of every round."""
+    """What became of a case: ``outcome`` is computed, unsupported or error; ``outputs`` are those of every round.
+
+    ``text`` is why there was an error; of a case that was computed, how it failed before, together with others of which each was
+    computed alone, too.
+    """
 
     case: str
     outcome: str

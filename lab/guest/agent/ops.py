@@ -6,7 +6,8 @@ all of its CPU builds, which takes an emulated guest a second, and here nothing 
 
 * ``{"device": {…}, "pid": n, "others": […]}``: what computes, in which process, and the registry it was found in.
 * ``{"case", "outcome", "digest", "ns", "batch"}``, in the order of the cases as ``engine.ordered`` puts them; with ``text``
-  for an error; with ``at`` and ``outputs`` (type, sizes, bytes each) where values are appended to ``--values``.
+  for an error, and for cases that failed together and were computed alone; with ``at`` and ``outputs`` (type, sizes, bytes each)
+  where values are appended to ``--values``.
 * ``{"end": {"cases", "batches", "seconds"}}``. Without it the program was cut off: the first case without a line, or one that
   would have travelled with it, is where. ``--batch 1`` tells which.
   With ``--hold`` the program stays behind it, with its libraries mapped, until SIGTERM: so it can be looked at.

@@ -17,6 +17,7 @@ from lab.bundle.writer import CheckWriter
 from lab.ops.agent_rows import LOST, AgentRow, Cut, in_order
 from lab.ops.case import Case
 from lab.ops.catalog import all_cases, case_named, drawn_share
+from lab.ops.result import COMPUTED
 from lab.ops.session import Fetched, Reference, evidence
 from lab.ops.upstream import op_of, refused_devices, remote_device
 from lab.ops.verdict import findings, result_of, settled, truth_table
@@ -106,6 +107,7 @@ class CatalogRun:
             return
         yield from self._ending(last_call)
         yield from self.unexplained
+        yield from self._failed_together()
         yield from self.costs
         support = self._lost_support()
         yield from support.values()
@@ -115,6 +117,18 @@ class CatalogRun:
                 kind = FindingKind.CASE_FAILED if result.outcome is Outcome.FAIL else FindingKind.INTERRUPTED
                 word = "" if result.outcome is Outcome.FAIL else f"{result.outcome}: "
                 yield Finding(kind, blame, f"{word}{result.case}: {result.message}", result.case)
+
+    def _failed_together(self) -> Iterator[Finding]:
+        """Batches that failed although each of their cases was computed alone, unless the library did so natively, too."""
+        native = {} if self.reference is None else self.reference.rows
+        first: dict[str, str] = {}
+        for row in self.rows.values():
+            own = native.get(row.case)
+            if row.outcome == COMPUTED and row.text and not (own is not None and own.text):
+                first.setdefault(row.text, row.case)
+        for text, case in first.items():
+            told = f"the remote device failed with cases from {case} on, and computed each alone: {text}"
+            yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, told, case)
 
     def _ending(self, last_call: str) -> Iterator[Finding]:
         """A run that was cut off, or one that proves less than was asked for."""
