@@ -17,12 +17,8 @@ from lab.bundle.schema import RunRecord, Status
 from lab.bundle.writer import CheckWriter, new_bundle
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError
-from lab.ops.agent_rows import AgentRow, AgentStream
-from lab.ops.result import COMPUTED
 from lab.scenario import shipment as shipments
-from lab.scenario.checks import catalog_cost
-from lab.scenario.checks.catalog import CatalogRun, wished_reference
-from lab.scenario.checks.catalog_cost import cost_findings
+from lab.scenario.checks.catalog import wished_reference
 from lab.scenario.checks.lie import Seen, Witness, dying_programs, judged, tell
 from lab.scenario.checks.ops import Eyes
 from lab.scenario.environment import host_environment
@@ -30,7 +26,7 @@ from lab.scenario.file import load
 from lab.scenario.guest_programs import FACTS, Observation
 from lab.scenario.lies import LiesFile, laid_lies, lies_are_told
 from lab.scenario.listener import SilentListener
-from lab.scenario.model_catalog import CatalogCheck, Cost
+from lab.scenario.model_catalog import CatalogCheck
 from lab.scenario.model_checks import Caught, LieCheck
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
@@ -245,60 +241,6 @@ def test_lie_needs_the_liar(tmp_path: Path) -> None:
     path.write_text(SCENARIO.replace('"liar"', '"cpu"'))
     with pytest.raises(ConfigError, match=r"line 3: host\.ggml_library: a lie needs the liar"):
         planned([path], Choice())
-
-
-class Alone:
-    """A program that is told how much its worker has behind each run, and how long each takes."""
-
-    workers = frozenset({1})
-
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, *, kib: tuple[int | None, ...], ms: tuple[int, ...], ended: bool = True
-    ) -> None:
-        samples = iter(kib)
-        monkeypatch.setattr(catalog_cost, "private_kib", lambda _pid: next(samples))
-        self.ms, self.ended = ms, ended
-
-    def alone(self, cases: Any, on_row: Any) -> AgentStream:
-        for case, ms in zip(cases, self.ms, strict=False):
-            on_row(AgentRow(case, COMPUTED, "d", ms * 1_000_000))
-        return AgentStream(ended=self.ended, remarks=["gone"])
-
-
-def costs(program: Alone, mul: Outcome = Outcome.FAIL) -> list[tuple[FindingKind, str | None]]:
-    rows = {case: AgentRow(case, COMPUTED, "d", 1_000_000) for case in ("ADD()", "MUL()")}
-    reference: Any = SimpleNamespace(rows=rows)
-    nobody: Any = None
-    run = CatalogRun(JUDGE, ("ADD()", "MUL()"), "remote", nobody, reference)
-    run.results |= {"ADD()": result("ADD()", Outcome.PASS), "MUL()": result("MUL()", mul)}
-    return [(one.kind, one.case) for one in cost_findings(run, Cost(runs=3, or_ms=50, times_native=20), program)]
-
-
-def test_costs_of_right_results_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert costs(Alone(monkeypatch, kib=(10, 60, 130), ms=(900, 40, 900))) == []
-    assert costs(Alone(monkeypatch, kib=(10, 90, 180), ms=(40, 40, 40))) == [(FindingKind.MEMORY_GROWTH, "ADD()")]
-    assert costs(Alone(monkeypatch, kib=(10, 10, 10), ms=(51, 60, 70))) == [(FindingKind.TOO_SLOW, "ADD()")]
-
-
-def test_costs_are_among_what_is_wrong_with_a_run(tmp_path: Path) -> None:
-    slow = Finding(FindingKind.TOO_SLOW, Blame.PRODUCT, "ADD(): 900 ms", "ADD()")
-    with new_bundle(tmp_path, "lies") as bundle:
-        run = CatalogRun(JUDGE, ("ADD()",), "remote", CheckWriter(bundle, "lies", "default", "catalog"), ending=None)
-        run.results["ADD()"], run.costs = result("ADD()", Outcome.PASS), (slow,)
-        assert list(run.findings("none")) == [slow]
-
-
-def test_measurement_that_did_not_come_about_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert costs(Alone(monkeypatch, kib=(10,), ms=(40,), ended=False)) == [(FindingKind.INTERRUPTED, None)]
-    assert costs(Alone(monkeypatch, kib=(), ms=())) == [(FindingKind.INTERRUPTED, "ADD()")]
-    program = Alone(monkeypatch, kib=(), ms=(40, 40, 40))
-    program.workers = frozenset()
-    assert costs(program) == [(FindingKind.INTERRUPTED, None)]
-    of_both = {"kib": (10, 10, 10, 10, 10, 10), "ms": (40,) * 6}
-    assert costs(Alone(monkeypatch, **of_both), Outcome.PASS) == []
-    assert costs(Alone(monkeypatch, **of_both | {"kib": (10, 10, 10, 10, 10, None)}), Outcome.PASS) == [
-        (FindingKind.INTERRUPTED, None)
-    ]
 
 
 def ran(tmp_path: Path, *, tells: bool, digest: str = "another", text: str = SCENARIO) -> Any:
