@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import pytest
+
 from lab.bundle import Bundle, read_bundle
+from lab.deadline import Deadline, poll
 from lab.scenario.expectations import expectations_path
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
 from lab.scenario.runner import run
 from tests.scenario.fakes import FakePlatform, Script
-from tests.scenario.test_catalog_check import CASES, SCENARIO, FakeHost, agent, said
+from tests.scenario.test_catalog_check import CASES, SCENARIO, FakeHost, Step, agent, said, texts
 
 ENTRY = '[[expect]]\ncase = "catalog/SUB()"\nreason = "known"\nlink = "l"\n'
 
 
-def ran(script: Script, folder: Path, expectations: str) -> Bundle:
+def ran(script: Script, folder: Path, expectations: str, text: str = SCENARIO) -> Bundle:
     path = folder / "small.toml"
-    path.write_text(SCENARIO)
+    path.write_text(text)
     known = expectations_path(path, "small")
     known.parent.mkdir()
     known.write_text(expectations)
@@ -67,6 +71,43 @@ def test_flaky_case_of_which_a_further_run_tells_nothing_is_told(tmp_path: Path)
     assert bundle.run.exit == 1
     text = "flaky cases ran again, not all of them have a result; the first of them is SUB()"
     assert text in [one.text for one in bundle.findings]
+
+
+@pytest.mark.parametrize(("ends", "status", "why"), [
+    ("guest crash", 139, "the program was ended by signal 11"), ("hang", 137, "no result came for 0 s"),
+])  # fmt: skip
+def test_flaky_case_may_not_be_lost_when_it_is_run_again(tmp_path: Path, ends: str, status: int, why: str) -> None:
+    script, told = wrong_times(2)  # its results were fetched by the second
+    script.agent_status, honest = status, script.agent
+
+    def wait() -> None:
+        before = len(script.killed)
+        poll("a SIGKILL", lambda: len(script.killed) > before, Deadline.after(10))
+
+    def steps(cases: Sequence[str], command: str) -> Iterable[Step]:
+        assert honest is not None
+        dies = agent(killers=["SUB()"], death=[wait] if ends == "hang" else [])
+        yield from (dies if told["SUB()"] == 2 else honest)(cases, command)
+
+    script.agent = steps
+    text = SCENARIO.replace("case_deadline_s = 5", "case_deadline_s = 0.5") if ends == "hang" else SCENARIO
+    bundle = ran(script, tmp_path, ENTRY + 'kind = "flaky"\nmax_rate = 0.9\nretries = 1\n', text)
+    assert [(one.outcome, one.attempt) for one in bundle.cases if one.expected] == [("fail", 1), (ends, 2)]
+    assert bundle.run.exit == 1
+    assert f"interrupted [product] {ends}: SUB(): {why}" in texts(bundle)
+
+
+def test_flaky_case_may_not_be_refused_when_it_is_run_again(tmp_path: Path) -> None:
+    told: Counter[str] = Counter()
+
+    def rows(case: str) -> str:
+        told[case] += 1
+        wrong = {"digest": "other"} if told[case] <= 2 else {"outcome": "unsupported", "digest": ""}
+        return said(case, **wrong) if case == "SUB()" and told[case] <= 3 else said(case)
+
+    bundle = ran(Script(agent=agent(rows), host=FakeHost()), tmp_path, ENTRY + 'kind = "flaky"\nmax_rate = 0.9\nretries = 2\n')
+    assert [(one.outcome, one.attempt) for one in bundle.cases if one.expected] == [("fail", 1), ("fail", 2), ("pass", 3)]
+    assert [(one.finding, one.case) for one in bundle.findings] == [("lost support", "SUB()")]
 
 
 def test_skipped_case_is_left_out(tmp_path: Path) -> None:

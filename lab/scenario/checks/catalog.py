@@ -102,10 +102,15 @@ class CatalogRun:
 
     def findings(self, last_call: str) -> Iterator[Finding]:
         """Everything wrong with it."""
+        if not self.refusals:
+            yield from self._ending(last_call)
+        yield from self.findings_again()
+
+    def findings_again(self) -> Iterator[Finding]:
+        """Everything wrong with a further run of some cases: how many there are was judged before."""
         yield from self.refusals
         if self.refusals:
             return
-        yield from self._ending(last_call)
         yield from self.unexplained
         yield from self._failed_together()
         yield from self.costs

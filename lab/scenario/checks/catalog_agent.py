@@ -38,12 +38,15 @@ REFERENCE_S = 300.0
 
 
 def run_named(stage: Stage, run: CatalogRun, cases: Sequence[str], host: Host, *, eyes: Eyes, deadline: Deadline) -> None:
-    """Run named cases of a run that has ended once more. Raises what ``run_catalog`` does."""
+    """Run named cases of a run that has ended once more. A failed one may be expected; one that is lost or refused is a finding.
+
+    Raises what ``run_catalog`` does.
+    """
     again = CatalogRun(run.check, in_order(list(cases)), run.device, run.writer)
     run_catalog(stage, again, host, eyes, deadline)
-    for finding in again.unexplained:
-        run.writer.add(finding)
-    if again.ending is not None or again.missing():
+    for finding in again.findings_again():
+        run.writer.finding(finding)
+    if not again.refusals and (again.ending is not None or again.missing()):
         why = f"{again.ending.outcome}: {again.ending.why}" if again.ending is not None else "not all of them have a result"
         blame = again.blame or (again.ending.outcome.blame if again.ending is not None else None) or Blame.LAB
         text = f"flaky cases ran again, {why}; the first of them is {cases[0]}"
