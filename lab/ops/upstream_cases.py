@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from lab.ops.upstream import PROGRAM, OccurrenceCounter, require_whole
@@ -120,6 +120,15 @@ def listed_cases(mode: Mode, lines: Sequence[str], status: int) -> tuple[ListedC
             cases.append(ListedCase(counter.case_id(row.text), row.op, row.params, all(own)))
             answers.clear()
     return tuple(cases)
+
+
+def of_second_device(listed: Sequence[ListedCase]) -> tuple[ListedCase, ...]:
+    """The cases with what the second device says, where two of one name were listed, one after the other; else all as they are."""
+    half = len(listed) // 2
+    first, second = listed[:half], listed[half:]
+    if [one.text for one in first] != [one.text for one in second]:
+        return tuple(listed)
+    return tuple(replace(one, supported=other.supported) for one, other in zip(first, second, strict=True))
 
 
 def chosen_cases(listed: Iterable[ListedCase], ops: Collection[str], patterns: Sequence[str]) -> tuple[ListedCase, ...]:

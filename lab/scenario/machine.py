@@ -26,7 +26,7 @@ from lab.image import GuestImage, guest_image
 from lab.interruption import postponed
 from lab.ops.session import Library, NativeHost
 from lab.ops.upstream import CPU_DEVICE, ExpectedCases, Selection, expected_cases, program_argv
-from lab.ops.upstream_cases import Listed, ListedCase, listed_cases
+from lab.ops.upstream_cases import Listed, ListedCase, listed_cases, of_second_device
 from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
@@ -171,7 +171,10 @@ def native_cases(selection: Selection, ingredients: Ingredients, deadline: Deadl
 def native_listing(
     listed: Listed, variables: Mapping[str, str], ingredients: Ingredients, deadline: Deadline
 ) -> tuple[ListedCase, ...] | None:
-    """Every case, with what the device says of it, which is one of the library that QEMU's workers load."""
+    """Every case, with what the device says of it, which is one of the library that QEMU's workers load.
+
+    Where the host root has a device of that name, too, the program goes through both. ggml loads a library that is named last.
+    """
     if not same_ggml(ingredients):
         return None
     library, lister = ingredients.shipment.ggml_library, ingredients.case_lister
@@ -183,7 +186,8 @@ def native_listing(
         binds += outside((), ingredients.root, ggml=library.path).binds
     argv = ingredients.root.enter(listed.argv(), binds=tuple(binds), env=environment)
     done = finish(argv, deadline=deadline)
-    return listed_cases(listed.mode, done.output.splitlines(), done.exit_status) or None
+    cases = listed_cases(listed.mode, done.output.splitlines(), done.exit_status)
+    return (of_second_device(cases) if library.of_machine else cases) or None
 
 
 def same_ggml(ingredients: Ingredients) -> bool:

@@ -59,6 +59,21 @@ def test_list_that_broke_off_natively_is_refused(listing: Listing, supported: st
         listing(ingredients(f"{printing}kill -KILL $$"))
 
 
+@pytest.mark.parametrize("twice", [True, False])
+def test_library_from_elsewhere_is_told_from_the_roots_device_of_the_same_name(*, twice: bool) -> None:
+    def says(answer: str) -> str:
+        unsupported = {"supported": "0", "error": "not supported", "device": "CPU, CPU"}
+        texts = (TEXTS[0], *TEXTS)
+        return "".join(f"supports: {answer}\n" * 2 + row(text, **unsupported) for text in texts)
+
+    made = ingredients(f"cat <<'END'\n{HEADER_LINE}{says('no') if twice else ''}{says('yes')}END\n")
+    made.shipment = replace(SHIPMENT, ggml_library=payload("ggml library", "/elsewhere/libggml-cpu.so"))
+    cases = native_listing(Listed(Mode.TEST, "CPU"), {}, made, Deadline.after(10))
+    assert cases is not None
+    assert [one.case for one in cases] == [TEXTS[0], f"{TEXTS[0]}#2", *TEXTS[1:]]
+    assert {one.supported for one in cases} == {True}
+
+
 def scenario(more: str = "", **tables: Any) -> Scenario:
     checks = [{"kind": "state"}, *([{"kind": "bench"}] if more else [])]
     made = Scenario.model_validate({"name": "small", "checks": checks, **tables})
