@@ -6,7 +6,8 @@ A case that the lab itself lost is run again, too. The new bundle gets the kept 
 it, so it is whole by itself and can be resumed in its turn; the old one stays as it is.
 
 Calls and mapped libraries are judged by the run that saw them. So what speaks against results without being in their rows, such as
-a wrong library, is a reason not to keep them, and so is a lack of proof which libraries they were computed by.
+a wrong library, is a reason not to keep them, and so is a lack of proof which libraries they were computed by, or of a remote call
+that computed any, where calls were recorded.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import BootRecord, ResumedRecord, Status, VariantRecord
 from lab.bundle.writer import BundleWriter
 from lab.errors import ConfigError, ConfigProblem
+from lab.ops.upstream_cases import Mode
+from lab.scenario.calls import COMPUTING
 from lab.scenario.checks.state import MAPPED
 from lab.scenario.environment import LAVAPIPE, VULKAN, overlaid, vulkan_variables
 from lab.scenario.expand import Variant
@@ -37,6 +40,9 @@ CHECKS = "checks"
 NOT_KEPT = frozenset({Outcome.ERROR, Outcome.SKIPPED})
 UPSTREAM = "upstream-"
 """How the names of the checks begin whose results are kept."""
+ASKING = f"{UPSTREAM}{Mode.SUPPORT}"
+"""The check of which no case is computed; another one has a number behind it."""
+COMPUTED = frozenset({Outcome.PASS, Outcome.FAIL})
 LAB_CHECK = "lab"
 """What findings of the machine itself are under."""
 LOST = frozenset({Outcome.GUEST_CRASH, Outcome.HOST_CRASH, Outcome.HANG})
@@ -106,7 +112,7 @@ class EarlierRun:
             *self._built(ingredients),
             *self._machine(record, variant, decision),
         )
-        return (*other, *self._against(place), *self._unproven(place))
+        return (*other, *self._against(place), *self._unproven(place), *self._uncalled(place, variant))
 
     def _not_begun(self, place: tuple[str, str]) -> bool:
         """Whether a run that was killed had not come to a variant of its scenario: it has no record of that one, and no results."""
@@ -135,6 +141,18 @@ class EarlierRun:
         for check in sorted({row.check for row in self._cases() if (row.scenario, row.variant) == place}):
             if not any(fact.ok and fact.name.startswith(MAPPED) for fact in self._proofs(place, {check})):
                 yield f"nobody looked at the libraries that {check} ran with, run it without --resume"
+
+    def _uncalled(self, place: tuple[str, str], variant: Variant) -> Iterator[str]:
+        """Results that the run itself computed, as it says, without a recorded call that computes a graph."""
+        computed = any(
+            not row.run and row.outcome in COMPUTED and row.check.split(" ")[0] != ASKING
+            for row in self._cases()
+            if (row.scenario, row.variant) == place
+        )
+        if computed and variant.scenario.call_records:
+            calls = (row for row in self.bundle.calls if (row.scenario, row.variant) == place)
+            if not any(row.command in COMPUTING for row in calls):
+                yield "it recorded no remote call that computes a graph, so its results are not kept, run it without --resume"
 
     def _proofs(self, place: tuple[str, str], checks: Collection[str]) -> Iterator[FactRow]:
         """What was asserted while the checks of a variant ran."""

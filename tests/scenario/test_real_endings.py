@@ -258,6 +258,19 @@ def test_swapped_library_fails_the_run(lab: Lab) -> None:
     assert f"wrong library [lab] {expected}" in texts(lab.bundle())
 
 
+def test_guest_library_that_records_no_calls_is_judged_by_those_that_the_host_recorded(lab: Lab) -> None:
+    """As anybody's build, which knows nothing of our variable for records."""
+    ours, variable = built().guest_library, b"GGML_VIRTGPU_CALL_LOG\0"
+    assert variable in ours.read_bytes()
+    theirs = lab.folder / "theirs" / ours.name
+    theirs.parent.mkdir()
+    theirs.write_bytes(ours.read_bytes().replace(variable, variable.replace(b"CALL", b"NONE")))
+    status, output = lab.run("--set", f"implementation.guest={theirs}")
+    assert (status, texts(lab.bundle())) == (0, ""), output
+    calls = lab.bundle().run.variants[0].calls
+    assert (calls.count, calls.guest_counted, calls.host_counted > 100) == (0, 0, True)
+
+
 def test_dry_run_shows_the_command_line_and_starts_nothing(lab: Lab) -> None:
     built()
     status, output = lab.run("--dry-run")

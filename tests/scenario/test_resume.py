@@ -76,6 +76,41 @@ def test_results_of_processes_that_nobody_looked_at_are_not_kept(running: Runnin
     assert "nobody looked at the libraries that upstream-test ran with" in refused.findings[0].text
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (SCENARIO, Status.ERROR),
+        (SCENARIO.replace('kind = "upstream"', 'kind = "upstream"\nmode = "support"'), Status.PASSED),
+        (f"call_records = false\n{SCENARIO}", Status.PASSED),
+    ],
+    ids=["computed", "asked", "recorded by nobody"],
+)
+def test_results_that_no_recorded_call_computed_are_not_kept(running: Running, text: str, status: Status) -> None:
+    """Calls are judged at the end of a run, to which one that is killed does not come."""
+    cut = killed_lab(running(Program(), text=text), 5)
+    lines = [line for line in (cut.folder / "calls.jsonl").read_text().splitlines(keepends=True) if "graph" not in line]
+    (cut.folder / "calls.jsonl").write_text("".join(lines))
+    whole = running(Program(), text=text, earlier=read_bundle(cut.folder))
+    assert whole.run.status is status, [row.text for row in whole.findings]
+    if status is Status.ERROR:
+        assert "it recorded no remote call that computes a graph" in whole.findings[0].text
+        assert whole.cases == ()
+
+
+def test_an_end_that_rows_do_not_explain_is_written_down_before_the_next_process_starts(running: Running) -> None:
+    class FirstFails(Program):
+        def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
+            if self.processes:
+                (results,) = running.folder.rglob("results.jsonl")
+                seen.append(FindingKind.PROGRAM_FAILED in results.read_text())
+            return 1 if not super().__call__(command, on_line) and self.processes == 1 else 0
+
+    seen: list[bool] = []
+    running(FirstFails(), text=SCENARIO.replace("shards = 2", "shards = 1"))
+    assert seen
+    assert all(seen)
+
+
 def test_what_proves_kept_results_is_kept_with_them(running: Running) -> None:
     first = running(Program())
     second = running(Program(), earlier=first)

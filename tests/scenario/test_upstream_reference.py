@@ -213,7 +213,7 @@ def test_a_case_that_the_hosts_reference_refuses_is_not_compared(tmp_path: Path)
 
             return super().__call__(command, say)
 
-    script = Script(devices=(CPU, vulkan))
+    script = Script(devices=(CPU, vulkan), guest_records=ENOUGH, host_records=ENOUGH)
     bundle, _ = swept(tmp_path, FILES.computing, graphs=4, script=script, program=Refusing())
     assert [one.text for one in bundle.findings] == []
     assert [(one.case, one.message) for one in bundle.cases if one.outcome != "pass"] == [("ADD(n=1)", REFERENCE_REFUSES)]

@@ -21,7 +21,7 @@ from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
 from lab.host.native import CASE_LISTER
 from lab.ops.upstream import CPU_DEVICE, NAME_PREFIX, guest_command, refused_devices, remote_device
 from lab.ops.upstream_cases import Batch, Listed, ListedCase, Mode, batches, chosen_cases, listed_cases, mode_argv
-from lab.ops.upstream_judge import Sweep, findings_again, findings_of
+from lab.ops.upstream_judge import TOLD, Sweep, findings_again, findings_of
 from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
@@ -61,6 +61,7 @@ class UpstreamRun:
         queue: batches that no process has taken yet.
         proven: how many processes had the libraries of the scenario mapped, or others, which is a finding.
         stillborn: what is told of the processes that have ended before their first case since one has come to it.
+        explained: how many ends of processes that rows do not explain are written down.
     """
 
     check: UpstreamCheck
@@ -75,6 +76,7 @@ class UpstreamRun:
     proven: int = 0
     cuts: int = 0
     stillborn: list[str] = field(default_factory=list)
+    explained: int = 0
     stopped: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -108,7 +110,18 @@ class UpstreamRun:
             self.sweep.take(stream.foreign, stream.surplus)
             if status != (1 if stream.failed else 0):
                 said = " / ".join(stream.remarks[-2:])
-                self.sweep.unexplained.append(f"test-backend-ops ended with status {status}, which its rows do not explain: {said}")
+                self._unexplained(f"test-backend-ops ended with status {status}, which its rows do not explain: {said}")
+
+    def _unexplained(self, text: str) -> None:
+        """Write down how a process ended; what is a few of many already waits for the end of the run.
+
+        At once: whoever goes on with a run that is cut off has to know what speaks against the results so far.
+        """
+        if self.explained < TOLD:
+            self.explained += 1
+            self.writer.finding(Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, text))
+        else:
+            self.sweep.unexplained.append(text)
 
     def cut(self, stream: BatchStream, cut: Cut) -> None:
         """A process ended early: the case that it was at is lost, the others go to another process."""
@@ -121,7 +134,7 @@ class UpstreamRun:
             if cut.outcome is not None and stream.started and case is not None:
                 self.result(CaseResult(case.case, case.op, case.params, cut.outcome, cut.why))
             elif cut.outcome is not None and stream.started:
-                self.sweep.unexplained.append(f"every case had its result, and then: {cut.why}")
+                self._unexplained(f"every case had its result, and then: {cut.why}")
             elif not stream.started:
                 self.stillborn.append(f"a process ended before its first case: {cut.why}")
                 if cut.outcome is not None and not self.stopped:
