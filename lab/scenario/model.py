@@ -156,7 +156,10 @@ class Thresholds(Section):
 
 
 class Implementation(Section):
-    """Whose code is under test: ``builtin`` is ours, a path is anybody's build."""
+    """Whose code is under test: ``builtin`` is ours, a path is anybody's build.
+
+    Where a guest library or component of others writes no call records, those of the other side are the proof.
+    """
 
     guest: Side = Build()
     """The guest library: ``libggml-virtgpu.so``."""
