@@ -110,6 +110,11 @@ bool BlobPool::has_another() {
     return true;
 }
 
+bool BlobPool::has_none() {
+    std::lock_guard lock(mutex_);
+    return usable_ == 0;
+}
+
 BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
     if (!taken || taken->size >= size) return taken;
     std::lock_guard lock(mutex_);

@@ -62,6 +62,8 @@ class BlobPool {
     Lease take_beside();
     // Whether there is a free one just now, which is made if there is room for it.
     bool has_another();
+    // Whether there is none, free or lent, that could be waited for.
+    bool has_none();
     // Makes blobs ahead of their use, until there are `count` of them or the window is full.
     void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.

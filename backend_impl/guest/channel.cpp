@@ -92,14 +92,18 @@ void Channel::send_deferred_slot() {
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
         BlobPool::Lease slot = reply_slots_.take(look);
-        const Clock::time_point now = Clock::now();
-        if (slot || now < look.moment() || has_ended()) return slot;
-        if (Clock::time_point later; now >= until.moment()) {
-            if (!waits_for_graphs || !graph_kept_it(later)) return slot;
-            until = Deadline(later);
-        }
+        if (slot || has_ended() || reply_slots_.has_none()) return slot;
+        if (waits_for_graphs ? !has_time_behind_graphs(until) : Clock::now() >= until.moment()) return slot;
         if (relieve_) relieve_();
     }
+}
+
+bool Channel::has_time_behind_graphs(Deadline &until) {
+    if (Clock::now() < until.moment()) return true;
+    Clock::time_point later;
+    if (!graph_kept_it(later)) return false;
+    until = Deadline(later);
+    return true;
 }
 
 std::unique_lock<std::mutex> Channel::order_of_deferred() {
@@ -258,9 +262,17 @@ inline bool Channel::Exchange::may_call() {
     return false;
 }
 
+// One that may run long has its time from when it is sent: for a slot it waits as others do, for where nobody limits its time (liveness) nothing else
+// would end that.
+BlobPool::Lease Channel::Exchange::slot_in_time() {
+    if (!may_run_long()) return channel_.reply_slot_in_time(until_, waits_for_graphs());
+    Deadline until = channel_.deadline(Patience::ordinary);
+    return channel_.reply_slot_in_time(until, true);
+}
+
 inline bool Channel::Exchange::take_slot(Slot slot) {
     slot_ = slot == Slot::ahead ? channel_.reply_slots_.take_beside() : channel_.reply_slots_.take(Deadline(Clock::duration::zero()));
-    if (!slot_ && slot == Slot::awaited) slot_ = channel_.reply_slot_in_time(until_, waits_for_graphs());
+    if (!slot_ && slot == Slot::awaited) slot_ = slot_in_time();
     if (!slot_) return false;
     record_.reply_resource = slot_->resource;
     return true;

@@ -201,6 +201,8 @@ class Channel {
     // Ends all calls from now on; says why once.
     void lose(const char *why);
 
+    // Whether there is time until `until`, which is moved to what an ordinary call has from the end of graphs on if they kept the host.
+    bool has_time_behind_graphs(Deadline &until);
     // When a call begun now has to have its reply.
     Deadline deadline(Patience patience) const { return Deadline(patience == Patience::ordinary ? deadlines_.ordinary : deadlines_.graph); }
     // Not on a lost device, nor in a process that was forked, which is told so.
@@ -292,6 +294,7 @@ class Channel {
         bool may_call();
         // False when there is none to be had.
         bool take_slot(Slot slot);
+        [[gnu::cold]] BlobPool::Lease slot_in_time();
         void write_header();
         void write_header(uint32_t call);
         void write_header_of_batch(uint32_t calls);

@@ -296,7 +296,7 @@ template <typename Before> bool CopiedBuffer::take_next(Work &work, Before &befo
     return true;
 }
 
-// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as a graph may keep it;
+// A data slot is lent per piece: other threads get theirs in between. The first piece waits for one, for as long as graphs keep it;
 // a second does without. Whatever is thrown here (there may be no memory) ends the transfer, when what is under way has been awaited.
 template <typename Before, typename After> void CopiedBuffer::run_lane(Work &work, Before before, After after) {
     const size_t depth = work.size > work.cut.least ? pipe_depth : 1;

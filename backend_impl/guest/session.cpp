@@ -164,16 +164,16 @@ void Session::give_up_free() {
 }
 
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was
-// sent ahead. Another thread may leave more of them meanwhile.
+// sent ahead. Another thread may leave more of them meanwhile. And nobody else may ever see that the worker has ended.
 BlobPool::Lease Session::data_slot_in_time(size_t size) {
     write_behind_.settle();
     end_answered();
-    const Deadline until = channel_.deadline(Patience::graph);
+    Deadline until = channel_.deadline(Patience::ordinary);
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
         BlobPool::Lease slot = data_slots_.take(look);
-        const Clock::time_point now = Clock::now();
-        if (slot || now < look.moment() || now >= until.moment() || channel_.lost()) return data_slots_.sized(std::move(slot), size);
+        const bool over = slot || channel_.has_ended() || data_slots_.has_none() || !channel_.has_time_behind_graphs(until);
+        if (over) return data_slots_.sized(std::move(slot), size);
         write_behind_.settle();
         end_answered();
     }

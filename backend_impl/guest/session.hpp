@@ -28,7 +28,8 @@ class Session {
 
     Channel &channel() { return channel_; }
     BlobPool &data_slots() { return data_slots_; }
-    // A data slot of `size` bytes, waited for as long as a graph may keep it. Who waits has none himself. Empty when there is none.
+    // A data slot of `size` bytes, waited for as long as graphs keep it, and behind them as an ordinary call is. Who waits has none himself. Empty when there
+    // is none.
     BlobPool::Lease data_slot_in_time(size_t size);
     WriteBehind &write_behind() { return write_behind_; }
     // Blobs for buffers.

@@ -388,6 +388,36 @@ void test_no_data_slot_of_a_lost_device() {
     expect(!session.data_slot_in_time(1) && Clock::now() - start < 3s, "nobody waits for a data slot of a lost device");
 }
 
+// However long a graph may take: the host is at none.
+void test_slots_of_a_silent_host() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "6000"); // as good as none
+    ScriptedHost host;
+    DevicePlan plan;
+    plan.window = data_page_size + size_t{3} * blob_granularity;
+    std::unique_ptr<Registry> registry = set_up(host, plan);
+    Session &session = registry->session();
+    Channel &channel = session.channel();
+    CapturedLog log;
+    std::vector<BlobPool::Lease> all;
+    while (BlobPool::Lease slot = session.data_slots().take(Clock::now())) all.push_back(std::move(slot));
+    auto start = Clock::now();
+    expect(!session.data_slot_in_time(1) && Clock::now() - start < 3s, "a data slot is waited for as an ordinary call is");
+
+    // Calls that nobody awaits leave the last reply slot, which another one keeps.
+    host.silence(Call::device_get_memory);
+    std::vector<Channel::Pending<DeviceGetMemoryReply>> ahead;
+    for (int i = 0; i < 2; ++i) ahead.push_back(channel.begin<DeviceGetMemoryReply>(Call::device_get_memory, DeviceGetMemoryRequest{}));
+    DeviceGetMemoryReply reply;
+    expect(ahead[1].sent() && channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).timed_out(), "three calls without a reply");
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    GraphRunReply ran;
+    start = Clock::now();
+    const CallResult result = channel.call(Call::graph_run, GraphRunRequest{1}, ran, traits);
+    expect(result.outcome == Outcome::not_sent && Clock::now() - start < 3s, "a graph waits for a reply slot as an ordinary call does: " + result.text());
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -462,6 +492,7 @@ int main() {
     test_data_slot_of_a_graph();
     test_data_slot_of_a_silent_graph();
     test_no_data_slot_of_a_lost_device();
+    test_slots_of_a_silent_host();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();

@@ -415,6 +415,24 @@ void test_death_of_a_full_ring() {
     expect(Clock::now() - start < 1s, "all are free at once");
 }
 
+// The same for a thread that waits for a data slot, which nobody else may look at the ring for.
+void test_death_while_a_data_slot_is_awaited() {
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "6000"); // as good as none
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "6000");
+    RingHost host;
+    std::unique_ptr<Registry> registry = set_up(host);
+    Session &session = registry->session();
+    std::vector<BlobPool::Lease> all;
+    while (BlobPool::Lease slot = session.data_slots().take(Clock::now())) all.push_back(std::move(slot));
+    CapturedLog log;
+    std::thread waiter([&] { expect(!session.data_slot_in_time(1), "a data slot of a dead host"); });
+    std::this_thread::sleep_for(100ms);
+    const auto start = Clock::now();
+    host.say(RingState::dead);
+    waiter.join();
+    expect(Clock::now() - start < 2s && log.has("device lost"), "who waits for a data slot is free at once: " + log.text());
+}
+
 // A reply that came before the end counts.
 void test_reply_before_death() {
     RingHost host;
@@ -494,6 +512,7 @@ int main() {
     test_death(RingState::closed, "the host has closed the command ring");
     test_a_lost_device_ends_what_is_awaited();
     test_death_of_a_full_ring();
+    test_death_while_a_data_slot_is_awaited();
     test_reply_before_death();
     test_fork();
     test_nonsense_from_the_host();
