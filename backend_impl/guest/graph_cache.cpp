@@ -179,10 +179,22 @@ void KeptGraph::remember(ggml_cgraph *graph) {
         if (buffer == nullptr || buffer == last) continue;
         last = buffer;
         auto known = [&](const Lying &each) { return each.buffer == buffer; };
-        if (std::none_of(buffers_.begin(), buffers_.end(), known)) buffers_.push_back({buffer, handle_of(buffer)});
+        if (std::none_of(buffers_.begin(), buffers_.end(), known)) buffers_.push_back(lying_in(buffer));
     }
     if (written_ == nullptr || *written_ != written) written_ = std::make_shared<const DoubtfulBuffers::Handles>(std::move(written));
     nodes_.assign(ggml_graph_nodes(graph), ggml_graph_nodes(graph) + count);
+}
+
+KeptGraph::Lying KeptGraph::lying_in(ggml_backend_buffer_t buffer) {
+    const uint64_t handle = handle_of(buffer);
+    return {buffer, handle, handle != 0 ? remote_buffer(buffer).base() : nullptr};
+}
+
+bool KeptGraph::has_its_buffers() const {
+    return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) {
+        const Lying now = lying_in(each.buffer);
+        return now.handle == each.handle && now.base == each.base;
+    });
 }
 
 bool KeptGraph::has_samples_of(ggml_cgraph *graph) const {
@@ -212,7 +224,7 @@ bool KeptGraph::is(ggml_cgraph *graph) const {
     if (static_cast<size_t>(ggml_graph_n_nodes(graph)) != nodes_.size()) return false;
     if (!same_bytes(ggml_graph_nodes(graph), nodes_.data(), nodes_.size() * sizeof nodes_[0])) return false;
     if (!same_tensors(encoded_.order.data(), encoded_.tensors(), fields_.data())) return false;
-    return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
+    return has_its_buffers();
 }
 
 // A record's tensor is a node or has been met in an earlier record, now as then: there always is one. Sources of what is no node are not
@@ -237,7 +249,7 @@ bool KeptGraph::leads_through(ggml_cgraph *graph, size_t limit, Elsewhere &now) 
     }
     if (stands_twice(now.order)) return false;
     // Each of these lies behind a tensor of now.
-    return std::all_of(buffers_.begin(), buffers_.end(), [](const Lying &each) { return handle_of(each.buffer) == each.handle; });
+    return has_its_buffers();
 }
 
 std::optional<EncodedGraph> KeptGraph::encoded_as(const Elsewhere &now) const {

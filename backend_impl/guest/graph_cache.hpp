@@ -60,12 +60,17 @@ class KeptGraph {
     void move_to(ggml_cgraph *graph, const Elsewhere &now);
 
   private:
-    // Buffers that tensors lie in, by address, with their handles (0: not ours). Handles are never given twice, addresses are.
+    // Buffers that tensors lie in, by address, with their handles (0: not ours), and with their bases, from which what was encoded counts: addresses are given
+    // twice, and so are handles by a host of 0.2.
     struct Lying {
         ggml_backend_buffer_t buffer;
         uint64_t handle;
+        const void *base;
     };
 
+    static Lying lying_in(ggml_backend_buffer_t buffer);
+    // Whether they are still the same, each of them being there.
+    bool has_its_buffers() const;
     void remember(ggml_cgraph *graph);
     const uint8_t *fields(size_t i) const;
 

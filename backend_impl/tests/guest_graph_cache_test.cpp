@@ -428,6 +428,37 @@ void buffer_in_anothers_place() {
     expect(cache.elsewhere(second.graph, encoded, positions) == nullptr, "a graph in a buffer that took another's place");
 }
 
+// A host of 0.2 may give a freed buffer's handle to the next one, as the allocator gives its address. Here both buffers live, and the second one is put in the
+// first one's place.
+void buffer_with_anothers_handle() {
+    Variable no_extensions("GGML_VIRTGPU_EXTENSIONS", "none");
+    Variable path("GGML_VIRTGPU_DATA_PATH", "copied");
+    ScriptedHost host;
+    host.script(Call::buffer_type_alloc_buffer, [](Reader &, Writer &writer) {
+        write(writer, BufferTypeAllocBufferReply{1});
+        return ScriptedHost::ok;
+    });
+    host.script(Call::buffer_get_base, [base = uint64_t{1} << 32](Reader &, Writer &writer) mutable {
+        write(writer, BufferGetBaseReply{base});
+        base -= alignment;
+        return ScriptedHost::ok;
+    });
+    CapturedLog log; // of the second one's end, which the host refuses
+    Bench bench(host);
+    Buffer then = bench.buffer(1 << 16);
+    Buffer now = bench.buffer(1 << 16);
+    Sample first(then.get(), 10);
+    Sample second(then.get(), 10);
+    GraphCache cache;
+    cache.add(KeptGraph(first.graph, first.encoded(), 1), 1);
+    expect(cache.same(first.graph) != nullptr, "a graph in a host's buffer");
+    std::swap(then->context, now->context);
+    expect(cache.same(first.graph) == nullptr, "the very same graph, in a buffer with another's handle");
+    EncodedGraph encoded;
+    std::vector<uint32_t> positions;
+    expect(cache.elsewhere(second.graph, encoded, positions) == nullptr, "a graph in a buffer with another's handle");
+}
+
 // Two tensors that had all in common and are one now are told, and so is one that is two.
 void twins(ggml_backend_buffer_t buffer) {
     auto sum = [&](bool of_two) {
@@ -552,6 +583,7 @@ int main(int count, char **arguments) {
         node_twice(buffer.get());
     }
     buffer_in_anothers_place();
+    buffer_with_anothers_handle();
     for (const char *extensions : {"graph_ids", "graph_ids,batch"}) by_number(extensions);
     for (const char *extensions : {"all", "none", "asynchronous", "graph_ids"}) computed(extensions);
     return failures();
