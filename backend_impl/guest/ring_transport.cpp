@@ -1,5 +1,7 @@
 #include "ring_transport.hpp"
 
+#include <exception>
+
 #include "log.hpp"
 
 namespace apir::guest {
@@ -41,16 +43,27 @@ RingCreateRequest RingTransport::offer() const { return {blob_.resource, shape.s
 
 // A command that is in the ring is on its way even when this fails: the next one rings again, and so does at each step whoever waits, for a graph may have
 // no deadline. What fails again and again is told once.
-void RingTransport::ring_doorbell() {
-    uint8_t kick[12];
-    Writer writer(kick, sizeof kick);
-    write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
+void RingTransport::ring_doorbell() noexcept {
     const bool told = unrung_.exchange(false);
-    Status status = device_.submit(kick, sizeof kick);
-    if (status.ok()) return;
+    if (is_rung(!told)) return;
     unrung_ = true;
     producer_.doorbell_failed();
-    if (!told) log(LogLevel::error, "the host's worker cannot be woken: %s", status.text().c_str());
+}
+
+// What is thrown (there may be no memory for the text of a failure) is one, too: whoever pushed the command must not take it for one that was not handed over.
+bool RingTransport::is_rung(bool tells) noexcept {
+    constexpr const char *failure = "the host's worker cannot be woken: %s";
+    try {
+        uint8_t kick[12];
+        Writer writer(kick, sizeof kick);
+        write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
+        const Status status = device_.submit(kick, sizeof kick);
+        if (!status.ok() && tells) log(LogLevel::error, failure, status.text().c_str());
+        return status.ok();
+    } catch (const std::exception &error) {
+        if (tells) log(LogLevel::error, failure, error.what());
+        return false;
+    }
 }
 
 // Until there is room; `full` when time is up.

@@ -33,7 +33,8 @@ class RingTransport : public Transport {
 
   private:
     RingTransport(Device &device, Blob blob, uint32_t type_offset);
-    void ring_doorbell();
+    void ring_doorbell() noexcept;
+    bool is_rung(bool tells) noexcept;
     static Status not_pushed(Push pushed, const char *gone, size_t size);
     Push push_later(const uint8_t *command, size_t size, const Deadline &until);
 

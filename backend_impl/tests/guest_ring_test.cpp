@@ -132,7 +132,7 @@ void test_doorbell() {
     expect(host.kicks > 0, "it is woken");
 }
 
-// Some doorbells cannot be rung: there is no memory for the submission, say.
+// Some doorbells cannot be rung: there is no memory for the submission, say, or none to tell of that.
 struct Jammed : FakeDevice {
     using FakeDevice::FakeDevice;
 
@@ -140,10 +140,13 @@ struct Jammed : FakeDevice {
         Reader reader(command, size);
         CommandHeader header;
         const bool kick = read(reader, header) && header.flags == static_cast<uint32_t>(Call::ring_kick);
-        return kick && failing-- > 0 ? Status::failure("no memory for it") : FakeDevice::submit(command, size);
+        if (!kick || failing-- <= 0) return FakeDevice::submit(command, size);
+        if (throws) throw std::bad_alloc();
+        return Status::failure("no memory for it");
     }
 
     static inline std::atomic<int> failing{0};
+    static inline std::atomic<bool> throws{false};
 };
 
 // Its caller rings again while he waits, and no deadline is there to end it: by itself, through a pipe, and when the ring is full.
@@ -171,25 +174,31 @@ void test_failed_doorbell() {
         Jammed::failing = 3;
         std::atomic<bool> over{false};
         std::thread caller([&] {
-            call();
+            guarded(what, 0, [&] {
+                call();
+                return 0;
+            });
             over = true;
         });
         const auto until = Clock::now() + 5s;
         while (!over && Clock::now() < until) std::this_thread::sleep_for(1ms);
         expect(over, std::string(what) + " that the host was not woken for");
-        if (!over) std::_Exit(1);
-        caller.join();
         expect(Jammed::failing <= 0, std::string(what) + ": doorbells failed");
+        if (!over || Jammed::failing > 0) std::_Exit(1);
+        caller.join();
         const std::string text = log.text();
         const size_t first = text.find("cannot be woken");
         expect(first != std::string::npos && text.find("cannot be woken", first + 1) == std::string::npos, "that is told once: " + text);
     };
-    ends("a graph", [&] {
-        CallTraits traits;
-        traits.patience = Patience::graph;
-        GraphRunReply reply;
-        expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, traits).ok(), "the graph");
-    });
+    for (const bool throws : {true, false}) {
+        Jammed::throws = throws;
+        ends(throws ? "a graph, without memory for the failure," : "a graph", [&] {
+            CallTraits traits;
+            traits.patience = Patience::graph;
+            GraphRunReply reply;
+            expect(channel.call(Call::graph_run, GraphRunRequest{1}, reply, traits).ok(), "the graph");
+        });
+    }
     Buffer buffer{ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(registry->device()), 4 << 20), ggml_backend_buffer_free};
     Context memory = context();
     ggml_tensor *tensor = ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 4 << 20);
