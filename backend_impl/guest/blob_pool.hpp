@@ -70,7 +70,7 @@ class BlobPool {
     Lease take_sized(size_t size, const Deadline &until) { return sized(take(until), size); }
     // The same for one that was taken. Empty when it was, or none can be made.
     Lease sized(Lease taken, size_t size);
-    // Closes those that are not lent. For a context that is lost.
+    // Closes those that are not lent. For a context that is lost, or to make room.
     void give_up_free();
 
   private:

@@ -92,10 +92,21 @@ void Channel::send_deferred_slot() {
     for (;;) {
         const Deadline look(std::min(until.moment(), Clock::now() + between_looks));
         BlobPool::Lease slot = reply_slots_.take(look);
-        if (slot || has_ended() || reply_slots_.has_none()) return slot;
+        if (slot || has_ended() || !keeps_reply_slots()) return slot;
         if (waits_for_graphs ? !has_time_behind_graphs(until) : Clock::now() >= until.moment()) return slot;
         if (relieve_) relieve_();
     }
+}
+
+// Without one there is no call that could fail, and so bring the device back when all of it is freed; nor any that would free something. Another thread
+// may have made one meanwhile.
+bool Channel::keeps_reply_slots() {
+    if (!reply_slots_.has_none()) return true;
+    if (!in_doubt()) return false; // there never was one: whoever sets up tells
+    if (make_room_) make_room_();
+    if (!reply_slots_.has_none()) return true;
+    lose("calls without a reply keep all reply slots, and the host-visible window has no room for another one (the VM needs a larger hostmem=SIZE)");
+    return false;
 }
 
 bool Channel::has_time_behind_graphs(Deadline &until) {
@@ -265,9 +276,10 @@ inline bool Channel::Exchange::may_call() {
 // One that may run long has its time from when it is sent: for a slot it waits as others do, for where nobody limits its time (liveness) nothing else
 // would end that.
 BlobPool::Lease Channel::Exchange::slot_in_time() {
-    if (!may_run_long()) return channel_.reply_slot_in_time(until_, waits_for_graphs());
-    Deadline until = channel_.deadline(Patience::ordinary);
-    return channel_.reply_slot_in_time(until, true);
+    Deadline as_others = channel_.deadline(Patience::ordinary);
+    BlobPool::Lease slot = may_run_long() ? channel_.reply_slot_in_time(as_others, true) : channel_.reply_slot_in_time(until_, waits_for_graphs());
+    if (!slot && channel_.lost()) result_.outcome = Outcome::lost;
+    return slot;
 }
 
 inline bool Channel::Exchange::take_slot(Slot slot) {

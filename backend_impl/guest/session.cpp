@@ -130,6 +130,7 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
       write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {
     channel_.relieve_by([this] { end_answered(); });
+    channel_.make_room_by([this] { make_room(); });
 }
 
 void Session::know(const std::shared_ptr<InFlight> &in_flight) {
@@ -161,6 +162,15 @@ void Session::give_up_free() {
     data_slots_.give_up_free();
     reply_slots_.give_up_free();
     buffer_blobs_.give_up_all();
+}
+
+// A data slot is made anew of what room there is then, before buffers take that.
+void Session::make_room() {
+    buffer_blobs_.give_up_all();
+    if (reply_slots_.has_another()) return;
+    data_slots_.give_up_free();
+    reply_slots_.has_another();
+    data_slots_.prepare(1);
 }
 
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was

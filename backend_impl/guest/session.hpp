@@ -52,6 +52,8 @@ class Session {
     Session(std::shared_ptr<Device> device, const Config &config, uint32_t capset);
 
     Status bring_up();
+    // Closes blobs that are kept for what may come, for a reply slot, which it makes if there is room then.
+    void make_room();
 
     void open_call_log();
     Status handshake();

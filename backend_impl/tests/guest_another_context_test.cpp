@@ -264,6 +264,27 @@ void test_room() {
     expect(before > 1 && left == 0, "slots of the lost one are closed first: " + std::to_string(before) + ", then " + std::to_string(left));
 }
 
+// A call without a reply keeps the last reply slot, and nothing can make room for another one: no call could ever fail, so that is the device's end.
+void test_no_reply_slot_left() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    ScriptedHost first;
+    ScriptedHost second;
+    tells(second, 4711);
+    first.silence(Call::device_get_memory);
+    DevicePlan plan;
+    plan.window = data_page_size + blob_granularity;
+    Succession run({&first, &second}, plan);
+    CapturedLog log;
+    {
+        const Backend backend = run.bench.backend();
+        const BlobPool::Lease lent = run.bench.registry->session().data_slots().take(Clock::now());
+        expect(run.free_memory() == 0 && !log.has("device lost"), "a call without a reply: " + log.text());
+        expect(run.free_memory() == 0 && run.begun == 1, "a call without a reply slot");
+        expect(log.has("device lost") && log.has("hostmem"), "is told: " + log.text());
+    }
+    expect(run.free_memory() == 4711 && run.begun == 2, "another context: " + log.text());
+}
+
 // Whoever holds a buffer may place tensors in it, as with a host that lives.
 void test_sizes_while_held() {
     ScriptedHost first;
@@ -382,6 +403,7 @@ int main() {
     test_host_that_refuses();
     test_silent_host();
     test_room();
+    test_no_reply_slot_left();
     test_sizes_while_held();
     test_thread_in_a_call();
     test_no_backend_of_a_lost_device();

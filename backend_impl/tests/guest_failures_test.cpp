@@ -418,6 +418,41 @@ void test_slots_of_a_silent_host() {
     expect(result.outcome == Outcome::not_sent && Clock::now() - start < 3s, "a graph waits for a reply slot as an ordinary call does: " + result.text());
 }
 
+// A call without a reply keeps the last reply slot, and the window is full: kept blobs make room for another one.
+void test_room_for_another_reply_slot() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    Variable none_kept("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
+    for (const bool of_a_buffer : {false, true}) {
+        const std::string what = of_a_buffer ? "of a freed buffer: " : "of a data slot: ";
+        ScriptedHost host;
+        host.takes_pointers = of_a_buffer;
+        DevicePlan plan;
+        plan.window = data_page_size + size_t{of_a_buffer ? 2U : 1U} * blob_granularity;
+        CapturedLog log;
+        Bench bench(host, plan);
+        Session &session = bench.registry->session();
+        std::vector<BlobPool::Lease> lent;
+        if (of_a_buffer) {
+            lent.push_back(session.data_slots().take(Clock::now()));
+            bench.buffer(blob_granularity);
+        }
+        DeviceGetMemoryReply reply;
+        host.silence(Call::device_get_memory);
+        expect(session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).timed_out(), what + "a call without a reply");
+        host.end_silence(Call::device_get_memory);
+        expect(session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), what + "the next call: " + log.text());
+        lent.clear();
+        Buffer buffer = bench.buffer(4096);
+        Context memory = context();
+        ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
+        const std::vector<uint8_t> bytes(100, 7);
+        std::vector<uint8_t> back(100);
+        ggml_backend_tensor_set(tensor, bytes.data(), 0, 100);
+        ggml_backend_tensor_get(tensor, back.data(), 0, 100);
+        expect(back == bytes && !log.has("device lost"), what + "transfers go on: " + log.text());
+    }
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -493,6 +528,7 @@ int main() {
     test_data_slot_of_a_silent_graph();
     test_no_data_slot_of_a_lost_device();
     test_slots_of_a_silent_host();
+    test_room_for_another_reply_slot();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
