@@ -57,13 +57,15 @@ int usable_cores() {
     return count > 0 ? count : 1;
 }
 
+// Never more than tensor_check.hpp leaves room for.
 int wished_threads(const char *text) {
-    if (text == nullptr || *text == '\0') return usable_cores();
+    const int all = std::min(usable_cores(), GGML_MAX_N_THREADS);
+    if (text == nullptr || *text == '\0') return all;
     char *end = nullptr;
     long wish = std::strtol(text, &end, 10);
     if (*end != '\0' || wish < 1 || wish > GGML_MAX_N_THREADS) {
-        log(Level::warn, "ggml.threads is '%s', which is not a number from 1 to %d: using all cores", text, GGML_MAX_N_THREADS);
-        return usable_cores();
+        log(Level::warn, "ggml.threads is '%s', which is not a number from 1 to %d: using %d", text, GGML_MAX_N_THREADS, all);
+        return all;
     }
     return static_cast<int>(wish);
 }

@@ -24,7 +24,7 @@ struct InitFailure {
 struct GgmlOptions {
     const char *path; // key ggml.library.path; NULL: not configured
     const char *registration; // key ggml.library.reg; NULL: ggml_backend_init
-    const char *threads; // key ggml.threads; NULL: as many as the process may use cores
+    const char *threads; // key ggml.threads; NULL: as many as the process may use cores, up to GGML_MAX_N_THREADS
     const char *graph_time_ms; // key ggml.graph_time_ms; NULL: graph_wait_ms of the protocol
 };
 

@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sched.h>
 #include <sstream>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <vector>
 
 #include "host/huge_pages.hpp"
@@ -21,6 +23,18 @@ namespace {
 
 constexpr uint32_t ok = 0;
 constexpr uint32_t failed = 1;
+
+bool has_many_cores = false;
+
+} // namespace
+
+// What the host library asks, too: it may use as many processors as a set has room for, where a test says so.
+extern "C" int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set) noexcept {
+    std::memset(set, has_many_cores ? 0xff : 0, size);
+    return has_many_cores || syscall(SYS_sched_getaffinity, process, size, set) >= 0 ? 0 : -1;
+}
+
+namespace {
 
 void device_calls() {
     auto host = cpu_loopback();
@@ -95,6 +109,21 @@ void initialize_errors() {
         // Truncated at each start, so that the line is the only one.
         expect(log.str().rfind(wanted, 0) == 0, "log begins with: " + log.str());
         expect(log.str().find(each.text) != std::string::npos, "log lacks: " + std::string(each.text) + " in " + log.str());
+    }
+    unlink(path.c_str());
+}
+
+// Of more threads than ggml says it has at most, the 32-bit counters of its kernels wrap around.
+void threads_on_many_cores() {
+    has_many_cores = true;
+    std::string path = "host-calls-test-" + std::to_string(getpid()) + ".log";
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    for (const char *wish : {"", "512", "513", "1024", "none"}) {
+        Loopback host(1, {{"ggml.library.path", GGML_CPU_LIBRARY}, {"ggml.threads", wish}});
+        expect_equal(host.initialize(), static_cast<uint32_t>(InitCode::success), "initialize");
+        std::ostringstream log;
+        log << std::ifstream(path).rdbuf();
+        expect(log.str().find("), 512 threads\n") != std::string::npos, "ggml.threads '" + std::string(wish) + "': " + log.str());
     }
     unlink(path.c_str());
 }
@@ -602,6 +631,7 @@ void ops_in_line() {
 int main(int count, char **values) {
     return run_cases({{"device_calls", device_calls},
                       {"initialize_errors", initialize_errors},
+                      {"threads_on_many_cores", threads_on_many_cores},
                       {"names_in_the_log", names_in_the_log}, {"several_contexts", several_contexts},
                       {"handles", handles},
                       {"bases", bases},
