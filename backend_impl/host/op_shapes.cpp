@@ -68,8 +68,11 @@ bool mul_mat(T t) {
 
 // What ggml-cpu plans for every expert, and for each number that may choose it. 32768 tokens that take 16 of 512 experts ask for half of it.
 constexpr Wide expert_bytes = 80, choice_bytes = 8, most_choosing_bytes = Wide{4} << 30;
+// A cache line of that for each, and one more, are counted in an int.
+constexpr int64_t most_experts = INT32_MAX / 64 - 1;
 
 bool mul_mat_id(T t) {
+    if (a(t).ne[2] > most_experts) return false;
     if (a(t).ne[2] * (expert_bytes + choice_bytes * elements(c(t))) > most_choosing_bytes) return false;
     return a(t).ne[0] == b(t).ne[0] && a(t).ne[3] == 1 && b(t).ne[3] == 1 && c(t).type == GGML_TYPE_I32 && c(t).ne[2] == 1 &&
            c(t).ne[3] == 1 && c(t).ne[1] == b(t).ne[2] && divides(b(t).ne[1], c(t).ne[0]) &&
