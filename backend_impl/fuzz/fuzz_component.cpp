@@ -39,7 +39,7 @@ struct Rig {
     Rig() {
         context.configure("apir.stall_limit_ms", "0");
         // A process that ends at once stands in for the worker's.
-        context.start_worker("/bin/true", presence_fd, false);
+        context.start_worker("/bin/true", presence_fd);
         for (uint32_t i = 1; i <= 4; ++i) add(i, 4);
         work();
     }

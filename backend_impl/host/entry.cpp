@@ -42,8 +42,8 @@ InitCode initialize(uint32_t context, const apir_callbacks *callbacks) {
     if (callbacks == nullptr || callbacks->get_config == nullptr || callbacks->get_shmem_ptr == nullptr)
         return failed(InitCode::backend_failed, "the component gives no callbacks");
     if (find(context) != nullptr) return failed(InitCode::already_initialised, "this context is initialised already");
-    // Held here too, so that the reason of a failure still reaches the log. The component says to all contexts but its first one that they append: with one process
-    // per context each would truncate the file.
+    // Held here too, so that the reason of a failure still reaches the log. Our component, which empties the file itself, says to all contexts that they append:
+    // with one process per context each would truncate it.
     LogHold hold(callbacks->get_config(context, "apir.log.append") != nullptr);
     try {
         auto session = std::make_shared<Session>(context, *callbacks);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sys/stat.h>
 #include <thread>
 
@@ -387,6 +388,37 @@ void long_graph() {
     expect(seconds > 1.6, "the graph was shorter than the limit");
 }
 
+std::string content(const std::string &path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A guest has a worker started, and lets it load its library only when another one has long done so: what that one had to say stays.
+void log_of_a_late_library() {
+    const std::string path = "stack-test-" + std::to_string(getpid()) + ".log";
+    std::ofstream(path) << "of the QEMU before\n";
+    Variable log("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str());
+    StackHost host(GGML_CPU_LIBRARY);
+    StackDevice late;
+    guest::Blob page;
+    expect(late.init_context(4).ok() && late.create_blob(reply_page_size, page).ok() && worker_pids().size() == 1, "a worker");
+    expect(content(path).empty(), "with the first worker the log begins anew: " + content(path));
+    set_up();
+    const std::string before = content(path);
+    expect(before.find("is ready") != std::string::npos, "another one's library: " + before);
+    const CommandHeader load{static_cast<uint32_t>(CommandType::load_library) + venus_command_offset, 0, page.resource};
+    std::vector<uint8_t> bytes(12);
+    Writer writer(bytes.data(), bytes.size());
+    write(writer, load);
+    expect(late.submit(bytes.data(), bytes.size()).ok(), "LoadLibrary");
+    const auto end = Clock::now() + std::chrono::seconds(20);
+    const auto *code = reinterpret_cast<const uint32_t *>(page.memory);
+    while (__atomic_load_n(code, __ATOMIC_ACQUIRE) == 0 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    expect(content(path).rfind(before, 0) == 0 && content(path).size() > before.size(), "the log, of both: " + content(path));
+    late.close_blob(page);
+    unlink(path.c_str());
+}
+
 struct Footprint {
     long guest_kib, worker_kib;
     size_t blobs;
@@ -447,6 +479,7 @@ int main(int count, char **values) {
                       {"worker_killed_and_back", worker_killed_and_back},
                       {"idle_worker_killed", idle_worker_killed},
                       {"long_graph", long_graph},
+                      {"log_of_a_late_library", log_of_a_late_library},
                       {"soak_shared", soak_shared},
                       {"soak_copied", soak_copied}},
                      count > 1 ? values[1] : nullptr);

@@ -485,6 +485,67 @@ void reader_of_a_named_log_gone() {
     unlink(path.c_str());
 }
 
+std::string content(const std::string &path) {
+    std::ostringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+}
+
+// It begins anew with the first worker of a QEMU's, and with none of the others.
+void log_of_the_host_library() {
+    environment();
+    const std::string path = "virgl-component-host-log-" + std::to_string(getpid());
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    std::ofstream(path) << "of the QEMU before\n";
+    {
+        Qemu qemu;
+        expect_equal(virgl_renderer_context_create_with_flags(3, venus_capset, 4, "test"), 0, "context_create");
+        expect(!content(path).empty(), "a context without a worker leaves it alone");
+        GuestContext guest(4, 40);
+        expect(content(path).empty(), "with a worker it begins anew: " + content(path));
+        std::ofstream(path) << "said since\n";
+        GuestContext second(5, 50);
+        second.start();
+        expect(content(path) == "said since\n", "with the second one it goes on: " + content(path));
+        virgl_renderer_context_destroy(3);
+    }
+    unlink(path.c_str());
+}
+
+// What the component appends to, or its process's own lines go to, does not.
+void log_for_all() {
+    environment();
+    const std::string path = "virgl-component-host-log-" + std::to_string(getpid());
+    const char *variables[] = {"VIRGL_APIR_LOG_TO_FILE", "APIR_LLAMA_CPP_LOG_TO_FILE"};
+    for (const char *variable : variables) setenv(variable, path.c_str(), 1);
+    std::ofstream(path) << "of the QEMU before\n";
+    {
+        Qemu qemu;
+        GuestContext guest(3, 30);
+    }
+    expect(content(path).rfind("of the QEMU before\n", 0) == 0, "the log: " + content(path));
+    unlink(path.c_str());
+}
+
+// Who reads a named pipe would see the end of the log when it is opened and closed; where nobody does, it is not waited for.
+void named_log_of_the_host_library(bool is_read) {
+    environment();
+    const std::string path = "virgl-component-host-log-" + std::to_string(getpid()) + ".pipe";
+    expect_equal(mkfifo(path.c_str(), 0600), 0, "mkfifo");
+    setenv("APIR_LLAMA_CPP_LOG_TO_FILE", path.c_str(), 1);
+    alarm(10);
+    const int reader = is_read ? open(path.c_str(), O_RDONLY | O_NONBLOCK) : -1;
+    Qemu qemu;
+    GuestContext guest(3, 30);
+    guest.start();
+    // A hangup is told once somebody had it open to write.
+    pollfd there{reader, POLLIN, 0};
+    const int seen = poll(&there, 1, 0);
+    expect(seen == 0, "what a reader sees: " + std::to_string(there.revents));
+    close(reader);
+    unlink(path.c_str());
+}
+
 // Whoever has it open can stop a terminal's output, but for a worker. QEMU, which logs with the lock held that its main thread needs, does not
 // wait for it.
 void terminal_of_the_log_stopped() {
@@ -741,6 +802,9 @@ int main(int count, char **values) {
                       {"gone_but_for_a_blob", gone_but_for_a_blob},
                       {"reader_of_the_log_gone", reader_of_the_log_gone},
                       {"reader_of_a_named_log_gone", reader_of_a_named_log_gone},
+                      {"log_of_the_host_library", log_of_the_host_library}, {"log_for_all", log_for_all},
+                      {"named_log_of_the_host_library", [] { named_log_of_the_host_library(true); }},
+                      {"named_log_that_nobody_reads", [] { named_log_of_the_host_library(false); }},
                       {"terminal_of_the_log_stopped", terminal_of_the_log_stopped},
                       {"much_to_say", much_to_say},
                       {"many_with_much_to_say", many_with_much_to_say},

@@ -42,10 +42,10 @@ void worker_is_confined() {
     expect(guest.ask(FakeCall::environment, "LD_PRELOAD_WITNESS") == "kept", "the rest of the environment is");
     expect(guest.ask(FakeCall::config, "apir.load_library.path") == FAKE_HOST, "keys come from the environment");
     expect(guest.ask(FakeCall::config, "ggml.library.reg") == "(null)", "a key that is not set");
-    expect(guest.ask(FakeCall::config, "apir.log.append") == "(null)", "the first worker truncates the log");
+    expect(guest.ask(FakeCall::config, "apir.log.append") == "1", "the first worker appends to the log, for it may not be the first to load its library");
     GuestContext second(4, 40);
     second.start();
-    expect(second.ask(FakeCall::config, "apir.log.append") == "1", "the second one appends");
+    expect(second.ask(FakeCall::config, "apir.log.append") == "1", "so does the second one");
     virgl_apir_configure_kv(4, "ggml.library.reg", "late");
     expect(second.ask(FakeCall::config, "ggml.library.reg") == "late", "configured while the worker runs");
     close(witness);

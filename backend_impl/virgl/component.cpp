@@ -6,12 +6,15 @@
 #include <cinttypes>
 #include <cstdlib>
 #include <exception>
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include <call_log.hpp>
+#include <unawaited_write.hpp>
 
 #include "component_log.hpp"
 #include "presence.hpp"
@@ -36,6 +39,25 @@ ContextLimits limits() {
     log(Level::warn, "APIR_GPU_SHMEM_WINDOW_BYTES is '%s', which is not a number of bytes from %" PRIu64 " to %" PRIu64 ": contexts have %" PRIu64, window,
         page, most_blob_bytes, usual.blob_bytes);
     return usual;
+}
+
+// Whether it is the file itself that `fd` leads to.
+bool leads_to(int fd, const struct stat &file) {
+    struct stat there {};
+    return fstat(fd, &there) == 0 && there.st_dev == file.st_dev && there.st_ino == file.st_ino;
+}
+
+// All workers append to the host library's log, for a guest decides when each of them loads its library. So it begins anew here. Nothing is said: that a
+// log cannot be written is told by each library that opens it. Only a file is opened: who reads a pipe would see its end when it is closed. And none that
+// other lines go to: /dev/stderr is another one for a worker, too.
+void empty_host_log() {
+    const char *path = std::getenv("APIR_LLAMA_CPP_LOG_TO_FILE");
+    struct stat file {};
+    if (path == nullptr || stat(path, &file) != 0 || !S_ISREG(file.st_mode)) return;
+    for (int fd : {STDOUT_FILENO, STDERR_FILENO, log_fd()})
+        if (leads_to(fd, file)) return;
+    const int fd = open_unawaited(path, O_TRUNC | O_CLOEXEC);
+    if (fd >= 0) close(fd);
 }
 
 } // namespace
@@ -104,8 +126,8 @@ int Component::create_context(uint32_t context, uint32_t capset) {
 // A worker is started by the first blob or command: contexts that a guest only opens to look cost no process.
 void Component::ensure_worker(Context &context) {
     if (context.worker() != nullptr || context.lost()) return;
-    context.start_worker(program_, presence_fd_, any_worker_started_);
-    any_worker_started_ = true;
+    if (!std::exchange(any_worker_started_, true)) empty_host_log();
+    context.start_worker(program_, presence_fd_);
     poke(); // there is one more to watch
 }
 

@@ -5,7 +5,7 @@
 // the file busy: so the watcher does not wait for it. One mutex guards everything. The main thread must not wait: whatever
 // it does stops the whole guest. So the mutex is held over nothing that waits for a worker or the guest, but over what the kernel
 // does: the start of a worker, until its program begins; a line of the log, a file's disk included (no reader of a pipe, no
-// terminal); page faults in memory that is shared with a worker, which one that was taken over can make take longer.
+// terminal), and once the emptying of the host library's; page faults in memory that is shared with a worker, which one that was taken over can make take longer.
 #pragma once
 
 #include <condition_variable>
@@ -104,7 +104,7 @@ class Component {
     std::condition_variable all_ended_;
     // For the sweeper to destroy: to unmap much memory takes long.
     std::vector<std::shared_ptr<Context>> discarded_;
-    bool any_worker_started_ = false;
+    bool any_worker_started_ = false; // the host library's log is this QEMU's
     bool stopping_ = false;
     bool more_to_empty_ = false; // memory of contexts, by the sweeper
     std::condition_variable to_sweep_;

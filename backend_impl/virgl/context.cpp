@@ -103,13 +103,12 @@ void Context::remove_blob(uint32_t resource) {
     push_removals();
 }
 
-void Context::start_worker(const std::string &program, int presence_fd, bool append_to_host_log) {
+void Context::start_worker(const std::string &program, int presence_fd) {
     // Environment variables count only where the hypervisor has configured nothing.
     if (config_.empty()) config_ = config_from_environment(capset_);
     stall_limit_ns_ = stall_limit_ns(config_);
     try {
-        worker_ = std::make_unique<WorkerProcess>(
-            WorkerSpec{program, id_, capset_, queue_.fd(), arena_.fd(), presence_fd, append_to_host_log, config_});
+        worker_ = std::make_unique<WorkerProcess>(WorkerSpec{program, id_, capset_, queue_.fd(), arena_.fd(), presence_fd, config_});
     } catch (const std::exception &failure) {
         log(Level::error, "context %" PRIu32 ": %s", id_, failure.what());
         lost_ = true;

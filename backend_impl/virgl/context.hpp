@@ -58,7 +58,7 @@ class Context {
     void remove_blob(uint32_t resource);
 
     // Starts the worker; a failure is logged and loses the context.
-    void start_worker(const std::string &program, int presence_fd, bool append_to_host_log);
+    void start_worker(const std::string &program, int presence_fd);
 
     // Hands a command to the worker; never waits. What cannot be handed over is answered with a failure.
     void submit(const void *command, size_t size);

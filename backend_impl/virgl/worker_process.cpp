@@ -32,8 +32,7 @@ std::vector<char *> environment() {
 
 std::vector<std::string> arguments(const WorkerSpec &spec) {
     std::vector<std::string> all{spec.program, std::to_string(worker_interface), std::to_string(spec.context), std::to_string(spec.capset),
-                                 std::to_string(getpid())};
-    if (spec.append_to_host_log) all.emplace_back("apir.log.append=1");
+                                 std::to_string(getpid()), "apir.log.append=1"};
     for (const auto &[key, value] : spec.config) all.push_back(key + "=" + value);
     return all;
 }

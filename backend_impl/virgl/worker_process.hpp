@@ -24,7 +24,6 @@ struct WorkerSpec {
     int queue_fd;
     int arena_fd;
     int presence_fd;
-    bool append_to_host_log; // not the first of its QEMU
     const Config &config;
 };
 
