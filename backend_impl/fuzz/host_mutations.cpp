@@ -16,6 +16,7 @@
 #include <apir_gen.hpp>
 #include <ggml.h>
 
+#include "cpu_variant.hpp"
 #include "generate.hpp"
 #include "host_world.hpp"
 #include "supervise.hpp"
@@ -34,7 +35,7 @@ struct Options {
 };
 
 [[noreturn]] void usage(const std::string &why) {
-    std::cerr << why << "\nusage: host-mutations --host-library FILE --ggml-library FILE --seeds FILE [--traces FOLDER] [--count N] [--first N] "
+    std::cerr << why << "\nusage: host-mutations --host-library FILE --ggml-library FILE|FOLDER --seeds FILE [--traces FOLDER] [--count N] [--first N] "
                  "[--seed N] [--family OP] [--strides 1] [--out FOLDER] [--hang-s N] [--most-findings N] [--renew N] [--config KEY=VALUE]… [--replay FILE | --minimise FILE | --show FILE]\n";
     std::exit(2);
 }
@@ -60,6 +61,11 @@ Options options_of(int count, char **values) {
     }
     if (options.show.empty() && (options.host_library.empty() || options.ggml_library.empty())) usage("which libraries?");
     if (options.renew == 0) usage("--renew 0");
+    if (std::filesystem::is_directory(options.ggml_library)) {
+        const std::string best = best_cpu_variant(options.ggml_library);
+        if (best.empty()) usage("no libggml-cpu*.so in " + options.ggml_library + " runs on this processor");
+        options.ggml_library = best;
+    }
     options.config["ggml.library.path"] = options.ggml_library;
     return options;
 }

@@ -53,6 +53,8 @@ apir_mutation_plant(trusted_handle session.cpp "killed 1,")
 apir_mutation_plant(wrong_byte calls_buffer.cpp "wrong 1,")
 apir_mutation_plant(lost_reply entry.cpp "wrong 1,")
 apir_mutation_plant(loose_strides cpu_layout.cpp "killed 1," --strides 1)
+apir_plant_test(loose_strides-threads "killed 1," ${by_threads} --host-library $<TARGET_FILE:plant-loose_strides> --strides 1 --count 20000 --most-findings 1
+  --out ${CMAKE_CURRENT_BINARY_DIR}/planted-loose_strides-threads)
 apir_plant(leak calls_buffer.cpp)
 apir_plant_test(leak "memory grows" host-soak $<TARGET_FILE:plant-leak> ${GGML_CPU_BACKEND} 20000 2000)
 apir_plant(missing_lock session.cpp)
