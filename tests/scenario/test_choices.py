@@ -166,7 +166,9 @@ def test_ops_that_can_be_lied_about_are_ggmls(root: HostRoot) -> None:
 
 def test_words_are_those_of_the_guest_library() -> None:
     text = (BACKEND_IMPL / "guest" / "config.cpp").read_text()
-    for variable, table in re.findall(r'choice\("(\w+)", (\w+),', text):
+    tables = dict(re.findall(r'choice\("(\w+)", (\w+),', text))
+    assert tables.keys() == GUEST_CHOICES.keys() - {"GGML_VIRTGPU_EXTENSIONS"}  # whose words are the protocol's
+    for variable, table in tables.items():
         words = re.search(rf"{table}\[\] = \{{(.*?)\}};", text, re.DOTALL)
         assert words is not None
         assert set(re.findall(r'"(\w+)"', words[1])) == set(GUEST_CHOICES[variable])
