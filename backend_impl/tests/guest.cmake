@@ -24,36 +24,27 @@ set_tests_properties(guest-other-ops PROPERTIES TIMEOUT 60)
 add_test(NAME guest-copy-at-exit COMMAND test-guest-copy once)
 set_tests_properties(guest-copy-at-exit PROPERTIES TIMEOUT 300)
 
-# The whole op path: guest library, host library and ggml's CPU backend in one process. Any variant of the CPU backend that
-# every processor of the architecture can run will do.
-file(GLOB cpu_backends /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-x64.so
-  /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu.so
-  /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends*/libggml-cpu-armv8.0_1.so)
-if(TARGET ggml-virtgpu-backend AND cpu_backends)
-  list(GET cpu_backends 0 cpu_backend)
-  add_executable(test-guest-loopback guest_loopback_test.cpp)
-  target_link_libraries(test-guest-loopback PRIVATE apir-guest-loopback)
-  add_dependencies(test-guest-loopback ggml-virtgpu-backend test-two-devices)
-  add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend}
-    $<TARGET_FILE:test-two-devices>)
-  set_tests_properties(guest-loopback PROPERTIES TIMEOUT 300)
+# The whole op path: guest library, host library and ggml's CPU backend in one process.
+add_executable(test-guest-loopback guest_loopback_test.cpp)
+target_link_libraries(test-guest-loopback PRIVATE apir-guest-loopback)
+add_dependencies(test-guest-loopback ggml-virtgpu-backend test-two-devices)
+add_test(NAME guest-loopback COMMAND test-guest-loopback $<TARGET_FILE:ggml-virtgpu-backend> ${GGML_CPU_BACKEND}
+  $<TARGET_FILE:test-two-devices>)
+set_tests_properties(guest-loopback PROPERTIES TIMEOUT 300)
 
-  # Extensions, over the same path: what is sent with each and without, and that results are the same.
-  foreach(name graph-ids graph-cache asynchronous doubtful fewer-calls memory one-by-one pipe short-window)
-    string(REPLACE "-" "_" source ${name})
-    add_executable(test-guest-${name} guest_${source}_test.cpp)
-    target_link_libraries(test-guest-${name} PRIVATE apir-guest-loopback)
-    add_dependencies(test-guest-${name} ggml-virtgpu-backend)
-    add_test(NAME guest-${name} COMMAND test-guest-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${cpu_backend})
-    set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
-  endforeach()
-endif()
+# Extensions, over the same path: what is sent with each and without, and that results are the same.
+foreach(name graph-ids graph-cache asynchronous doubtful fewer-calls memory one-by-one pipe short-window)
+  string(REPLACE "-" "_" source ${name})
+  add_executable(test-guest-${name} guest_${source}_test.cpp)
+  target_link_libraries(test-guest-${name} PRIVATE apir-guest-loopback)
+  add_dependencies(test-guest-${name} ggml-virtgpu-backend)
+  add_test(NAME guest-${name} COMMAND test-guest-${name} $<TARGET_FILE:ggml-virtgpu-backend> ${GGML_CPU_BACKEND})
+  set_tests_properties(guest-${name} PROPERTIES TIMEOUT 300)
+endforeach()
 
 # A program for the inside of a guest; the test only shows that it runs.
 add_executable(buffer-soak buffer_soak.cpp)
 target_include_directories(buffer-soak PRIVATE ${GGML_INCLUDE_DIR})
 target_link_libraries(buffer-soak PRIVATE ${GGML_LIBRARY} ${GGML_BASE_LIBRARY})
-if(cpu_backends)
-  add_test(NAME buffer-soak COMMAND buffer-soak ${cpu_backend} 1000)
-  set_tests_properties(buffer-soak PROPERTIES TIMEOUT 60)
-endif()
+add_test(NAME buffer-soak COMMAND buffer-soak ${GGML_CPU_BACKEND} 1000)
+set_tests_properties(buffer-soak PROPERTIES TIMEOUT 60)

@@ -1,8 +1,4 @@
 # Host library: loaded as a component loads it, driven in-process, with ggml's CPU backend behind it.
-get_filename_component(ggml_folder ${GGML_BASE_LIBRARY} DIRECTORY)
-# The variant that runs on every processor of the architecture.
-find_file(GGML_CPU_BACKEND NAMES libggml-cpu-x64.so libggml-cpu-armv8.0_1.so libggml-cpu.so
-  PATHS ${ggml_folder}/ggml/backends0 ${ggml_folder}/ggml ${ggml_folder} REQUIRED NO_DEFAULT_PATH)
 
 add_library(test-fake-ggml MODULE host_fake_ggml.cpp)
 target_link_libraries(test-fake-ggml PRIVATE apir-abi)
@@ -69,8 +65,8 @@ target_link_libraries(test-host-cuda-layout PRIVATE apir-abi)
 add_test(NAME host-cuda-layout COMMAND test-host-cuda-layout)
 
 # The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
-find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml)
-if(TEST_BACKEND_OPS AND NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
+if(NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
+  find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml REQUIRED)
   set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp cuda_layout.cpp tensor_check.cpp vulkan_layout.cpp)
   list(TRANSFORM host_rules PREPEND ${CMAKE_SOURCE_DIR}/host/)
   add_library(test-host-rules-spy MODULE host_rules_spy.cpp ${host_rules})
