@@ -196,23 +196,30 @@ void a_refusal_ends_it() {
     Transfers run;
     std::vector<uint8_t> data(bytes, 1);
     CapturedLog log;
+    Channel &channel = run.registry->session().channel();
     run.host.watches = true;
     run.host.refused = 2;
     for (bool out : {true, false}) {
+        const uint64_t lost = channel.lost_transfers();
         run.host.pieces = 0;
         std::fill(data.begin(), data.end(), PatientLibrary::value);
         if (out) ggml_backend_tensor_set(run.tensor, data.data(), 0, bytes);
         else ggml_backend_tensor_get(run.tensor, data.data(), 0, bytes);
         const int pieces = run.host.pieces;
         expect(pieces >= 3 && pieces <= 5, std::to_string(pieces) + " pieces, the third of which was refused");
+        expect(channel.lost_transfers() > lost, out ? "a write is lost" : "a read is lost");
+        expect(log.has(out ? "set_tensor" : "get_tensor"), "which: " + log.text());
     }
     expect(data == std::vector<uint8_t>(bytes, 0), "what could not be read is zeros");
     run.host.refused = -1;
+    const uint64_t lost = channel.lost_transfers();
+    std::fill(data.begin(), data.end(), uint8_t{5}); // neither what is there nor what a read that fails leaves
     ggml_backend_tensor_set(run.tensor, data.data(), 0, bytes);
     std::vector<uint8_t> back(bytes, 1);
     run.host.watches = false;
     ggml_backend_tensor_get(run.tensor, back.data(), 0, bytes);
     expect(back == data, "the next transfer goes well");
+    expect(channel.lost_transfers() == lost, "and none of it is lost");
 }
 
 } // namespace
