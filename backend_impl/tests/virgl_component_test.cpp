@@ -1,4 +1,5 @@
 // The component without QEMU: the preload in front of a fake virglrenderer, workers with a fake host library.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -23,6 +24,28 @@ using namespace apir::test;
 extern "C" int fake_passed();
 
 namespace {
+
+constexpr uint64_t nap_ns = 100'000'000;
+
+// A nap, and behind it an echo, whose reply goes to a blob of its own. For how long the echo waited at least, however long it took to submit them.
+uint64_t echo_behind_a_nap(GuestContext &guest, uint32_t blob) {
+    auto *notify = reinterpret_cast<uint32_t *>(mapped(blob));
+    const uint64_t start_ns = monotonic_ns();
+    guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::nap), {'1', '0', '0', 0});
+    guest.submit(static_cast<uint32_t>(CommandType::forward) + venus_command_offset, static_cast<uint32_t>(FakeCall::echo), {'x', 0}, blob);
+    const uint64_t submitted_ns = monotonic_ns() - start_ns;
+    for (int i = 0; i < 5000 && __atomic_load_n(notify, __ATOMIC_ACQUIRE) == 0; ++i) poll(nullptr, 0, 1);
+    expect_equal(*notify, static_cast<uint32_t>(ReturnCode::ok) + 1, "an echo behind a nap");
+    return nap_ns - std::min(nap_ns, submitted_ns);
+}
+
+// The times that stand at the end of a reply.
+ReplyTiming times_of(const uint8_t *reply_page) {
+    Reader reader(reply_page + reply_page_size - reply_timing_size, reply_timing_size);
+    ReplyTiming timing;
+    expect(read(reader, timing), "times");
+    return timing;
+}
 
 void commands() {
     environment();
@@ -63,10 +86,16 @@ void commands() {
     auto *end = const_cast<uint8_t *>(guest.reply()) + reply_page_size - sizeof(uint32_t) - reply_timing_size;
     std::memset(end, 0xff, reply_timing_size);
     expect(guest.ask(FakeCall::echo, "timed") == "timed", "a call with timing");
-    Reader times(end, reply_timing_size);
-    ReplyTiming timing;
-    expect(read(times, timing) && timing.compute_ns > 0 && timing.compute_ns < 5'000'000'000, "how long it took the host");
+    const ReplyTiming timing = times_of(guest.reply() - sizeof(uint32_t));
+    expect(timing.compute_ns > 0 && timing.compute_ns < 5'000'000'000, "how long it took the host");
     expect(timing.queue_ns < 5'000'000'000, "how long it waited");
+    expect_equal(create_blob(3, 31, reply_page_size), 0, "create_blob");
+    const uint64_t least_ns = echo_behind_a_nap(guest, 31);
+    const uint64_t queue_ns = times_of(mapped(31)).queue_ns;
+    expect(queue_ns >= least_ns && queue_ns < 5'000'000'000, "how long one behind a nap waited: " + std::to_string(queue_ns));
+    const uint64_t compute_ns = times_of(guest.reply() - sizeof(uint32_t)).compute_ns;
+    expect(compute_ns >= nap_ns && compute_ns < 5'000'000'000, "how long the nap took: " + std::to_string(compute_ns));
+    virgl_renderer_resource_unref(31);
     std::vector<uint8_t> long_text(reply_page_size - sizeof(uint32_t) - reply_timing_size, 'x');
     long_text.back() = 0;
     expect_equal(guest.forward(static_cast<uint32_t>(FakeCall::echo), long_text), static_cast<int64_t>(ReturnCode::ok), "a reply up to the times");
@@ -655,6 +684,7 @@ void call_records() {
     expect(mkdtemp(folder) != nullptr, "mkdtemp");
     setenv("VIRGL_APIR_CALL_LOG", folder, 1);
     std::string path;
+    uint64_t least_ns = 0;
     {
         Qemu qemu;
         GuestContext guest(3, 30);
@@ -672,16 +702,18 @@ void call_records() {
         send(Call::wide_set_tensor, WideSetTensorRequest{1, {}, 30, 0, 1000});
         send(Call::pipe_get_tensor, PipeGetTensorRequest{1, {}, 30, 128, 64, 0, 1000});
         guest.forward(static_cast<uint32_t>(Call::batch), batch_of(2, 30));
+        expect_equal(create_blob(3, 31, reply_page_size), 0, "create_blob");
+        least_ns = echo_behind_a_nap(guest, 31);
         guest.ask(FakeCall::echo, "very last");
     }
     std::ifstream file(path, std::ios::binary);
     CallLogHeader header{};
     file.read(reinterpret_cast<char *>(&header), sizeof header);
     expect(std::string(header.magic, 8) == "APIRCALL" && header.context == 3 && header.capset == venus_capset, "header");
-    expect_equal(header.counted, uint64_t{10}, "counted");
-    expect_equal(header.written, uint64_t{10}, "written");
+    expect_equal(header.counted, uint64_t{12}, "counted");
+    expect_equal(header.written, uint64_t{12}, "written");
     expect_equal(header.session, uint64_t{42}, "the guest's number");
-    CallRecord records[9];
+    CallRecord records[11];
     file.read(reinterpret_cast<char *>(records), sizeof records);
     expect_equal(records[0].status, static_cast<int32_t>(handshake_magic), "handshake's status");
     expect_equal(records[2].call, static_cast<uint32_t>(FakeCall::pid), "call");
@@ -693,6 +725,8 @@ void call_records() {
     expect_equal(records[8].call, static_cast<uint32_t>(Call::backend_graph_compute), "what a batch is about");
     expect(records[8].bytes_out > size_t{2} << 20 && records[8].bytes_in == 4, "data of all of its calls");
     expect(records[4].queue_ns < 1'000'000'000 && records[4].duration_ns < 1'000'000'000, "times");
+    expect(records[9].duration_ns >= nap_ns && records[9].duration_ns < 5'000'000'000, "how long a nap took: " + std::to_string(records[9].duration_ns));
+    expect(records[10].queue_ns >= least_ns && records[10].queue_ns < 5'000'000'000, "how long one behind it waited: " + std::to_string(records[10].queue_ns));
     unlink(path.c_str());
     rmdir(folder);
 }
