@@ -199,6 +199,11 @@ void no_stall_limit() {
     guest.start();
     guest.submit(CommandType::forward, static_cast<uint32_t>(FakeCall::hang));
     expect_equal(guest.wait(600), int64_t{-1}, "without a limit it is waited for");
+    watch_ms = 0;
+    virgl_renderer_context_create_with_flags(5, venus_capset, 4, "test");
+    virgl_renderer_context_destroy(5); // the watcher is told of it, and looks until its worker has ended
+    for (int i = 0; i < 1000 && watch_ms != -1; ++i) poll(nullptr, 0, 5);
+    expect(watch_ms == -1, "and nobody looks again, but within " + std::to_string(watch_ms) + " ms");
 }
 
 // To give memory of one context back may take long; workers of others are looked after meanwhile.
