@@ -118,18 +118,20 @@ void Driver::run_numbers(uint64_t begin, uint64_t end, Progress &progress) const
     }
 }
 
-// Whether a fresh world does not survive them.
+// Whether a fresh world does not survive them, or ends before it is through. The log tells what became of each.
 bool Driver::dies(const std::vector<Message> &messages, const std::string &log) {
     auto work = [&](Progress &progress) {
         HostWorld world(options_.host_library, options_.config);
         progress.number = 0;
         for (const Message &message : messages) {
             ++progress.number;
-            world.run(message);
+            const bool done = world.run(message) == Outcome::done;
+            std::fprintf(stderr, "%s: %s\n", call_name(message.call), done ? "carried out" : "refused");
             check(world);
         }
+        ++progress.number;
     };
-    return supervisor_.run(work, log).ending != Ending::finished;
+    return supervisor_.run(work, log).ending != Ending::finished || supervisor_.progress().number != messages.size() + 1;
 }
 
 // Made by a child as well: the parent has no world, and with it no handles.
@@ -221,13 +223,21 @@ int Driver::run() {
                 static_cast<unsigned long long>(run), static_cast<unsigned long long>(progress.done), static_cast<unsigned long long>(progress.refused),
                 static_cast<unsigned long long>(counts[Ending::killed]), static_cast<unsigned long long>(counts[Ending::hung]),
                 static_cast<unsigned long long>(counts[Ending::wrong]), seconds);
-    return counts[Ending::killed] + counts[Ending::hung] + counts[Ending::wrong] == 0 ? 0 : 1;
+    if (counts[Ending::killed] + counts[Ending::hung] + counts[Ending::wrong] != 0) return 1;
+    if (run == options_.count) return 0;
+    std::fprintf(stderr, "a child has ended well, and not all of %llu messages were sent\n", static_cast<unsigned long long>(options_.count));
+    return 1;
 }
 
 int Driver::replay(const std::string &path) {
     Bytes bytes = load(path);
+    std::vector<Message> messages = decoded(bytes.data(), bytes.size());
+    if (messages.empty() || encoded(messages) != bytes) {
+        std::cerr << path << " does not hold messages, and nothing else\n";
+        return unable_status;
+    }
     std::string log = options_.out + "/replay." + std::to_string(getpid()) + ".log";
-    bool dead = dies(decoded(bytes.data(), bytes.size()), log);
+    bool dead = dies(messages, log);
     std::printf("%s%s: %s\n", said(log).c_str(), path.c_str(), dead ? "does not survive" : "ok");
     std::error_code nothing_there;
     std::filesystem::remove(log, nothing_there);

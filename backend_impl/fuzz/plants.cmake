@@ -52,6 +52,7 @@ apir_mutation_plant(missing_bound shared_memory.cpp "killed 1,")
 apir_mutation_plant(trusted_handle session.cpp "killed 1,")
 apir_mutation_plant(wrong_byte calls_buffer.cpp "wrong 1,")
 apir_mutation_plant(lost_reply entry.cpp "wrong 1,")
+apir_mutation_plant(quiet_end entry.cpp "a child has ended well, and not all of 20000 messages were sent")
 apir_mutation_plant(loose_strides cpu_layout.cpp "killed 1," --strides 1)
 apir_plant_test(loose_strides-threads "killed 1," ${by_threads} --host-library $<TARGET_FILE:plant-loose_strides> --strides 1 --count 20000 --most-findings 1
   --out ${CMAKE_CURRENT_BINARY_DIR}/planted-loose_strides-threads)
