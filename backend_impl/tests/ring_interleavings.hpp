@@ -2,7 +2,7 @@
 //
 // The ring's ends are templates over how they reach shared memory. `Stepped` stops before each of these accesses and lets the
 // explorer choose who goes on: so what is explored is the code that runs, not a copy of it. Threads are coroutines; a state
-// is the memory, the threads' own objects, and what each has read since its last checkpoint. States that were seen before are
+// is the memory, the threads' own objects, and what each has read or copied since its last checkpoint. States that were seen before are
 // not explored again; a way back is taken by running the same choices from the beginning. All accesses are taken as sequentially consistent:
 // those that have to be are (ring.hpp), the others hand memory over by release and acquire.
 #pragma once

@@ -7,6 +7,7 @@
 // here, step by step as it stands there: RingTransport::submit and await, QueueProducer::push with QueueConsumer::sleep (the
 // doorbell), Service::run without its spins (they only look), Context::lose. Service::serve_ring's and the host library's work is one step.
 // protocol/RING.md has what is not in here.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -22,6 +23,7 @@ enum class Plant {
     none,
     published_before_written, // turn is stored before the command's bytes
     freed_before_read,        // the slot is given back before its bytes were copied out
+    written_before_free,      // the command's bytes are written before the slot is known to be free
     claim_not_atomic,         // two loads and stores in the place of a compare-and-swap
     asleep_after_look,        // the worker looks for commands first, then says that it sleeps
     store_behind_look,        // the producer's store of turn is not seq_cst: it becomes visible behind its look at asleep
@@ -125,10 +127,15 @@ class RingScene : public Scene {
     void tells_too_late() { wrong_ = "the worker's word that it sleeps may become visible behind its look"; }
     bool in_ring(const void *at) const { return at >= memory_ && at < memory_ + sizeof memory_; }
     // A command's length is a part of its bytes: one step with them.
-    bool is_size(const void *at) const {
-        for (uint64_t slot = 0; slot < shape.slots; ++slot)
-            if (at == memory_ + ring_slots_offset + slot * shape.slot_size + ring_size_offset) return true;
-        return false;
+    bool is_size(const void *at) const { return slot_with(at, ring_size_offset) != nullptr; }
+    // What a producer with Plant::written_before_free does as it looks whose a slot is.
+    void write_too_soon(const void *turn, size_t thread) {
+        uint8_t *slot = slot_with(turn, ring_turn_offset);
+        if (slot == nullptr || thread == 0 || thread > producers) return;
+        const uint32_t size = sizeof(Command);
+        machine().point();
+        std::memcpy(slot + ring_command_offset, &submitted_[thread - 1], size);
+        std::memcpy(slot + ring_size_offset, &size, sizeof size);
     }
     // The producers' own counter, as it is seen from outside.
     uint64_t tail_of_producers_ = 0;
@@ -145,6 +152,14 @@ class RingScene : public Scene {
     std::array<Hidden, producers + 3> hidden_;
 
   private:
+    // The slot that has this word at `offset`; nullptr: none.
+    uint8_t *slot_with(const void *at, uint64_t offset) const {
+        for (uint64_t slot = 0; slot < shape.slots; ++slot) {
+            uint8_t *const begin = const_cast<uint8_t *>(memory_) + ring_slots_offset + slot * shape.slot_size;
+            if (at == begin + offset) return begin;
+        }
+        return nullptr;
+    }
     Machine &machine() const { return Machine::current(); }
     bool open() const { return state_word() == static_cast<uint32_t>(RingState::open); }
     void tell_state(RingState state) { std::memcpy(memory_ + ring_state_offset, &state, sizeof state); }
@@ -174,6 +189,7 @@ class RingScene : public Scene {
 
     bool submit(uint32_t i, uint32_t number) {
         const Command command{i, number, i * 100 + number, ~(i * 100 + number)};
+        submitted_[i] = command;
         before_[i][number] = published_;
         Push pushed;
         while ((pushed = producer_.push(reinterpret_cast<const uint8_t *>(&command), sizeof command)) == Push::full) {
@@ -311,16 +327,35 @@ class RingScene : public Scene {
     bool unrung_ = false;  // as RingTransport has it
     using Counts = std::array<uint32_t, producers>;
     Counts served_{}, replies_{}, published_{};
+    std::array<Command, producers> submitted_{}; // follows from the threads' states
     std::array<std::array<Counts, most_commands + 1>, producers> before_{}; // published when a command was begun
     const char *wrong_ = nullptr;
 };
 
+// What a thread has copied out of the ring belongs to its state as what it reads there does.
+void copied(uint8_t *to, const uint8_t *from, size_t size) {
+    std::memcpy(to, from, size);
+    if (!scene->in_ring(from)) return;
+    for (size_t at = 0; at < size; at += sizeof(uint32_t)) {
+        uint32_t word = 0;
+        std::memcpy(&word, to + at, std::min(sizeof word, size - at));
+        Machine::current().note(word);
+    }
+}
+
 void perform(RingScene::Late &late) {
-    if (late.to != nullptr) std::memcpy(late.to, late.from, late.size);
+    if (late.to != nullptr) copied(late.to, late.from, late.size);
     late = {};
 }
 
-template <typename T> T Stepped::acquire(const T &word) { return scene->is_size(&word) ? word : seen(word); }
+template <typename T> T Stepped::acquire(const T &word) {
+    if (scene->is_size(&word)) {
+        Machine::current().note(word);
+        return word;
+    }
+    if (scene->plan().plant == Plant::written_before_free) scene->write_too_soon(&word, Machine::current().self());
+    return seen(word);
+}
 
 template <typename T> T Stepped::look(const T &word) {
     T value = seen(word);
@@ -377,7 +412,7 @@ void Stepped::copy(uint8_t *to, const uint8_t *from, size_t size) {
         return;
     }
     Machine::current().point();
-    std::memcpy(to, from, size);
+    copied(to, from, size);
 }
 
 Make made(Plan plan, Plant plant = Plant::none) {
@@ -407,6 +442,7 @@ int main() {
     verdicts.sound("two threads, a call each, a doorbell that fails", made(failing_beside));
     verdicts.planted("planted: published before written", made(one_each, Plant::published_before_written), "torn");
     verdicts.planted("planted: freed before read", made(full, Plant::freed_before_read), "overtake");
+    verdicts.planted("planted: written before it is free", made(wrap, Plant::written_before_free), "overtake");
     verdicts.planted("planted: a claim that is not atomic", made(one_each, Plant::claim_not_atomic), "waits for ever");
     verdicts.planted("planted: asleep is told after the look", made(one_each, Plant::asleep_after_look), "waits for ever");
     verdicts.planted("planted: turn is stored behind the look", made(one_each, Plant::store_behind_look), "waits for ever");
