@@ -128,11 +128,18 @@ bool supports_op(ggml_backend_dev_t shown, const ggml_tensor *op) {
     return theirs->iface.supports_op(theirs, op);
 }
 
+// Some libraries know their device by its address.
+bool supports_buft(ggml_backend_dev_t shown, ggml_backend_buffer_type_t type) {
+    ggml_backend_dev_t theirs = device_of(shown).honest.device;
+    return theirs->iface.supports_buft(theirs, type);
+}
+
 void Wrapped::add(ggml_backend_dev_t theirs) {
     Device &device = devices_.emplace_back(Device{*theirs, {theirs, nullptr}});
     device.shown.reg = &shown_;
     device.shown.iface.init_backend = init_backend;
     device.shown.iface.supports_op = supports_op;
+    device.shown.iface.supports_buft = supports_buft;
 }
 
 ggml_backend_reg_t registered() {

@@ -68,6 +68,7 @@ class LyingCompute {
         }
         if (skipped) done_ = index + 1;
         else if (status == GGML_STATUS_SUCCESS) status = compute_to(index + 1);
+        ggml_backend_synchronize(backend_); // before the result is touched
         for (const Lie *lie : lies)
             if (status == GGML_STATUS_SUCCESS && (lie->kind == Kind::flip || lie->kind == Kind::wrong)) spoil(node, *lie);
         return status;
@@ -86,7 +87,7 @@ class LyingCompute {
         ggml_cgraph *part = ggml_new_graph_custom(context.get(), nodes, false);
         for (int i = begin; i < end; ++i) ggml_graph_add_node(part, ggml_graph_node(graph_, i));
         ggml_status status = honest_.compute(backend_, part);
-        ggml_backend_synchronize(backend_); // before the result is touched, and the part of the graph goes
+        ggml_backend_synchronize(backend_); // before the part of the graph goes
         return status;
     }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -34,6 +35,9 @@ Card &card_of(ggml_backend_buffer_type_t type) { return type == &cards[1].type ?
 
 std::atomic<int> asked{0};
 std::atomic<bool> throws_next{false};
+std::atomic<bool> computes_when_awaited{false};
+std::mutex pending_mutex;
+std::map<ggml_backend_t, ggml_cgraph *> pending; // graphs that are computed when they are awaited
 std::atomic<void (*)(ggml_cgraph *)> watch{nullptr};
 std::atomic<int> misused{0};
 std::mutex broken_mutex;
@@ -53,7 +57,18 @@ ggml_status compute(ggml_backend_t backend, ggml_cgraph *graph) {
     }
     ++card_of(backend->device).graphs;
     if (auto *look = watch.load()) look(graph);
-    return cpu_compute(backend, graph);
+    if (!computes_when_awaited) return cpu_compute(backend, graph);
+    std::lock_guard lock(pending_mutex);
+    pending[backend] = graph;
+    return GGML_STATUS_SUCCESS;
+}
+
+void synchronize(ggml_backend_t backend) {
+    std::lock_guard lock(pending_mutex);
+    if (auto graph = pending.find(backend); graph != pending.end()) {
+        cpu_compute(backend, graph->second);
+        pending.erase(graph);
+    }
 }
 
 void free_backend(ggml_backend_t backend) {
@@ -68,6 +83,7 @@ ggml_backend_t init_backend(ggml_backend_dev_t device, const char *parameters) {
     made->iface.graph_compute = compute;
     cpu_free = made->iface.free;
     made->iface.free = free_backend;
+    made->iface.synchronize = synchronize;
     made->device = device;
     return made;
 }
@@ -93,9 +109,7 @@ void set_up(Card &card) {
     card.device.iface.init_backend = init_backend;
     card.device.iface.get_buffer_type = [](ggml_backend_dev_t device) { return &card_of(device).type; };
     card.device.iface.buffer_from_host_ptr = buffer_from_host_ptr;
-    card.device.iface.supports_buft = [](ggml_backend_dev_t device, ggml_backend_buffer_type_t type) {
-        return type == &card_of(device).type;
-    };
+    card.device.iface.supports_buft = [](ggml_backend_dev_t device, ggml_backend_buffer_type_t type) { return type->device == device; };
     card.device.iface.supports_op = [](ggml_backend_dev_t, const ggml_tensor *op) { return ++asked, cpu->iface.supports_op(cpu, op); };
     card.type = *cpu->iface.get_buffer_type(cpu);
     card.type.device = &card.device;
@@ -236,6 +250,8 @@ extern "C" __attribute__((visibility("default"))) int cards_computed(int index) 
 extern "C" __attribute__((visibility("default"))) int cards_asked() { return asked; }
 
 extern "C" __attribute__((visibility("default"))) void cards_throw_next() { throws_next = true; }
+// From now on a graph is computed when it is waited for.
+extern "C" __attribute__((visibility("default"))) void cards_compute_when_awaited() { computes_when_awaited = true; }
 // Called with each graph before it is computed.
 extern "C" __attribute__((visibility("default"))) void cards_watch(void (*look)(ggml_cgraph *)) { watch = look; }
 // Uses of backends that threw.

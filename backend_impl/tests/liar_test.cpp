@@ -286,10 +286,40 @@ void test_a_lie_says_once_that_it_is_told() {
     expect(text == "ggml-liar: lies about MUL '" + std::string(wrong.z->name) + "': wrong:op=MUL\n", "it says: " + text);
 }
 
+// A library whose devices know themselves by their address, and that computes when it is waited for.
+int with_two_devices() {
+    setenv("GGML_LIAR_LIBRARY", TWO_DEVICES, 1);
+    void *cards = dlopen(TWO_DEVICES, RTLD_NOW | RTLD_LOCAL);
+    if (cards == nullptr) return 2;
+    const int before = failures;
+    Example example("wrong:op=ADD;wrong:op=MUL");
+    expect(ggml_backend_dev_supports_buft(example.device, ggml_backend_dev_buffer_type(example.device)), "its own memory");
+    expect(!ggml_backend_dev_supports_buft(example.device, ggml_backend_cpu_buffer_type()), "other memory");
+    reinterpret_cast<void (*)()>(dlsym(cards, "cards_compute_when_awaited"))();
+    ggml_cgraph *alone = ggml_new_graph(example.context);
+    ggml_graph_add_node(alone, example.z);
+    expect_equal(static_cast<int>(ggml_backend_graph_compute(example.backend, alone)), static_cast<int>(GGML_STATUS_SUCCESS), "status");
+    std::vector<float> values(elements);
+    ggml_backend_tensor_get(example.z, values.data(), 0, sizeof(float) * elements);
+    expect_result(values, std::vector<float>(elements, 2.0f), "a graph of one node, of -1 * 2, spoilt when it is computed");
+    expect_result(example.result(), {36, 54, 72, 90, 108, 126}, "two nodes");
+    return failures - before;
+}
+
+// In another process, for one opens its library once.
+void test_any_library_can_be_wrapped() {
+    pid_t child = fork();
+    if (child == 0) std::_Exit(with_two_devices());
+    int status = 0;
+    waitpid(child, &status, 0);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "in front of two devices: status " + std::to_string(status));
+}
+
 } // namespace
 
 int main(int, char **arguments) {
-    return run_cases({{"refusals", test_what_cannot_be_followed_is_refused},
+    return run_cases({{"any library", test_any_library_can_be_wrapped},
+                      {"refusals", test_what_cannot_be_followed_is_refused},
                       {"no library", test_a_library_that_is_none_is_refused},
                       {"honest", test_honest_is_the_wrapped_library},
                       {"flip", test_flip_changes_one_bit_of_one_element},

@@ -156,7 +156,7 @@ enum class GraphStatus : int32_t {
 // Extensions, as bits of a negotiation.
 enum class Extension : uint64_t {
     liveness = uint64_t{1} << 0, // Every command gets a reply: worker_lost within 1 s of the end of the process that serves the context. It is ended when neither a command nor a node of a graph was finished for the component's stall limit. So a guest needs no limit of its own on a graph.
-    wide_shapes = uint64_t{1} << 1, // Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48.
+    wide_shapes = uint64_t{1} << 1, // Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions up to 2^31 - 513 and strides up to 2^48.
     devices = uint64_t{1} << 2, // All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant.
     ring = uint64_t{1} << 3, // Commands go through a ring in a shared resource that the worker looks at while there is work; EXECBUFFER remains as its doorbell and for whoever has no ring. Replies come as ever. protocol/RING.md tells all of it.
     graph_ids = uint64_t{1} << 4, // A graph is sent once and computed again by its number (calls 80 to 82). The host keeps it, decoded and checked, until the guest says that it is dropped, a buffer that it refers to is freed, or the context ends; a host that has no more room for graphs computes without keeping.

@@ -204,7 +204,7 @@ class Extension(IntFlag):
     LIVENESS = 1 << 0
     """Every command gets a reply: worker_lost within 1 s of the end of the process that serves the context. It is ended when neither a command nor a node of a graph was finished for the component's stall limit. So a guest needs no limit of its own on a graph."""
     WIDE_SHAPES = 1 << 1
-    """Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions below 2^31 and strides up to 2^48."""
+    """Tensor records with dimensions and strides of 64 bits, in calls 66 to 71. A host library may bound what it computes: ours takes dimensions up to 2^31 - 513 and strides up to 2^48."""
     DEVICES = 1 << 2
     """All devices of the host library, up to max_devices: on_device addresses a call to one of them. Without it, and in calls not so wrapped, device 0 is meant."""
     RING = 1 << 3
