@@ -17,11 +17,12 @@ from typing import Any
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline, poll
-from lab.errors import GuestError, LaunchError, WaitTimeout
+from lab.errors import GuestError, GuestLost, LaunchError, WaitTimeout
 from lab.interruption import postponed
 from lab.ops.said import Kinds, event_in, fits, pid_in
 from lab.ops.upstream import PYTHON, guest_command
 from lab.scenario.environment import USE_APIR_CAPSET
+from lab.scenario.evidence import crash_blame
 from lab.scenario.faults import Expectation, Fault
 from lab.scenario.guest_programs import SURVIVOR
 from lab.scenario.model_checks import FaultCheck
@@ -111,12 +112,21 @@ class Point:
 
 
 def check_fault(stage: Stage, check: FaultCheck, writer: CheckWriter, deadline: Deadline) -> None:
-    """Bring the fault about, look at what comes of it, and write down the verdict."""
-    limit = deadline.narrowed(check.deadline_s)
+    """Bring the fault about, look at what comes of it, and write down the verdict.
+
+    Raises:
+        WaitTimeout: ``deadline`` was over, before it was looked at or meanwhile: what was seen tells nothing of the product.
+        GuestLost: the guest had gone before, or was taken away meanwhile.
+    """
     if not check.fault.expectation.starts:
         tell(check.fault, (Point("QEMU", "does not start", "it started", ok=False),), writer)
         return
-    tell(check.fault, judged(check.fault, witnessed(stage, check.fault, limit)), writer)
+    deadline.require(f"the turn of the fault {check.fault}")
+    limit = deadline.narrowed(check.deadline_s)
+    stage.guest.ssh.execute("true", limit)
+    seen = witnessed(stage, check.fault, limit)
+    deadline.require(f"what comes of the fault {check.fault}", " / ".join(seen.told.said[-3:]))
+    tell(check.fault, judged(check.fault, seen), writer)
 
 
 def tell(fault: Fault, points: Sequence[Point], writer: CheckWriter) -> None:
@@ -215,7 +225,10 @@ def judged_refusal(fault: Fault, error: LaunchError) -> tuple[Point, ...]:
 
 
 def witnessed(stage: Stage, fault: Fault, deadline: Deadline) -> Seen:
-    """Run the program with the fault, beside another one where the machine has a remote device."""
+    """Run the program with the fault, beside another one where the machine has a remote device.
+
+    Raises ``GuestLost`` where somebody took the guest away.
+    """
     wanted = fault.expectation
     with contextlib.ExitStack() as stack:
         other = stack.enter_context(other_context(stage, deadline)) if wanted.neighbour else None
@@ -225,26 +238,37 @@ def witnessed(stage: Stage, fault: Fault, deadline: Deadline) -> Seen:
         killing = Killing(stage, fault)
         told = Told(killing.on_event)
         variables = {USE_APIR_CAPSET: "1"} if fault is Fault.NO_APIR_CAPSET else {}
-        with contextlib.suppress(GuestError):
+        with unless_taken_away():
             run(
                 replace(stage, guest_variables={**stage.guest_variables, **variables}),
                 "heavy" if fault is Fault.WORKER_KILLED else "once",
                 told,
                 deadline,
             )
-        alive = answers(stage)
         neighbour = other.ended(before, deadline) if other else None
+        alive = answers(stage)
     loaded = told.event("loaded")
     waited_s = killing.waited_s if fault is Fault.WORKER_KILLED else loaded["load_s"] if loaded else None
     return Seen(told, waited_s, killing.in_graph(told), alive, killing.killed, neighbour)
 
 
-def answers(stage: Stage) -> bool:
-    """Whether QEMU runs and its guest does what it is asked to."""
+@contextlib.contextmanager
+def unless_taken_away() -> Iterator[None]:
+    """What goes wrong in the guest shows in what was seen. Of a guest that somebody took away nothing does: that is raised."""
     try:
-        return stage.guest.alive() and stage.guest.ssh.execute("true", Deadline.after(ANSWER_S))[0] == 0
+        yield
+    except GuestLost as lost:
+        if crash_blame(lost.reason) is Blame.LAB:
+            raise
     except GuestError:
-        return False
+        pass
+
+
+def answers(stage: Stage) -> bool:
+    """Whether QEMU runs and its guest does what it is asked to. Raises ``GuestLost`` where somebody took it away."""
+    with unless_taken_away():
+        return stage.guest.ssh.execute("true", Deadline.after(ANSWER_S))[0] == 0 and stage.guest.alive()
+    return False
 
 
 def run(stage: Stage, mode: str, told: Told, deadline: Deadline) -> None:
