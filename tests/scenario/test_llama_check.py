@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -11,8 +12,8 @@ import pytest
 
 from lab.bundle import Bundle
 from lab.bundle.rows import FactRow
-from lab.deadline import Deadline
-from lab.errors import ConfigError
+from lab.deadline import Deadline, poll
+from lab.errors import ConfigError, WaitTimeout
 from tests.scenario.fakes import OURS, FakeShell, Script
 from tests.scenario.small_runs import run_small, texts
 
@@ -74,6 +75,7 @@ class Llama:
 
 
 def ran(tmp_path: Path, llama: Llama, settings: str = "", variants: tuple[str, ...] = ("venus",)) -> Bundle:
+    tmp_path.mkdir(exist_ok=True)
     return run_small(tmp_path, llama.script, SCENARIO.format(settings=settings), variants=variants)
 
 
@@ -153,7 +155,15 @@ def test_what_the_guests_processor_said_of_another_model_or_text_is_not_taken(tm
     assert sum("--device none" in command for command in llama.ran) == bases
 
 
-@pytest.mark.parametrize(("status", "told"), [(132, "ended with status 132"), (124, "was not through in ")])
+TIME_OVER = (
+    "interrupted [lab] the scenario's timeout_s (60 s for one boot and all that is checked in it) was over: llama-perplexity"
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [(132, "program failed [lab] llama-perplexity ended with status 132"), (124, f"{TIME_OVER} was not through in ")],
+)
 def test_a_processor_that_failed_is_asked_again_by_the_next_variant(tmp_path: Path, status: int, told: str) -> None:
     asked: list[str] = []
 
@@ -163,9 +173,42 @@ def test_a_processor_that_failed_is_asked_again_by_the_next_variant(tmp_path: Pa
 
     bundle = run_small(tmp_path, Script(program=program), SCENARIO.format(settings=""))
     assert bundle.run.exit == 2
-    assert texts(bundle).count(f"program failed [lab] llama-perplexity {told}") == 2
+    assert texts(bundle).count(told) == 2
     assert "300 s" not in texts(bundle), "the scenario has less time left"
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "told"),
+    [
+        ("", 2, f"{TIME_OVER} was not through in "),
+        ("deadline_s = 50", 1, "program failed [product] llama-perplexity was not through in 50 s"),
+        ("program_deadline_s = 9", 1, "program failed [product] llama-perplexity was not through in 9 s"),
+    ],
+    ids=["the scenario's time", "the check's", "the program's"],
+)
+def test_time_that_is_over_is_the_products_unless_it_is_the_scenarios(
+    tmp_path: Path, settings: str, verdict: int, told: str
+) -> None:
+    bundle = ran(tmp_path, Llama(status=124), settings)
+    assert (bundle.run.exit, told in texts(bundle)) == (verdict, True), texts(bundle)
+
+
+def test_program_that_had_to_be_killed_at_its_time_was_late(tmp_path: Path) -> None:
+    llama = Llama(status=137)
+    bundle = ran(tmp_path / "at once", llama)
+    assert "program failed [product] llama-perplexity ended with status 137" in texts(bundle)
+
+    def late(command: str, on_line: Callable[[str], None]) -> int:
+        status = llama.program(command, on_line)
+        if status:
+            with contextlib.suppress(WaitTimeout):
+                poll("what does not come", lambda: None, Deadline.after(1.1))
+        return status
+
+    llama.script.program = late
+    bundle = ran(tmp_path / "late", llama, "program_deadline_s = 1")
+    assert "program failed [product] llama-perplexity was not through in 1 s" in texts(bundle)
 
 
 def test_programs_have_no_longer_than_the_check(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from lab.ops.said import remark
 from lab.ops.upstream import guest_command, refused_devices, remote_device
 from lab.scenario.calls import CallCollector, fetched_logs
 from lab.scenario.checks.ops import explained
+from lab.scenario.ended import time_over
 from lab.scenario.environment import GUEST_CALL_LOG
 from lab.scenario.model_llama import LlamaCheck
 from lab.scenario.shipment import GUEST_FOLDER
@@ -43,7 +44,8 @@ from lab.visible import visible
 
 LOG, SPEEDS = "llama.log", "llama-bench.jsonl"
 KILL_AFTER_S, SPARE_S = 5, 20.0
-TIMED_OUT, NOT_THERE = 124, 127
+TIMED_OUT, NOT_THERE, KILLED = 124, 127, 137
+"""What ``timeout`` ends with: the program was told to end, is not there, or did not end when it was told."""
 ATTEMPTS = 3
 """Once in some thirty runs llama-perplexity ends in order without the end of its report, on the guest's own processor, too."""
 FEW = 8
@@ -61,6 +63,7 @@ class LlamaRun:
     """The check, as far as it got.
 
     Attributes:
+        boot_deadline: that of the whole scenario's boot; ``deadline`` is the check's.
         facts: how many facts were told.
         computed: the device has computed a text with call records.
     """
@@ -70,6 +73,7 @@ class LlamaRun:
     writer: CheckWriter
     device: str
     deadline: Deadline
+    boot_deadline: Deadline
     facts: int = 0
     computed: bool = False
     folder: str = field(init=False)
@@ -227,22 +231,28 @@ class LlamaRun:
             Broken: it ended otherwise than with status 0, or was not through in time.
         """
         lines: list[str] = []
-        limit_s = max(1, round(min(self.check.program_deadline_s, self.deadline.remaining_s)))
+        left_s = self.deadline.remaining_s
+        limit_s = max(1, round(min(self.check.program_deadline_s, left_s)))
+        allowed = Deadline.after(limit_s)
         command = guest_command(("timeout", f"--kill-after={KILL_AFTER_S}", str(limit_s), *argv), variables)
         with open(self.stage.logs / LOG, "a", encoding="utf-8") as log:
             status = self.stage.guest.ssh.stream(command, noting(lines, log.write), Deadline.after(limit_s + SPARE_S))
         if status == NOT_THERE:
             text = f"the guest has no {argv[0]}: guest.image is to be one with llama.cpp, such as guest-llama"
             raise self.broken(text, Blame.LAB)
-        if status == TIMED_OUT:
-            raise self.broken(f"{argv[0]} was not through in {limit_s} s; it said last: {last_words(lines)}", blame)
+        if status == TIMED_OUT or (status == KILLED and allowed.expired):
+            text = f"{argv[0]} was not through in {limit_s} s; it said last: {last_words(lines)}"
+            if left_s <= self.check.program_deadline_s and self.boot_deadline.ends <= self.deadline.ends:
+                text = f"{time_over(self.stage.variant.scenario)}: {text}"
+                raise self.broken(text, Blame.LAB, FindingKind.INTERRUPTED)
+            raise self.broken(text, blame)
         if status != 0:
             raise self.broken(f"{argv[0]} ended with status {status}; it said last: {last_words(lines)}", blame)
         return lines
 
-    def broken(self, text: str, blame: Blame = Blame.PRODUCT) -> Broken:
+    def broken(self, text: str, blame: Blame = Blame.PRODUCT, kind: FindingKind = FindingKind.PROGRAM_FAILED) -> Broken:
         """The finding is written."""
-        self.writer.finding(Finding(FindingKind.PROGRAM_FAILED, blame, text))
+        self.writer.finding(Finding(kind, blame, text))
         return Broken(text)
 
 
@@ -274,4 +284,4 @@ def prepared(stage: Stage, check: LlamaCheck, writer: CheckWriter, deadline: Dea
         writer.finding(explained(finding, stage))
     if refusals or device is None:
         return None
-    return LlamaRun(stage, check, writer, device.name, deadline.narrowed(check.deadline_s))
+    return LlamaRun(stage, check, writer, device.name, deadline.narrowed(check.deadline_s), deadline)
