@@ -14,7 +14,7 @@ from lab.bundle import Bundle
 from lab.bundle.rows import FactRow
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError, WaitTimeout
-from tests.scenario.fakes import OURS, FakeShell, Script
+from tests.scenario.fakes import OURS, SHA, FakeShell, Script
 from tests.scenario.small_runs import run_small, texts
 
 SCENARIO = """\
@@ -217,6 +217,18 @@ def test_programs_have_no_longer_than_the_check(tmp_path: Path) -> None:
     limits = [re.findall(r"timeout --kill-after=5 (\d+)", command) for command in llama.ran]
     assert limits
     assert all(int(limit) <= 9 for (limit,) in limits)
+
+
+def test_model_may_take_as_long_as_the_check_to_come_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: dict[str, float] = {}
+
+    def put(_shell: FakeShell, local: Path, _remote: str, deadline: Deadline | None = None) -> str:
+        times[local.name] = deadline.remaining_s if deadline is not None else 0
+        return SHA
+
+    monkeypatch.setattr(FakeShell, "put", put)
+    ran(tmp_path, Llama(), "deadline_s = 50")
+    assert {name: 40 < times[name] <= 50 for name in ("model.gguf", "text.txt")} == {"model.gguf": True, "text.txt": True}
 
 
 def test_calls_that_an_earlier_variant_counted_are_not_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

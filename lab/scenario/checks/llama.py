@@ -122,7 +122,7 @@ class LlamaRun:
             write_model(folder / "model.gguf", self.check.shape)
             (folder / "text.txt").write_text(text_of(LETTERS_PER_TOKEN * max(2, self.check.chunks) * self.check.context))
             for name in ("model.gguf", "text.txt"):
-                shell.put(folder / name, f"{self.folder}/{name}")
+                shell.put(folder / name, f"{self.folder}/{name}", self.deadline)
         self.program(base_argv(self.text, self.base), {}, Blame.LAB)
         shell.execute(f"touch {self.folder}/complete", self.deadline)
 
