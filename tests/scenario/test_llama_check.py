@@ -42,7 +42,7 @@ Program = Callable[[str, Callable[[str], None]], int]
 
 
 class Llama:
-    """llama.cpp's programs in the fake guest. ``calls``: of each token, in what they would record."""
+    """llama.cpp's programs in the fake guest. ``per_token``: calls, in what they would record; ``others``: sides that do not."""
 
     def __init__(self, *, largest: str = "0.000007", per_token: int = PER_TOKEN, status: int = 0, ns: int = 20_000_000) -> None:
         self.script = Script(program=self.program)
@@ -51,16 +51,22 @@ class Llama:
         self.each: tuple[int, ...] = ()
         self.mean, self.perplexity, self.base = "0.000000", "771.1", "771.2"
         self.ends_lost = 0
+        self.others: tuple[str, ...] = ()
         self.ran: list[str] = []
+
+    def record(self, count: int) -> None:
+        """The records of the next program, which the fake writes before it plays it."""
+        self.script.guest_records = count if "guest" not in self.others else None
+        if self.others:
+            self.script.host_records = count if "component" not in self.others else None
 
     def program(self, command: str, on_line: Callable[[str], None]) -> int:
         self.ran.append(command)
-        # The records of the next program, which the fake writes before it plays it.
-        self.script.guest_records = self.script.host_records
+        self.record(5)
         if "-n 8 " in command:
-            self.script.guest_records = START_CALLS + self.per_token * 24
+            self.record(START_CALLS + self.per_token * 24)
         if "llama-bench" in command and "--no-warmup" not in command:
-            self.script.guest_records = START_CALLS + self.per_token * 8
+            self.record(START_CALLS + self.per_token * 8)
             for prompt, generated in ((64, 0), (0, 16)):
                 row: dict[str, Any] = {"n_prompt": prompt, "n_gen": generated, "devices": self.measured}
                 on_line(json.dumps(row | {"samples_ns": list(self.each) or [self.ns] * self.times}) + "\n")
@@ -242,6 +248,50 @@ def test_calls_that_an_earlier_variant_counted_are_not_counted_again(tmp_path: P
     monkeypatch.setattr(FakeShell, "execute", removing)
     bundle = ran(tmp_path, Llama(), variants=())
     assert [row.seen for row in facts(bundle) if row.name.startswith("remote calls")] == ["3", "3"]
+
+
+@pytest.mark.parametrize(
+    ("others", "per_token", "seen", "finding"),
+    [
+        (("guest",), 3, ["3"], ""),
+        (("guest",), 0, ["0"], "too slow [product] remote calls of a generated token: expected at most 3, seen 0"),
+        (("guest", "component"), 3, [], ""),
+    ],
+    ids=["the host records", "it records none", "nobody does"],
+)
+def test_calls_of_a_guest_library_that_records_nothing_are_counted_by_the_host(
+    tmp_path: Path, others: tuple[str, ...], per_token: int, seen: list[str], finding: str
+) -> None:
+    llama = Llama(per_token=per_token)
+    llama.others = others
+    llama.record(5)
+    (tmp_path / "theirs.so").touch()
+    sides = "".join(f'{side} = "theirs.so"\n' for side in others)
+    text = SCENARIO.format(settings=f"max_calls_per_token = 3\n[implementation]\n{sides}")
+    recorded = "call_records = false\n" if "component" in others else ""
+    bundle = run_small(tmp_path, llama.script, recorded + text, variants=("venus",))
+    assert [row.seen for row in facts(bundle) if row.name.startswith("remote calls")] == seen
+    assert (bundle.run.exit, texts(bundle)) == (int(bool(finding)), finding)
+    assert len(facts(bundle)) == 3 + len(seen)
+
+
+def test_program_of_which_a_component_of_ours_records_nothing_used_no_remote_device(tmp_path: Path) -> None:
+    llama = Llama()
+    llama.others = ("guest",)
+    llama.record(5)
+
+    def program(command: str, on_line: Callable[[str], None]) -> int:
+        status = llama.program(command, on_line)
+        if "llama-bench" in command:
+            llama.script.host_records = None
+        return status
+
+    llama.script.program = program
+    (tmp_path / "theirs.so").touch()
+    text = SCENARIO.format(settings='[implementation]\nguest = "theirs.so"')
+    bundle = run_small(tmp_path, llama.script, text, variants=("venus",))
+    assert bundle.run.exit == 1
+    assert texts(bundle) == "program failed [product] no call records of llama-bench were found: it used no remote device"
 
 
 def test_speed_is_the_median_and_may_be_just_what_is_asked_for(tmp_path: Path) -> None:

@@ -110,7 +110,9 @@ class LlamaRun:
             prompt, generated = self.timed()
             self.judge_speed(f"tokens per second of a prompt of {self.check.prompt}", prompt, self.check.min_prompt_tokens_s)
             self.judge_speed(f"tokens per second, {self.check.generated} one by one", generated, self.check.min_tokens_s)
-            self.judge_calls(self.calls_per_token())
+            calls = self.calls_per_token(collector)
+            if calls is not None:
+                self.judge_calls(calls)
 
     def prepare(self) -> None:
         """Model, text, and what the guest's own processor says of it: what an earlier variant of the boot left is taken."""
@@ -182,20 +184,29 @@ class LlamaRun:
         expected = "measured" if least is None else f"at least {least:g}"
         self.told(name, expected, told, ok=least is None or median >= least, kind=FindingKind.TOO_SLOW)
 
-    def calls_per_token(self) -> float:
-        """Remote calls of each further token, by the guest's records: more tokens and fewer, the difference shared out."""
-        few, many = (self.counted(tokens) for tokens in (FEW, FEW + self.check.generated))
-        return (many - few) / self.check.generated
+    def calls_per_token(self, collector: CallCollector) -> float | None:
+        """Remote calls of each further token, by the guest's records: more tokens and fewer, the difference shared out.
 
-    def counted(self, tokens: int) -> int:
-        """Remote calls of a program that makes so many tokens."""
+        By the host's, of a guest library of others that writes none; None where there are none of either side to be expected.
+        """
+        few = self.counted(FEW, collector)
+        many = None if few is None else self.counted(FEW + self.check.generated, collector)
+        return None if few is None or many is None else (many - few) / self.check.generated
+
+    def counted(self, tokens: int, collector: CallCollector) -> int | None:
+        """Remote calls of a program that makes so many tokens; None where nobody counts them."""
         name = f"llama-calls-{tokens}"
         inside, fetched = f"{self.folder}/{name}", self.stage.logs / name
         self.stage.guest.ssh.execute(f"rm -rf {inside} && mkdir -p {inside}", self.deadline)
         fetched.mkdir(exist_ok=True)
+        before = {log.path for log in collector.host_logs()}
         argv = bench_argv(self.model, self.device, prompt=0, generated=tokens, repetitions=0)
         self.program(argv, {**self.uncounted, GUEST_CALL_LOG: inside})
         logs, wrong = fetched_logs(self.stage.guest, inside, fetched)
+        if not wrong and not logs and "guest" in collector.others:
+            logs = [log for log in collector.host_logs() if log.path not in before]
+            if not logs and ("host" in collector.others or not self.stage.variant.scenario.call_records):
+                return None
         if wrong or not logs:
             raise self.broken(wrong[0] if wrong else f"no call records of {argv[0]} were found: it used no remote device")
         return sum(log.counted for log in logs)
