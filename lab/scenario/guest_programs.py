@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import ggml, proc_facts
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts, facts_from_json
-from lab.errors import CommandFailed
+from lab.errors import CommandFailed, WaitTimeout
 from lab.ggml.registry import Device, read_devices
 from lab.guest.agent import survivor
 from lab.ops.said import event_in, pid_in
@@ -62,6 +63,44 @@ def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
         raise CommandFailed(command, status, output) from error
 
 
+@dataclass(slots=True)
+class ListingProgram:
+    """The program that lists the devices, as far as it got. ``busy``: the guest could not be brought to something in time."""
+
+    guest: Guest
+    observe: Callable[[int], Observation]
+    deadline: Deadline
+    said: list[str] = field(default_factory=list)
+    pid: int | None = None
+    devices: tuple[Device, ...] | None = None
+    observed: Observation | None = None
+    busy: bool = False
+
+    def on_line(self, line: str) -> None:
+        """It has said something: its answer is looked behind, and it is told to end, for it waits for that."""
+        if self.pid is None and (pid := pid_in(line)) is not None:
+            self.pid = pid
+        elif self.pid is not None and self.devices is None and (devices := read_devices(event_in(line).get("devices"))) is not None:
+            self.devices = devices
+            self._in_time(self._look, self.pid)
+            self._in_time(self._end, self.pid)
+        else:
+            self.said.append(line.rstrip("\n"))
+
+    def _in_time(self, step: Callable[[int], None], pid: int) -> None:
+        try:
+            step(pid)
+        except WaitTimeout:
+            self.busy = True
+
+    def _look(self, pid: int) -> None:
+        with contextlib.suppress(CommandFailed):
+            self.observed = self.observe(pid)
+
+    def _end(self, pid: int) -> None:
+        self.guest.ssh.execute(f"kill -TERM {pid}", self.deadline.narrowed(FACTS_S))
+
+
 def listed_devices(
     guest: Guest,
     environment: Mapping[str, str],
@@ -71,24 +110,21 @@ def listed_devices(
     """List ggml's registry in the guest with our library loaded, and look at the process while its context is open.
 
     The program waits after its answer until it is told to end, so there is no race between listing and looking. What else is
-    said, by the library too, is kept. Raises ``CommandFailed`` where there is no answer.
+    said, by the library too, is kept. A guest that is too busy to look at it, or to end it, is nothing that the program did.
+
+    Raises:
+        CommandFailed: there is no answer, or the program died before it could be looked at.
+        WaitTimeout: it did not come to its end.
     """
-    said: list[str] = []
-    pids: list[int] = []
-    answers: list[tuple[tuple[Device, ...], Observation]] = []
-
-    def on_line(line: str) -> None:
-        if not pids and (pid := pid_in(line)) is not None:
-            pids.append(pid)
-        elif pids and not answers and (devices := read_devices(event_in(line).get("devices"))) is not None:
-            answers.append((devices, observe(pids[0])))
-            guest.ssh.execute(f"kill -TERM {pids[0]}", deadline.narrowed(FACTS_S))
-        else:
-            said.append(line.rstrip("\n"))
-
+    listed = ListingProgram(guest, observe, deadline)
     command = guest_command((*PYTHON, LISTING, "hold"), environment)
-    status = guest.ssh.stream(command, on_line, deadline.narrowed(LISTING_S))
-    if not answers:
-        raise CommandFailed("listing ggml's devices", status, "\n".join(said))
-    devices, observation = answers[0]
-    return Listing(devices, "\n".join(said), observation)
+    try:
+        status = guest.ssh.stream(command, listed.on_line, deadline.narrowed(LISTING_S))
+    except WaitTimeout:
+        if not listed.busy:
+            raise
+        status = 0
+    said = "\n".join(listed.said)
+    if listed.devices is None or (status != 0 and listed.observed is None):
+        raise CommandFailed("listing ggml's devices", status, said)
+    return Listing(listed.devices, said, listed.observed)

@@ -7,10 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from lab.bundle.outcome import Outcome
+from lab.deadline import Deadline
 from lab.elf import MappedFile, ProcessFacts
+from lab.errors import WaitTimeout
 from lab.scenario.checks.state import Fact, mapped_fact, process_facts
-from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, Script, row
+from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, FakeShell, Script, row
 from tests.scenario.small_runs import run_small, texts, variant
 from tests.scenario.test_catalog_check import SCENARIO as CATALOG
 from tests.scenario.test_catalog_check import FakeHost, agent
@@ -29,6 +33,51 @@ def test_program_that_crashes_before_it_was_looked_at_is_the_products_failure(tm
     bundle = run_small(tmp_path, script, variants=("venus",))
     assert bundle.run.exit == 1, texts(bundle)
     assert "interrupted [product] guest crash: test-backend-ops was ended by signal 11" in texts(bundle)
+
+
+NOT_OBSERVED = "wrong state [lab] processes while devices were listed: expected observed, seen not observed"
+
+
+def test_listing_in_a_guest_too_busy_to_look_is_the_labs_and_its_program_is_ended(tmp_path: Path) -> None:
+    script = Script(busy=True)
+    bundle = run_small(tmp_path, script, variants=("venus",))
+    assert (bundle.run.exit, variant(bundle).cases.ok) == (2, 3)
+    assert texts(bundle).splitlines()[0] == NOT_OBSERVED
+    assert script.killed == ["kill -TERM 7"]
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(0, 2), (139, 1)])
+def test_listing_that_cannot_be_looked_at_is_the_products_where_it_has_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, verdict: int
+) -> None:
+    listed = FakeShell._list
+    monkeypatch.setattr(FakeShell, "_list", lambda *arguments: listed(*arguments) or status)
+    bundle = run_small(tmp_path, Script(through=True), variants=("venus",))
+    died = "program failed [product] listing ggml's devices in the guest failed: the guest command ended with status 139"
+    assert bundle.run.exit == verdict
+    assert texts(bundle).startswith(died if status else NOT_OBSERVED)
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_listing_that_does_not_end_is_the_products_unless_the_guest_was_too_busy_to_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, busy: bool
+) -> None:
+    listed, executed = FakeShell._list, FakeShell.execute
+
+    def list_for_ever(shell: FakeShell, command: str, on_line: Callable[[str], None]) -> int:
+        listed(shell, command, on_line)
+        raise WaitTimeout("the guest command: listing.py", 90.0)
+
+    def execute(shell: FakeShell, command: str, deadline: Deadline) -> tuple[int, str]:
+        if busy and command.startswith("kill -TERM"):
+            raise WaitTimeout(f"the guest command: {command}", 30.0)
+        return executed(shell, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "_list", list_for_ever)
+    monkeypatch.setattr(FakeShell, "execute", execute)
+    bundle = run_small(tmp_path, Script(), variants=("venus",))
+    failed = "program failed [product] listing ggml's devices in the guest failed: waited 90.0 s in vain"
+    assert (bundle.run.exit, texts(bundle).startswith(failed)) == ((0, False) if busy else (1, True))
 
 
 def test_processes_that_nobody_looked_at_are_a_wrong_state() -> None:
