@@ -168,10 +168,13 @@ class Guest:
         return tuple(process.pid for process in self.machine.tree() if process.name.startswith(RENDER_SERVER))
 
     def kill(self, pid: int) -> None:
-        """Kill a process of this machine (SIGKILL), as a fault. Raises ``GuestError`` for one that is not of it."""
+        """Kill a process of this machine (SIGKILL), as a fault. Raises ``GuestError`` for one that is not of it, or has ended."""
         if all(process.pid != pid for process in self.machine.tree()):
             raise GuestError(f"process {pid} is none of this guest's machine")
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError as error:
+            raise GuestError(f"process {pid} of this guest's machine has ended by itself") from error
 
     def serial_tail(self) -> str:
         """The last lines of the serial console."""

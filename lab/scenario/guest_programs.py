@@ -10,7 +10,7 @@ from pathlib import Path
 from lab import ggml, proc_facts
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts, facts_from_json
-from lab.errors import CommandFailed, WaitTimeout
+from lab.errors import CommandFailed, GuestError, WaitTimeout
 from lab.ggml.registry import Device, read_devices
 from lab.guest.agent import survivor
 from lab.ops.said import event_in, pid_in
@@ -63,6 +63,33 @@ def guest_process(guest: Guest, pid: int, deadline: Deadline) -> ProcessFacts:
         raise CommandFailed(command, status, output) from error
 
 
+def observation(guest: Guest, process: Callable[[int], ProcessFacts], pid: int, deadline: Deadline) -> Observation:
+    """The processes of this moment. A worker that ends meanwhile is not among them.
+
+    Args:
+        guest: it has the process ``pid``, and workers.
+        process: tells the facts of a process on the host.
+        pid: the program in the guest.
+        deadline: for looking.
+
+    Raises:
+        CommandFailed, WaitTimeout: as ``guest_process``.
+        GuestLost: QEMU has ended.
+        GuestError: QEMU lives, and cannot be looked at.
+    """
+    workers = []
+    for worker in guest.worker_pids():
+        with contextlib.suppress(OSError):
+            workers.append(process(worker))
+    program = guest_process(guest, pid, deadline)
+    try:
+        qemu = process(guest.qemu_pid)
+    except OSError as error:
+        guest.ssh.execute("true", deadline.narrowed(FACTS_S))  # of a QEMU that has ended this raises what it ended by
+        raise GuestError(f"QEMU's process cannot be looked at: {error}") from error
+    return Observation(program, qemu, tuple(workers))
+
+
 @dataclass(slots=True)
 class ListingProgram:
     """The program that lists the devices, as far as it got. ``busy``: the guest could not be brought to something in time."""
@@ -82,8 +109,10 @@ class ListingProgram:
             self.pid = pid
         elif self.pid is not None and self.devices is None and (devices := read_devices(event_in(line).get("devices"))) is not None:
             self.devices = devices
-            self._in_time(self._look, self.pid)
-            self._in_time(self._end, self.pid)
+            try:
+                self._in_time(self._look, self.pid)
+            finally:
+                self._in_time(self._end, self.pid)
         else:
             self.said.append(line.rstrip("\n"))
 

@@ -29,7 +29,7 @@ from lab.scenario.ended import ListingFailed, checks_ended, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
 from lab.scenario.expected_cases import counts_of, ends_of, findings_of, run_again, unheard_of
-from lab.scenario.guest_programs import Listing, Observation, guest_process, listed_devices
+from lab.scenario.guest_programs import Listing, Observation, listed_devices, observation
 from lab.scenario.mapped import device_record, mapped_records
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.model_catalog import CatalogCheck, SpeedCheck
@@ -237,14 +237,9 @@ class VariantRun:
         return ops.OpsRun(run.check, run.cases, RowStream(run.stream.device, writer.case), number, refused=run.refused), writer
 
     def _observe(self, pid: int) -> Observation:
-        """The processes of this moment. A worker that ends meanwhile is not among them."""
+        """The processes of this moment, of which the last ones are kept."""
         here = self.here
-        workers = []
-        for worker in here.guest.worker_pids():
-            with contextlib.suppress(OSError):
-                workers.append(here.platform.process(worker))
-        program = guest_process(here.guest, pid, here.plan.deadline)
-        self.observed = Observation(program, here.platform.process(here.guest.qemu_pid), tuple(workers))
+        self.observed = observation(here.guest, here.platform.process, pid, here.plan.deadline)
         return self.observed
 
     def _conclude(self, collector: CallCollector) -> None:

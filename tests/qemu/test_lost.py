@@ -147,6 +147,8 @@ def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> No
         with pytest.raises(GuestError, match=f"process {child.pid} is none of this guest's machine"):
             guest.kill(child.pid)
         assert child.exit_status() is None
+    with pytest.raises(GuestError, match=f"process {2**22 + 2} of this guest's machine has ended by itself"):
+        guest.kill(2**22 + 2)
 
 
 @pytest.mark.parametrize("capsets", [(1, 2), (1, 2, 4, 10), ()])

@@ -12,7 +12,7 @@ import pytest
 
 from lab.bundle import read_bundle
 from lab.deadline import Deadline
-from lab.errors import GuestLost, LaunchError
+from lab.errors import GuestError, GuestLost, LaunchError
 from lab.paths import SCENARIOS
 from lab.scenario.checks.fault import Killing, Neighbour, Seen, Told, answers, judged, judged_refusal
 from lab.scenario.faults import EXPECTATIONS, Fault
@@ -110,6 +110,18 @@ def test_programs_own_worker_alone_is_killed_once_in_the_graph_that_must_fail() 
         told.feed(f'{{"event": "lost", "status": -1, "graphs": {graphs}}}')
         assert killing.in_graph(told) is under_way
     assert killing.waited_s is not None
+
+
+def test_worker_that_has_ended_by_itself_is_none_that_was_killed() -> None:
+    def kill(_pid: int) -> None:
+        raise GuestError("it has ended by itself")
+
+    workers = list[int]()
+    stage: Any = SimpleNamespace(guest=SimpleNamespace(worker_pids=lambda: tuple(workers), kill=kill))
+    killing = Killing(stage, Fault.WORKER_KILLED)
+    workers.append(9)
+    Told(killing.on_event).feed('{"event": "computing", "graphs": 0}')
+    assert killing.killed == 0
 
 
 @pytest.mark.parametrize(("alive", "status", "well"), [(True, 0, True), (False, 0, False), (True, 1, False), (True, None, False)])

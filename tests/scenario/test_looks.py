@@ -14,7 +14,7 @@ from lab.deadline import Deadline
 from lab.elf import MappedFile, ProcessFacts
 from lab.errors import WaitTimeout
 from lab.scenario.checks.state import Fact, mapped_fact, process_facts
-from tests.scenario.fakes import HEADER_LINE, SHIPMENT, TEXTS, FakeShell, Script, row
+from tests.scenario.fakes import HEADER_LINE, QEMU_PID, SHIPMENT, TEXTS, FakePlatform, FakeShell, Script, row
 from tests.scenario.small_runs import run_small, texts, variant
 from tests.scenario.test_catalog_check import SCENARIO as CATALOG
 from tests.scenario.test_catalog_check import FakeHost, agent
@@ -78,6 +78,33 @@ def test_listing_that_does_not_end_is_the_products_unless_the_guest_was_too_busy
     bundle = run_small(tmp_path, Script(), variants=("venus",))
     failed = "program failed [product] listing ggml's devices in the guest failed: waited 90.0 s in vain"
     assert (bundle.run.exit, texts(bundle).startswith(failed)) == ((0, False) if busy else (1, True))
+
+
+@pytest.mark.parametrize(
+    ("alive", "error", "finding"),
+    [
+        (False, FileNotFoundError(), "interrupted [lab] the guest was lost: QEMU ended with exit status -9"),
+        (False, PermissionError(), "interrupted [lab] the guest was lost: QEMU ended with exit status -9"),
+        (True, PermissionError("no"), "interrupted [lab] QEMU's process cannot be looked at: no"),
+    ],
+)
+def test_qemu_that_ends_while_it_is_looked_at_is_told_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, alive: bool, error: OSError, finding: str
+) -> None:
+    looked = FakePlatform.process
+
+    def process(platform: FakePlatform, pid: int) -> ProcessFacts:
+        if pid != QEMU_PID:
+            return looked(platform, pid)
+        platform.script.alive = alive
+        raise error
+
+    monkeypatch.setattr(FakePlatform, "process", process)
+    script = Script()
+    bundle = run_small(tmp_path, script, variants=("venus",))
+    assert bundle.run.exit == 2
+    assert texts(bundle).startswith(finding)
+    assert script.killed == ["kill -TERM 7"] * alive, "the program waits to be told to end"
 
 
 def test_processes_that_nobody_looked_at_are_a_wrong_state() -> None:

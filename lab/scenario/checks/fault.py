@@ -301,9 +301,11 @@ class Killing:
             self.waited_s = time.monotonic() - self._killed_at
 
     def _kill(self, pids: Iterable[int]) -> None:
+        """Kill them; one that has ended by itself is none of those that were killed."""
         for pid in pids:
-            self._stage.guest.kill(pid)
-            self.killed += 1
+            with contextlib.suppress(GuestError):
+                self._stage.guest.kill(pid)
+                self.killed += 1
 
     def in_graph(self, told: Told) -> bool:
         """Whether the graph that failed is the one that was under way at the kill."""
