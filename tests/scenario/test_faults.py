@@ -162,7 +162,7 @@ def test_machine_without_a_window_must_be_refused_with_the_reason() -> None:
     reason = "qemu-system-x86_64: -device virtio-gpu-gl-pci: venus requires enabled blob and hostmem options\n"
     assert refusal(1, reason) == []
     assert refusal(1, "qemu-system-x86_64: no such device") == ["message"]
-    assert [refusal(status, reason) for status in (None, 0, -11)] == [["end of QEMU"]] * 3
+    assert [refusal(status, reason) for status in (None, 0, -11, 139)] == [["end of QEMU"]] * 4
 
 
 def test_switches_lead_elsewhere_for_a_while_and_leave_nothing(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def judged_refusal(fault: Fault, error: LaunchError) -> tuple[Point, ...]:
     """The verdict on a machine that must not start."""
     lines = [line for line in error.log_tail.splitlines() if line.strip()]
     status = error.qemu_exit_status
-    ended = status is not None and status > 0
+    ended = status is not None and 0 < status <= SIGNALLED  # above it bwrap passes on the signal that ended QEMU
     return (*message_points(fault.expectation, lines), Point("end of QEMU", "refuses by itself", end_text(status), ended))
 
 
