@@ -27,9 +27,15 @@ from typing import Any
 F32 = 0
 CPU_TYPE = 0
 VALUES = 256
-HEAVY_SIDE = 1024
-HEAVY_NODES = 24
-CONTEXT_BYTES = 1 << 20
+HEAVY_SIDE = 2048
+TRIED_SIDE = HEAVY_SIDE // 2
+"""A chain of so much smaller matrices is an eighth of the work."""
+HEAVY_NODES = 3
+MOST_NODES = HEAVY_NODES << 11
+"""5e13 multiplications, of which the host allows a graph 1e15; the nodes have 2 MiB on the way there."""
+TRIED_S = 0.25
+"""So long must the eighth take, the quicker time of so many: what a device makes but once, such as its kernels, is in the first."""
+TRIALS = 2
 COUNT_EVERY = 5
 POINTERS = {
     "ggml_backend_load": "p",
@@ -39,9 +45,13 @@ POINTERS = {
     "ggml_new_tensor_2d": "piqq",
     "ggml_add": "ppp",
     "ggml_mul_mat": "ppp",
-    "ggml_new_graph": "p",
+    "ggml_new_graph_custom": "pzi",
     "ggml_backend_alloc_ctx_tensors": "pp",
+    "ggml_backend_get_default_buffer_type": "p",
+    "ggml_gallocr_new": "p",
 }
+SIZES = {"ggml_tensor_overhead": "", "ggml_graph_overhead_custom": "zi"}
+TRUTHS = {"ggml_gallocr_alloc_graph": "pp"}
 TEXTS = {"ggml_backend_dev_name": "p", "ggml_backend_reg_name": "p"}
 OTHERS = {
     "ggml_build_forward_expand": "pp",
@@ -54,6 +64,8 @@ OTHERS = {
     "ggml_backend_buffer_free": "p",
     "ggml_backend_free": "p",
     "ggml_free": "p",
+    "ggml_set_output": "p",
+    "ggml_gallocr_free": "p",
 }
 LETTERS: dict[str, Any] = {"p": ctypes.c_void_p, "z": ctypes.c_size_t, "i": ctypes.c_int, "q": ctypes.c_int64}
 
@@ -69,7 +81,11 @@ class Ggml:
 
     def __init__(self) -> None:
         self._libraries = [ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL) for name in ("libggml.so.0", "libggml-base.so.0")]
-        for table, result in ((POINTERS, ctypes.c_void_p), (TEXTS, ctypes.c_char_p), (OTHERS, ctypes.c_int)):
+        results = (
+            (POINTERS, ctypes.c_void_p), (SIZES, ctypes.c_size_t), (TRUTHS, ctypes.c_bool),
+            (TEXTS, ctypes.c_char_p), (OTHERS, ctypes.c_int),
+        )  # fmt: skip
+        for table, result in results:
             for name, letters in table.items():
                 function = self.function(name)
                 function.restype = result
@@ -108,23 +124,37 @@ def devices(ggml: Ggml) -> list[Device]:
 
 
 class Work:
-    """A graph on a device: ADD of two small tensors, or a chain of large MUL_MATs. ``ready`` is False when it was refused."""
+    """A graph on a device: ADD of two small tensors, or a chain of ``heavy`` MUL_MATs. ``ready`` is False when it was refused."""
 
-    def __init__(self, ggml: Ggml, device: Device, *, heavy: bool = False) -> None:
+    def __init__(self, ggml: Ggml, device: Device, *, heavy: int = 0, side: int = HEAVY_SIDE) -> None:
         self._ggml = ggml
-        self._context = ggml("ggml_init", InitParams(CONTEXT_BYTES, None, True))
-        self._count = HEAVY_SIDE * HEAVY_SIDE if heavy else VALUES
-        rows = HEAVY_SIDE if heavy else 1
+        nodes = heavy or 1
+        tensors, graph = (2 + nodes) * ggml("ggml_tensor_overhead"), ggml("ggml_graph_overhead_custom", 2 + nodes, 0)
+        self._context = ggml("ggml_init", InitParams(tensors + graph, None, True))
+        self._count = side * side if heavy else VALUES
+        rows = side if heavy else 1
         shape = (F32, self._count // rows, rows)
         self._a, self._b = (ggml("ggml_new_tensor_2d", self._context, *shape) for _ in range(2))
-        self._graph = ggml("ggml_new_graph", self._context)
+        self._graph = ggml("ggml_new_graph_custom", self._context, 2 + nodes, 0)
         self._result = self._a
-        for _ in range(HEAVY_NODES if heavy else 1):
+        for _ in range(nodes):
             self._result = ggml("ggml_mul_mat" if heavy else "ggml_add", self._context, self._result, self._b)
-        ggml("ggml_build_forward_expand", self._graph, self._result)
+            ggml("ggml_build_forward_expand", self._graph, self._result)  # node by node: it goes down a chain by recursion
         self._backend = ggml("ggml_backend_dev_init", device.address, None)
-        self._buffer = ggml("ggml_backend_alloc_ctx_tensors", self._context, self._backend) if self._backend else None
-        self.ready = bool(self._buffer)
+        self._buffer = self._allocator = None
+        self.ready = bool(self._backend) and (self._share() if heavy else self._place())
+
+    def _place(self) -> bool:
+        """Give every tensor memory of its own."""
+        self._buffer = self._ggml("ggml_backend_alloc_ctx_tensors", self._context, self._backend)
+        return bool(self._buffer)
+
+    def _share(self) -> bool:
+        """Give the chain's results memory in turns, so that a long one needs no more than a short one; the data keeps its own."""
+        for tensor in (self._a, self._b):
+            self._ggml("ggml_set_output", tensor)
+        self._allocator = self._ggml("ggml_gallocr_new", self._ggml("ggml_backend_get_default_buffer_type", self._backend))
+        return bool(self._ggml("ggml_gallocr_alloc_graph", self._allocator, self._graph))
 
     def compute(self) -> int:
         """Compute the graph once; its status."""
@@ -149,6 +179,8 @@ class Work:
         """Give everything back."""
         if self._buffer:
             self._ggml("ggml_backend_buffer_free", self._buffer)
+        if self._allocator:
+            self._ggml("ggml_gallocr_free", self._allocator)
         if self._backend:
             self._ggml("ggml_backend_free", self._backend)
         self._ggml("ggml_free", self._context)
@@ -168,13 +200,39 @@ def add_once(ggml: Ggml, device: Device) -> bool:
     return right
 
 
+def tried(ggml: Ggml, device: Device, nodes: int) -> tuple[int, float]:
+    """Status and seconds of a chain of the smaller matrices."""
+    work = Work(ggml, device, heavy=nodes, side=TRIED_SIDE)
+    times: list[float] = []
+    status = filled(work)
+    while status == 0 and len(times) < TRIALS:
+        start = time.monotonic()
+        status = work.compute()
+        times.append(time.monotonic() - start)
+    work.free()
+    return status, min(times, default=0.0)
+
+
+def filled(work: Work) -> int:
+    """Give a chain numbers that stay finite; its status."""
+    if not work.ready:
+        return -1
+    work.fill(1.0, 0.0)
+    return 0
+
+
 def until_lost(ggml: Ggml, device: Device) -> None:
-    """Long graphs until one fails; then everything is given back, which a lost device must survive, too."""
-    work = Work(ggml, device, heavy=True)
-    status = -1
-    if work.ready:
-        work.fill(1.0, 0.0)
-        status = 0
+    """Graphs of two seconds or more until one fails; then everything is given back, which a lost device must survive, too.
+
+    How many nodes that takes is the device's to say: what is done to a graph that is under way must not come behind its end.
+    """
+    nodes = HEAVY_NODES
+    status, took_s = tried(ggml, device, nodes)
+    while status == 0 and took_s < TRIED_S and nodes < MOST_NODES:
+        nodes *= 2
+        status, took_s = tried(ggml, device, nodes)
+    work = Work(ggml, device, heavy=nodes)
+    status = status or filled(work)
     graphs = 0
     while status == 0:
         tell("computing", graphs=graphs)
