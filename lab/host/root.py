@@ -86,7 +86,7 @@ class HostRoot:
         led = [os.fspath(LIBRARIES)] if any(bind.inside and bind.inside.parent == LIBRARIES for bind in binds) else []
         led += [os.fspath(DRIVER_FOLDER)] if driver.files else []
         if led:
-            variables[LIBRARY_PATH] = ":".join(filter(None, (variables.get(LIBRARY_PATH), *led)))
+            variables[LIBRARY_PATH] = _led(variables.get(LIBRARY_PATH, ""), *led)
         return (
             "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
             *self._tree_words(),
@@ -118,6 +118,16 @@ class HostRoot:
             else:
                 words += ["--symlink", f"usr/{name}", f"/{name}"]
         return tuple(words)
+
+
+def led_from(own: str) -> frozenset[str]:
+    """What ``enter`` may make of a LD_LIBRARY_PATH, by what is bound: the same, or that with folders of its own behind it."""
+    libraries, driver = os.fspath(LIBRARIES), os.fspath(DRIVER_FOLDER)
+    return frozenset({own, *(_led(own, *folders) for folders in ((libraries,), (driver,), (libraries, driver)))})
+
+
+def _led(own: str, *folders: str) -> str:
+    return ":".join(filter(None, (own, *folders)))
 
 
 def _bind_words(binds: Iterable[Bind]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,10 @@ from lab.bundle.outcome import Outcome
 from lab.deadline import Deadline
 from lab.elf import MappedFile, ProcessFacts
 from lab.errors import WaitTimeout
+from lab.host.driver import INSIDE
+from lab.host.root import LIBRARIES
 from lab.scenario.checks.state import Fact, mapped_fact, process_facts
+from lab.scenario.guest_programs import Observation
 from tests.scenario.fakes import HEADER_LINE, QEMU_PID, SHIPMENT, TEXTS, FakePlatform, FakeShell, Script, row
 from tests.scenario.small_runs import run_small, texts, variant
 from tests.scenario.test_catalog_check import SCENARIO as CATALOG
@@ -111,6 +115,31 @@ def test_processes_that_nobody_looked_at_are_a_wrong_state() -> None:
     stage: Any = SimpleNamespace(listing=SimpleNamespace(observed=None))
     (fact,) = process_facts(stage)
     assert (fact.name, fact.seen, fact.ok) == ("processes while devices were listed", "not observed", False)
+
+
+@pytest.mark.parametrize(
+    ("own", "seen", "ok"),
+    [
+        ("/own", "/own", True),
+        ("/own", f"/own:{LIBRARIES}", True),
+        ("/own", f"/own:{INSIDE}", True),
+        ("/own", f"/own:{LIBRARIES}:{INSIDE}", True),
+        ("", os.fspath(LIBRARIES), True),
+        ("/own", f"{LIBRARIES}:/own", False),
+        ("/own", "/own:/elsewhere", False),
+        ("/own", os.fspath(LIBRARIES), False),
+        ("/own", None, False),
+    ],
+)
+def test_library_path_of_qemu_may_lead_to_what_was_bound_into_its_root(own: str, seen: str | None, ok: bool) -> None:
+    """Whoever enters a host root to which something of the machine is bound has the loader look there, too."""
+    facts = ProcessFacts(1, "process", (), () if seen is None else (("LD_LIBRARY_PATH", seen),), ())
+    variables, ingredients = {"LD_LIBRARY_PATH": own}, SimpleNamespace(shipment=SHIPMENT)
+    listing = SimpleNamespace(observed=Observation(facts, facts, ()))
+    stage: Any = SimpleNamespace(listing=listing, ingredients=ingredients, guest_variables=variables, host_variables=variables)
+    right = {fact.name: fact.ok for fact in process_facts(stage)}
+    assert right["QEMU variable LD_LIBRARY_PATH"] is ok
+    assert right["guest program variable LD_LIBRARY_PATH"] is (seen == own), "nobody enters a root in the guest"
 
 
 def test_library_of_each_process_is_looked_at() -> None:

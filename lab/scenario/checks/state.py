@@ -16,6 +16,7 @@ from lab.bundle.writer import CheckWriter
 from lab.deadline import Deadline
 from lab.elf import ProcessFacts
 from lab.errors import GuestError
+from lab.host.root import LIBRARY_PATH, led_from
 from lab.ops.upstream import reference_device, remote_device
 from lab.scenario.environment import ADVERTISE, GUEST_CALL_LOG, HOST_CALL_LOG, NEEDED_BY_HOST
 from lab.scenario.guest_programs import Observation
@@ -111,16 +112,22 @@ def process_facts(stage: Stage) -> Iterator[Fact]:
         yield Fact("processes while devices were listed", "observed", "not observed")
         return
     yield from variable_facts("guest program", observed.program, stage.guest_variables, hidden=(GUEST_CALL_LOG,))
-    yield from variable_facts("QEMU", observed.qemu, stage.host_variables, hidden=(HOST_CALL_LOG,))
+    yield from variable_facts("QEMU", observed.qemu, stage.host_variables, hidden=(HOST_CALL_LOG,), in_root=True)
     yield from mapped_facts(observed, stage.ingredients.shipment)
 
 
-def variable_facts(process: str, facts: ProcessFacts, variables: Mapping[str, str], hidden: tuple[str, ...]) -> Iterator[Fact]:
-    """Each variable that the lab set, as the process has it; an empty one is shown as two quotes."""
+def variable_facts(
+    process: str, facts: ProcessFacts, variables: Mapping[str, str], hidden: tuple[str, ...], *, in_root: bool = False
+) -> Iterator[Fact]:
+    """Each variable that the lab set, as the process has it; an empty one is shown as two quotes.
+
+    Of a process in the host root the library path may have behind it what entering the root adds.
+    """
     for name, value in sorted(variables.items()):
         if name not in hidden:
             seen = facts.variable(name)
-            yield Fact(f"{process} variable {name}", value or "''", "not set" if seen is None else seen or "''")
+            right = seen if in_root and name == LIBRARY_PATH and seen in led_from(value) else value
+            yield Fact(f"{process} variable {name}", right or "''", "not set" if seen is None else seen or "''")
 
 
 def mapped_facts(observed: Observation, shipment: Shipment) -> Iterator[Fact]:
