@@ -21,6 +21,7 @@ from lab.scenario.lines import KeyLines
 from lab.scenario.model import Accel, Capset, DataPath
 from lab.scenario.problem import problems_of
 from lab.scenario.section import Pattern, Section, existing_file
+from lab.scenario.source import own_folder
 from lab.scenario.toml_text import toml_tables
 
 FOLDER = "expectations"
@@ -210,8 +211,8 @@ class Expectations:
 
 
 def expectations_path(scenario_file: Path, name: str) -> Path:
-    """Where the expectations of a scenario are."""
-    return scenario_file.parent / FOLDER / f"{name}.toml"
+    """Where the expectations of a scenario are: beside the file itself, not beside a link to it."""
+    return own_folder(scenario_file) / FOLDER / f"{name}.toml"
 
 
 def load_expectations(path: Path) -> Expectations:

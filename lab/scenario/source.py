@@ -199,7 +199,7 @@ def _chain(path: Path) -> tuple[Layer, ...]:
             text = "input should be the path of a scenario file, relative to this one"
             raise ConfigError(path, [ConfigProblem(EXTENDS, text, line=line, file=file)])
         try:
-            found = above.path.parent / Path(base).expanduser()
+            found = own_folder(above.path) / Path(base).expanduser()
             circular = found.resolve() in {layer.path.resolve() for layer in layers}
         except (OSError, RuntimeError, ValueError) as error:
             problem = ConfigProblem(EXTENDS, f"{base!r} is no path: {error}", line=line, file=file)
@@ -213,6 +213,11 @@ def _chain(path: Path) -> tuple[Layer, ...]:
         except ConfigError as error:
             raise ConfigError(path, [_of_base(one, found, above, file) for one in error.problems]) from error
     return tuple(layers)
+
+
+def own_folder(path: Path) -> Path:
+    """Where a scenario file lies, whatever link leads to it: there its relative paths start, and there its expectations are."""
+    return path.resolve().parent if path.is_symlink() else path.parent
 
 
 def _of_base(problem: ConfigProblem, base: Path, above: Layer, file: str) -> ConfigProblem:
