@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,12 @@ class HostAbilities:
     def able(self, name: str) -> bool:
         """Whether the host has a capability."""
         return any(capability.ok for capability in self.capabilities if capability.name == name)
+
+
+def together(hosts: Sequence[HostAbilities]) -> tuple[CapabilityRecord, ...]:
+    """The capabilities of a host that was probed with several images: the first one's, and those that others answer otherwise."""
+    told = {(one.name, one.ok): one for host in reversed(hosts) for one in host.capabilities}
+    return tuple(dict.fromkeys(told[one.name, one.ok] for host in hosts for one in host.capabilities))
 
 
 @dataclass(frozen=True, slots=True)

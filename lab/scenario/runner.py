@@ -35,7 +35,7 @@ from lab.scenario.model_checks import FaultCheck
 from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.plan import Choice, PlannedScenario
 from lab.scenario.platform import BootPlan, Guest, Ingredients, Platform
-from lab.scenario.requirements import Decision, HostAbilities, decided
+from lab.scenario.requirements import Decision, HostAbilities, decided, together
 from lab.scenario.resume import EarlierRun
 from lab.scenario.shipment import GUEST_FOLDER
 from lab.scenario.switches import Switches, laid, switched
@@ -109,7 +109,7 @@ class Runner:
     listener: RunListener
     platform: Platform
     alone: bool
-    host: HostAbilities | None = None
+    hosts: dict[str, HostAbilities] = field(default_factory=dict)
     earlier: EarlierRun | None = None
     jobs: int = 1
     guests: RunningGuests = field(default_factory=RunningGuests)
@@ -180,12 +180,16 @@ class Runner:
             self.book.built(PackagesRecord(role=role, name=name, key=made.key, packages=made.packages, drift=drift))
 
     def abilities(self, ingredients: Ingredients) -> HostAbilities:
-        """What this host can do; probed once in a run, and after the set-up, which some probes need."""
-        if self.host is None:
+        """What this host can do; probed once in a run for each image, whose kernel KVM is tried with, and after the set-up.
+
+        The bundle has what was probed with the first image, and what another one's answer is the opposite of.
+        """
+        image = ingredients.image.name
+        if image not in self.hosts:
             with self.listener.step("looking at what this host can do"):
-                self.host = self.platform.abilities(ingredients.root, ingredients.image.name)
-            self.book.know_capabilities(self.host.capabilities)
-        return self.host
+                self.hosts[image] = self.platform.abilities(ingredients.root, image)
+            self.book.know_capabilities(together(tuple(self.hosts.values())))
+        return self.hosts[image]
 
     def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """Boot once and serve as many variants as the guest lives for. Returns those that are left."""

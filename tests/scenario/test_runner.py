@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +14,13 @@ from lab.bundle.schema import CapabilityRecord, Status
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, HostError
 from lab.ggml.registry import Device
+from lab.host.progress import Progress
+from lab.host.root import HostRoot
 from lab.scenario.listener import SilentListener
+from lab.scenario.model import Scenario
 from lab.scenario.plan import Choice, planned
+from lab.scenario.platform import Ingredients
+from lab.scenario.requirements import HostAbilities
 from lab.scenario.runner import run
 from lab.scenario.shipment import GUEST_LIBRARY
 from tests.scenario.fakes import (
@@ -336,6 +342,29 @@ def test_kvm_where_there_is_none_is_a_skip(running: Running) -> None:
     script = Script(capabilities=(CapabilityRecord(name="kvm", ok=False, probed="no /dev/kvm"),))
     text = SCENARIO + '\n[host]\naccel = "kvm"\n'
     assert running(script, text).run.exit == 3
+
+
+def test_kvm_that_runs_one_images_kernel_is_not_taken_for_another_one(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def abilities(_self: FakePlatform, _root: HostRoot, image: str) -> HostAbilities:
+        asked.append(image)
+        able = image == "guest-6.12"
+        disk = CapabilityRecord(name="disk", ok=True, probed=f"{len(asked)} GiB")
+        return HostAbilities((disk, CapabilityRecord(name="kvm", ok=able, probed=f"{image}: {able}")))
+
+    def prepare(self: FakePlatform, scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:
+        made = prepared(self, scenario, progress, deadline)
+        return replace(made, image=replace(made.image, name=scenario.guest.image))
+
+    asked: list[str] = []
+    prepared = FakePlatform.prepare
+    monkeypatch.setattr(FakePlatform, "abilities", abilities)
+    monkeypatch.setattr(FakePlatform, "prepare", prepare)
+    images = 'image = ["guest-6.12", "guest-6.1"]\nmemory_mib = [1024, 2048]'
+    bundle = running(Script(), SCENARIO.replace('capset = ["venus", "apir"]', images).replace('image = "guest-6.12"\n', ""))
+    assert asked == ["guest-6.12", "guest-6.1"], "each image once"
+    assert [one.accel for one in bundle.run.boots] == ["kvm", "kvm", "tcg", "tcg"]
+    told = [(one.name, one.probed) for one in bundle.run.capabilities]
+    assert told == [("disk", "1 GiB"), ("kvm", "guest-6.12: True"), ("kvm", "guest-6.1: False")]
 
 
 def test_calls_are_on_disk_before_the_end(running: Running) -> None:
