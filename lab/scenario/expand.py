@@ -12,10 +12,12 @@ from typing import Any
 from lab.errors import ConfigError, ConfigProblem
 from lab.scenario.choices import mistaken_choices
 from lab.scenario.expectations import Expectations
+from lab.scenario.faults import Fault
 from lab.scenario.file import MATRIX, complete_tables, laid_over, overridden, validated
 from lab.scenario.matrix import Axes, axis_path, combinations, flattened
 from lab.scenario.model import AxisValue, Scenario
 from lab.scenario.model_bench import BenchCheck
+from lab.scenario.model_checks import FaultCheck
 from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.source import VARIANTS, Source, within
 
@@ -39,13 +41,24 @@ class Variant:
 
     @property
     def boot_key(self) -> str:
-        """Equal for variants that one boot can serve."""
-        per_program = CHOSEN_PER_PROGRAM - ({"capset"} if has_host_reference(self.scenario.checks) else set())
+        """Equal for variants that one boot can serve.
+
+        Whatever one of them needs of the machine, another's fault may be the lack of: of the APIR capset, or of the machine itself.
+        """
+        faults = {check.fault for check in self.scenario.checks if isinstance(check, FaultCheck)}
+        of_capset = has_host_reference(self.scenario.checks) or Fault.NO_APIR_CAPSET in faults
+        per_program = CHOSEN_PER_PROGRAM - ({"capset"} if of_capset else set())
         guest = self.scenario.guest.model_dump(mode="json", exclude=set(per_program))
         rest = self.scenario.model_dump_json(include={"host", "implementation", "timeout_s", "requires"})
         # QEMU's workers see what was bound for them when it started, a benchmark's second host library among it
         seconds = [check.host_library for check in self.scenario.checks if isinstance(check, BenchCheck)]
-        return f"{sorted(guest.items())} {rest} {list(filter(None, seconds))}"
+        return f"{sorted(guest.items())} {rest} {list(filter(None, seconds))} {self.must_not_start}"
+
+    @property
+    def must_not_start(self) -> bool:
+        """Whether QEMU must refuse this variant's machine."""
+        checks = self.scenario.checks
+        return all(isinstance(check, FaultCheck) and not check.fault.expectation.starts for check in checks)
 
 
 def expand(source: Source) -> tuple[Variant, ...]:

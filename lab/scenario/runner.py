@@ -215,7 +215,7 @@ class Runner:
         except LabError as error:
             if self.guests.stopping:
                 return ()
-            if not served and isinstance(error, LaunchError) and all(map(must_not_start, variants)):
+            if not served and isinstance(error, LaunchError) and all(one.must_not_start for one in variants):
                 self.refused(variants, error)
             else:
                 self.broken(variants, served, error)
@@ -326,12 +326,6 @@ def laid_out(plan: BootPlan) -> Iterator[None]:
         (plan.logs / REFERENCE_CALLS).mkdir(exist_ok=True)
     with laid(plan.switches), laid_lies(plan.lies):
         yield
-
-
-def must_not_start(variant: Variant) -> bool:
-    """Whether QEMU must refuse this variant's machine."""
-    checks = variant.scenario.checks
-    return all(isinstance(check, FaultCheck) and not check.fault.expectation.starts for check in checks)
 
 
 def ship(guest: Guest, ingredients: Ingredients, deadline: Deadline) -> None:

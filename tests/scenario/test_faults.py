@@ -215,3 +215,18 @@ def test_machine_that_is_refused_for_another_reason_or_starts_does_not(running: 
     bundle = running(Script())
     assert bundle.run.exit == 1
     assert "QEMU: expected does not start, seen it started" in bundle.findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("fault", "guest", "other"),
+    [("no-apir-capset", "", "guest = { capset = 'apir' }\n"), ("no-window", "window_mib = 0\n", "")],
+)
+def test_variant_about_what_a_machine_lacks_shares_no_boot_with_one_that_needs_it(
+    tmp_path: Path, fault: str, guest: str, other: str
+) -> None:
+    path = tmp_path / "x.toml"
+    healthy = f"[[variants]]\nname = 'other'\n{other}checks = [{{ kind = 'state' }}]\n"
+    broken = "".join(f"[[variants]]\nname = '{name}'\nchecks = [{{ kind = 'fault', fault = '{fault}' }}]\n" for name in "ab")
+    path.write_text(f"name = 'x'\n[guest]\n{guest}{healthy}{broken}")
+    (entry,) = planned([path], Choice())
+    assert [[one.id for one in group] for group in entry.boots] == [["other"], ["a", "b"]]
