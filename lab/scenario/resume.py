@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
 from lab.scenario.plan import PlannedScenario
 from lab.scenario.platform import Ingredients
 from lab.scenario.requirements import Decision
+from lab.scenario.situation import situation_of
 
 NOT_COMPARED = frozenset({"timeout_s", "description"})
 CHECKS = "checks"
@@ -83,20 +84,44 @@ class EarlierRun:
         """Results of one check of a variant."""
         return tuple(result_of(row) for row in self._cases() if (row.scenario, row.variant, row.check) == (*place, check))
 
-    def carry(self, place: tuple[str, str], bundle: BundleWriter) -> Mapping[str, int]:
-        """Write the kept rows of a variant into another bundle; how many results there are of each run that measured them."""
+    def carry(self, variant: Variant, ingredients: Ingredients, decision: Decision, bundle: BundleWriter) -> Mapping[str, int]:
+        """Write the kept rows of a variant into another bundle; how many results there are of each run that measured them.
+
+        What is expected of their cases is what the run that goes on expects.
+        """
+        place = (variant.scenario.name, variant.id)
+        now = self._expected_now(variant, ingredients, decision)
         kept, runs = set(), Counter[str]()
         for row in self._cases():
             if (row.scenario, row.variant) == place:
                 kept.add((row.check, row.case))
                 runs[row.run or self.bundle.run.run] += 1
-                bundle.result(replace(row, run=row.run or self.bundle.run.run))
+                bundle.result(replace(now(row), run=row.run or self.bundle.run.run))
         for measured in self.bundle.perf:
             if (measured.scenario, measured.variant) == place and (measured.check, measured.case) in kept:
                 bundle.result(replace(measured, run=measured.run or self.bundle.run.run))
         for fact in self._proofs(place, {check for check, _ in kept}):
             bundle.result(replace(fact, run=fact.run or self.bundle.run.run))
         return runs
+
+    def _expected_now(self, variant: Variant, ingredients: Ingredients, decision: Decision) -> Callable[[CaseRow], CaseRow]:
+        """What makes a row one of which this run's expectations are told.
+
+        A run that was killed has not written down its device: where a condition asks for that, rows stay as they are.
+        """
+        record = next(
+            (one for one in self.bundle.run.variants if (one.name, one.variant) == (variant.scenario.name, variant.id)), None
+        )
+        device, known = record.device if record else None, variant.expectations
+        if device is None and any(one.when.registry or one.when.device for one in known.file.expect):
+            return lambda row: row
+        entries = known.there(situation_of(variant, ingredients, decision.accel, device))
+
+        def now(row: CaseRow) -> CaseRow:
+            one = next((entry for entry in entries if entry.matches(row.check.partition(" ")[0], row.case)), None)
+            return replace(row, expected=one.end if one else "", reason=one.reason if one else "", link=one.link if one else "")
+
+        return now
 
     def differences(self, variant: Variant, ingredients: Ingredients, decision: Decision) -> tuple[str, ...]:
         """Why a run of this variant, made of these ingredients and in this way, cannot go on with it."""

@@ -166,7 +166,8 @@ class Runner:
                 self.give_up((variant,), ConfigError("--resume", problems))
                 continue
             if self.earlier:
-                self.book.kept(variant, self.earlier.carry(place, self.bundle), self.earlier.boot_of(place))
+                kept = self.earlier.carry(variant, ingredients, decision, self.bundle)
+                self.book.kept(variant, kept, self.earlier.boot_of(place))
             left.append(variant)
         return tuple(left)
 

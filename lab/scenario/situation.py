@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from lab.bundle.schema import DeviceRecord
 from lab.ggml.registry import Device
 from lab.scenario.expand import Variant
 from lab.scenario.expectations import Situation
-from lab.scenario.platform import BootPlan
+from lab.scenario.platform import Ingredients
 
 GGML = "libggml0"
 ROOT_PACKAGES = {
@@ -17,9 +18,9 @@ ROOT_PACKAGES = {
 """Packages of the host root by the names that conditions have."""
 
 
-def situation_of(variant: Variant, plan: BootPlan, device: Device | None) -> Situation:
-    """The variant in its booted guest."""
-    scenario, made = variant.scenario, plan.ingredients
+def situation_of(variant: Variant, made: Ingredients, accel: str, device: Device | DeviceRecord | None) -> Situation:
+    """The variant in a guest that is made of these, with that remote device."""
+    scenario = variant.scenario
     root, image = dict(made.root.packages), dict(made.image.packages)
     versions = {name: root[package] for name, package in ROOT_PACKAGES.items() if package in root}
     return Situation(
@@ -27,7 +28,7 @@ def situation_of(variant: Variant, plan: BootPlan, device: Device | None) -> Sit
         ggml_library=scenario.host.ggml_library,
         capset=scenario.guest.capset,
         data_path=scenario.guest.data_path,
-        accel=plan.accel,
+        accel=accel,
         image=made.image.name,
         registry=device.registry if device is not None else "",
         device=device.name if device is not None else "",

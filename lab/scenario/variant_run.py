@@ -110,7 +110,7 @@ class VariantRun:
         with collector.apart() if self._all_broken else contextlib.nullcontext():
             self.listing = self._listing(broken if self._all_broken else variables)
         collector.listing_ended()
-        self.situation = situation_of(here.variant, here.plan, remote_device(self.listing.devices))
+        self.situation = situation_of(here.variant, here.plan.ingredients, here.plan.accel, remote_device(self.listing.devices))
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
             here.variant, here.platform, here.guest, here.plan.ingredients, dict(here.plan.variables), variables, self.listing,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lab.bundle import Bundle, read_bundle
+from lab.bundle.junit import junit_xml
 from lab.bundle.outcome import FindingKind
 from lab.scenario.expectations import expectations_path
 from tests.scenario.fakes import HEADER_LINE, Script, row
-from tests.scenario.upstream_runs import CASES, KILLED, SCENARIO, Program, Running
+from tests.scenario.upstream_runs import CASES, KILLED, SCENARIO, Program, Running, killed_lab
 
 
 @pytest.fixture
@@ -18,11 +21,11 @@ def running(tmp_path: Path) -> Running:
     return Running(tmp_path)
 
 
-def expectation(folder: Path, kind: str, min_runs: int = 3) -> None:
+def expectation(folder: Path, kind: str, min_runs: int = 3, when: str = "") -> None:
     known = expectations_path(folder / "sweep.toml", "sweep")
-    known.parent.mkdir()
+    known.parent.mkdir(exist_ok=True)
     words = {"fail": "", "flaky": f"max_rate = 0.9\nretries = 2\nmin_runs = {min_runs}\n"}[kind]
-    known.write_text(f'[[expect]]\ncase = "upstream-test/ADD(n=1)"\nkind = "{kind}"\nreason = "known"\nlink = "l"\n{words}')
+    known.write_text(f'[[expect]]\ncase = "upstream-test/ADD(n=1)"\nkind = "{kind}"\nreason = "known"\nlink = "l"\n{words}{when}')
 
 
 @pytest.mark.parametrize("kind", ["fail", "flaky"])
@@ -143,3 +146,35 @@ def test_what_two_modes_say_of_one_case_is_counted_as_two(running: Running) -> N
     assert (bundle.run.exit, bundle.findings) == (0, ())
     assert (record.cases.ok, record.cases.fail, record.cases.expected) == (2 * len(CASES) - 1, 0, 1)
     assert record.expected_cases == 2 * len(CASES) == sum(record.cases.model_dump().values())
+
+
+def told(bundle: Bundle) -> list[tuple[str, str, str]]:
+    return [(row.outcome, row.expected, row.reason) for row in bundle.cases if row.case == "ADD(n=1)"]
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["killed", "ended"])
+def test_what_is_expected_of_kept_results_is_what_the_run_that_goes_on_expects(running: Running, *, cut: bool) -> None:
+    first = running(Failing(), text=FAILS_FIRST)
+    assert told(first) == [("fail", "", "")]
+    expectation(running.folder, "fail", when='when = { host_ggml = ">=0.27", accel = "tcg" }\n')
+    second = running(Failing(), text=FAILS_FIRST, earlier=killed_lab(first, 5) if cut else first)
+    assert (told(second), second.run.exit) == ([("fail", "fail", "known")], 0)
+    assert "<failure" not in junit_xml(second), "the verdict and what is told of cases agree"
+    expectation(running.folder, "fail", when='when = { accel = "kvm" }\n')
+    third = running(Failing(), text=FAILS_FIRST, earlier=second)
+    assert (told(third), third.run.exit) == ([("fail", "", "")], 1)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_kept_results_of_a_device_that_nobody_wrote_down_stay_as_they_were(running: Running, *, known: bool) -> None:
+    first = running(Failing(), text=FAILS_FIRST)
+    expectation(running.folder, "fail", when='when = { registry = "ggml-virtgpu" }\n')
+    second = running(Failing(), text=FAILS_FIRST, earlier=first)
+    assert told(second) == [("fail", "fail", "known")]
+    if not known:
+        path = second.folder / "run.json"
+        record = json.loads(path.read_text())
+        record["variants"][0]["device"] = None
+        path.write_text(json.dumps(record))
+        second = read_bundle(second.folder)
+    assert told(running(Failing(), text=FAILS_FIRST, earlier=second)) == [("fail", "fail", "known")]
