@@ -19,7 +19,8 @@ SAMPLE_KEYS = Path("/run/virtgpu-lab-keys")
 class BootSpec:
     """What to boot.
 
-    ``environment`` is QEMU's own (preload, APIR variables); nothing is inherited. ``binds`` are the paths that QEMU may see
+    ``environment`` is QEMU's own (preload, APIR variables), laid over what the display needs unless it is ``whole_environment``;
+    nothing is inherited. ``binds`` are the paths that QEMU may see
     beside its root, the image and the log folder. ``capsets`` are what the guest must list to count as ready; None means
     what the GPU and the environment should give. ``worker`` is the file name of the program that serves a context.
     """
@@ -40,6 +41,7 @@ class BootSpec:
     extra: tuple[str, ...] = ()
     capsets: tuple[int, ...] | None = None
     worker: str = WORKER
+    whole_environment: bool = False
 
     def expected_capsets(self) -> tuple[int, ...]:
         """The capset ids that the guest must list before it counts as ready."""
@@ -81,7 +83,7 @@ def launch_plan(spec: BootSpec, logs: Path, keys: Path = SAMPLE_KEYS, *, qmp_fd:
         kernel_arguments=spec.kernel_arguments,
         extra=spec.extra,
     )
-    environment = {**dict(display_environment(spec.display)), **dict(spec.environment)}
+    environment = dict(() if spec.whole_environment else display_environment(spec.display)) | dict(spec.environment)
     shared = {spec.image.kernel.parent, spec.image.initramfs.parent, spec.image.rootfs.parent, keys}
     binds = (*(Bind(path) for path in sorted(shared)), Bind(logs, writable=True), *spec.binds)
     qemu = qemu_argv(machine)

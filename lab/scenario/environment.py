@@ -56,6 +56,7 @@ VULKAN_DRIVER = "VK_DRIVER_FILES"
 DEVICE_PREFIXES = ("VK_", "GGML_", "CUDA_", "HIP_", "ROCR_", "MESA_", "LP_", "NVIDIA_")
 """What ggml's backends and their drivers choose devices by; other variables may be meant for QEMU alone."""
 LAVAPIPE = {VULKAN_DRIVER: "/usr/share/vulkan/icd.d/lvp_icd.json", "GGML_VK_VISIBLE_DEVICES": "0"}
+NOTHING: Mapping[str, str] = {}
 RECORDED_PREFIXES = (
     "VIRGL_",
     "APIR_",
@@ -106,10 +107,18 @@ def device_variables(scenario: Scenario, variables: Mapping[str, str]) -> dict[s
 
 
 def host_environment(
-    scenario: Scenario, shipment: Shipment, logs: Path, *, advertise: bool, software_vulkan: bool, vulkan_manifest: str = ""
+    scenario: Scenario,
+    shipment: Shipment,
+    logs: Path,
+    *,
+    advertise: bool,
+    software_vulkan: bool,
+    vulkan_manifest: str = "",
+    display: Mapping[str, str] = NOTHING,
 ) -> dict[str, str]:
-    """Variables for QEMU. ``logs`` is a folder that exists and that QEMU may write to."""
+    """Variables for QEMU, with those that its ``display`` needs. ``logs`` is a folder that exists and that QEMU may write to."""
     variables = {
+        **display,
         **(built_in_component(shipment) if shipment.built_in else preloaded_component(shipment, advertise=advertise)),
         ROUTE: "1",
         BACKEND_LIBRARY: shipment.host_library.inside,

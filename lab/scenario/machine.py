@@ -131,6 +131,7 @@ def boot_spec(plan: BootPlan) -> BootSpec:
         environment=plan.variables,
         binds=(*payload_binds(plan.ingredients, plan.scenario), *shader_binds(dict(plan.variables))),
         worker=Path(plan.ingredients.shipment.worker.inside).name,
+        whole_environment=True,
     )
 
 

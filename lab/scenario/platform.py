@@ -136,7 +136,7 @@ class ReferenceWish:
 
 @dataclass(frozen=True, slots=True)
 class BootPlan:
-    """One machine to start: what it is made of, its environment, where its logs go, and by when it must answer."""
+    """One machine to start: what it is made of, QEMU's whole environment, where its logs go, and by when it must answer."""
 
     scenario: Scenario
     ingredients: Ingredients

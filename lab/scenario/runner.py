@@ -16,6 +16,7 @@ from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, HostError, LabError, LaunchError
+from lab.qemu.command import Display, display_environment
 from lab.scenario.book import RunBook, ended_record
 from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.boots_at_once import RunningGuests, at_once
@@ -299,6 +300,7 @@ def boot_plan(variants: Sequence[Variant], ingredients: Ingredients, decision: D
         advertise=has_host_reference(scenario.checks) or any(variant.scenario.guest.capset is Capset.APIR for variant in variants),
         software_vulkan=decision.software_vulkan,
         vulkan_manifest=decision.vulkan_manifest,
+        display=dict(display_environment(Display(decision.display))),
     )
     switches = Switches.of(variables, logs) if any(switched(variant.scenario) for variant in variants) else None
     variables |= switches.variables if switches else {}

@@ -139,6 +139,11 @@ def test_plan_has_everything_of_what_is_to_be_booted() -> None:
     assert "--ro-bind /theirs /theirs" in " ".join(plan.argv)
 
 
+def test_whole_environment_gets_nothing_laid_under_it() -> None:
+    spec = dataclasses.replace(BOOT, whole_environment=True)
+    assert launch_plan(spec, Path("/logs"), Path("/keys")).environment == (("LD_PRELOAD", "/p.so"),)
+
+
 def test_plan_is_pure_and_complete() -> None:
     plan = launch_plan(BOOT, Path("/logs"), Path("/keys"))
     assert plan == launch_plan(BOOT, Path("/logs"), Path("/keys"))

@@ -14,6 +14,8 @@ from lab.scenario.environment import host_environment, vulkan_here
 from lab.scenario.file import load
 from lab.scenario.model import Capset, Scenario
 from lab.scenario.shipment import Payload, ReferenceFiles, Shipment
+from tests.scenario.fakes import Script
+from tests.scenario.small_runs import run_small
 
 SCENARIO = """
 name = "small"
@@ -90,6 +92,18 @@ def test_variables_of_the_file_are_laid_over_those_of_the_lab(tmp_path: Path) ->
     told = host_environment(scenario, shipped(built_in=False), Path("/logs"), advertise=True, software_vulkan=False)
     assert (told["VIRGL_APIR_BACKEND_LIBRARY"], told["OWN"], told["VIRGL_APIR_TRACE"]) == ("/theirs.so", "x", "/logs/traces")
     assert not {"VIRGL_ROUTE_VENUS_TO_APIR", "NONE", "VIRGL_APIR_CALL_LOG"} & set(told)
+
+
+def test_variables_of_the_display_are_like_all_others_that_the_lab_sets(tmp_path: Path) -> None:
+    """A file takes them away, too; what there is is in the bundle, and looked for in QEMU."""
+    taken = '[host]\ndisplay = "sdl-offscreen"\nenvironment = { LIBGL_ALWAYS_SOFTWARE = false, SDL_VIDEODRIVER = "dummy" }'
+    bundle = run_small(tmp_path, Script(), SCENARIO.format(f'{taken}\n[guest]\nimage = "guest-6.12"'))
+    told = dict(bundle.run.boots[0].environment)
+    assert "LIBGL_ALWAYS_SOFTWARE" not in told
+    assert (told["SDL_VIDEODRIVER"], told["SDL_VIDEO_DRIVER"]) == ("dummy", "offscreen")
+    looked_at = {fact.name: fact.seen for fact in bundle.facts if fact.name.startswith("QEMU variable ")}
+    assert looked_at["QEMU variable SDL_VIDEO_DRIVER"] == "offscreen"
+    assert "QEMU variable LIBGL_ALWAYS_SOFTWARE" not in looked_at
 
 
 def test_a_liar_is_honest_until_it_is_told_otherwise(scenario: Scenario) -> None:

@@ -98,7 +98,7 @@ def test_machine_is_booted_as_the_scenario_and_its_plan_say(tmp_path: Path) -> N
     native = [Bind(Path("/native")), Bind(tmp_path / "tools"), Bind(tmp_path / "shaders", writable=True)]
     assert spec == BootSpec(
         planned.ingredients.root, planned.ingredients.image, "small", Accel.KVM, 3, 777, Gpu.BLOBS, 55, Display.EGL_HEADLESS,
-        Path("/dev/dri/renderD128"), shaders, tuple(native),
+        Path("/dev/dri/renderD128"), shaders, tuple(native), whole_environment=True,
     )  # fmt: skip
     server = payload("worker", "/usr/libexec/virgl_render_server")
     made = replace(planned.ingredients, shipment=replace(SHIPMENT, worker=server, built_in=True))
