@@ -21,6 +21,8 @@ from lab.scenario.source import ADD_CHECKS, CHECKS, DEFAULTS, EXTENDS, LAYERED, 
 from lab.visible import is_utf8
 
 MATRIX, NAME = "matrix", "name"
+MERGED = ("thresholds", "cost")
+"""Tables of checks that merge with those of their defaults; what a lie's judge may say depends on its kind, which is its own."""
 READER_KEYS = (EXTENDS, DEFAULTS, ADD_CHECKS)
 """Keys that say how the file is to be read, and are no part of the scenario."""
 
@@ -85,12 +87,18 @@ def without_reader_keys(tables: Mapping[str, Any]) -> Tables:
 
 
 def with_defaults(checks: Any, defaults: Mapping[str, Any]) -> Any:
-    """Checks with the parameters that are said once for their kind."""
+    """Checks with the parameters that are said once for their kind; of the ``MERGED`` tables with those they do not say."""
     if not isinstance(checks, list):
         return checks
     return [
-        {**_table(defaults.get(str(check.get("kind")))), **check} if isinstance(check, Mapping) else check for check in checks
-    ]  # fmt: skip
+        _with_default(check, _table(defaults.get(str(check.get("kind"))))) if isinstance(check, Mapping) else check
+        for check in checks
+    ]
+
+
+def _with_default(check: Mapping[str, Any], default: Mapping[str, Any]) -> Tables:
+    both = [name for name in MERGED if isinstance(default.get(name), Mapping) and isinstance(check.get(name), Mapping)]
+    return {**default, **check, **{name: {**default[name], **check[name]} for name in both}}
 
 
 def overridden(tables: Tables, path: str, value: Any) -> Tables:
@@ -176,14 +184,18 @@ def _overridden_settings(source: Source) -> Iterator[ConfigProblem]:
     )
     # the file's own checks are those of variants that have none
     not_laid_over = {NAME} if all(CHECKS in variant for variant in named) else {NAME, CHECKS}
+
+    def of_variants(path: str) -> list[str]:
+        return [f"{VARIANTS}[{number}].{path}" for number in range(len(named))]
+
     for setting in source.settings:
         for path, axis in axes.items():
-            if _overridden_part(setting, [path]):
+            if _overridden_part(setting, [path, *of_variants(path)]):
                 hint = f"choose with --variant, or --set 'matrix.{axis}=[…]'"
                 yield ConfigProblem(setting.key, "is an axis of the matrix, whose values come after this one", hint)
         for number, entry in enumerate(added):
             for axis in entry:
-                if (path := axis_path(axis)) and path not in axes and _overridden_part(setting, [path]):
+                if (path := axis_path(axis)) and path not in axes and _overridden_part(setting, [path, *of_variants(path)]):
                     hint = f"--set '{MATRIX}.{INCLUDE}[{number}].{axis}=…' changes that one"
                     yield ConfigProblem(setting.key, f"{MATRIX}.{INCLUDE}[{number}] has its own value of this", hint)
         for number, variant in enumerate(named):
@@ -194,10 +206,23 @@ def _overridden_settings(source: Source) -> Iterator[ConfigProblem]:
 
 def _overridden_part(setting: Setting, own: Sequence[str]) -> str:
     """What of a setting, or around it as a list is around its items, has a value of its own; empty for nothing."""
-    value = setting.value
-    parts = [f"{setting.key}.{key}" for key, _ in flattened(value)] if isinstance(value, Mapping) else [setting.key]
-    pairs = ((part, key) for part in parts for key in own if within(part, key) or within(key, part))
+    pairs = ((part, key) for part in _parts(setting) for key in own if within(part, key) or within(key, part))
     return next((max(pair, key=len) for pair in pairs), "")
+
+
+def _parts(setting: Setting) -> list[str]:
+    """Key paths of what a setting sets: of each value in a table, also in the tables of a whole list of variants."""
+    key, value = setting.key, setting.value
+    tables = (
+        {key: value}
+        if key != VARIANTS
+        else {f"{key}[{number}]": one for number, one in enumerate(value if isinstance(value, list) else ())}
+    )
+    return [
+        part
+        for at, one in tables.items()
+        for part in ([f"{at}.{inner}" for inner, _ in flattened(one)] if isinstance(one, Mapping) else [at])
+    ]
 
 
 def _where_written(problem: ConfigProblem, tables: Mapping[str, Any]) -> ConfigProblem:

@@ -57,16 +57,6 @@ def ids(path: Path) -> list[str]:
     return [one.id for one in expand(read_source(path))]
 
 
-def test_what_a_file_extends_is_looked_for_beside_the_file_itself_whatever_link_leads_to_it(tmp_path: Path) -> None:
-    written(tmp_path, BASE, "far/base.toml")
-    own = written(tmp_path, 'name = "own"\nextends = "base.toml"\n[guest]\ncpus = 4\n', "far/own.toml")
-    link = tmp_path / "link.toml"
-    link.symlink_to(own)
-    assert load(link) == load(own)
-    written(tmp_path, BASE.replace("1024", "2048"), "base.toml")
-    assert load(link).guest.memory_mib == 1024, "nothing is taken from beside the link"
-
-
 def test_tables_merge_lists_replace_and_the_name_stays_the_files_own(tmp_path: Path) -> None:
     written(tmp_path, BASE, "base.toml")
     own = load(written(tmp_path, 'name = "own"\nextends = "base.toml"\n[guest]\ncpus = 4\n'))
