@@ -15,8 +15,10 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +72,52 @@ class Child:
         return file_tail(self.log)
 
 
+@dataclass(slots=True)
+class Children:
+    """Those that run of the children that some threads start, so that another thread can end all of them.
+
+    An interruption reaches the main thread alone, while the others wait for their children: whoever does sees the end of his.
+    """
+
+    _running: list[Child] = field(default_factory=list)
+    _ended: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextlib.contextmanager
+    def started_here(self) -> Iterator[None]:
+        """What this thread starts for as long as the context lasts is one of them; what threads that it starts do is not."""
+        before = CHILDREN.set(self)
+        try:
+            yield
+        finally:
+            CHILDREN.reset(before)
+
+    @contextlib.contextmanager
+    def holding(self, child: Child) -> Iterator[None]:
+        """The child is one of them. Raises ``LabError`` when all were ended."""
+        with self._lock:
+            if self._ended:
+                raise LabError(f"{child.argv[0]} came too late: all that was running was ended")
+            self._running.append(child)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.remove(child)
+
+    def end(self) -> None:
+        """Kill all of them, each with its process group; one that is started from now on is ended at once."""
+        with self._lock:
+            self._ended = True
+            for child in self._running:
+                if child.popen.returncode is None:
+                    signal_group(child.pid, signal.SIGKILL)
+
+
+CHILDREN: ContextVar[Children | None] = ContextVar("children", default=None)
+"""Where a thread's children are registered, if anywhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """What a child that ended left: exit status (negative for a signal) and its two outputs together."""
@@ -100,7 +148,7 @@ def spawn(
         terminate_s: how long SIGTERM may take before SIGKILL follows.
 
     Raises:
-        LabError: when the program is not to be found.
+        LabError: when the program is not to be found, or this thread's children were ended (``Children``).
     """
     words = tuple(os.fspath(word) for word in argv)
     with contextlib.ExitStack() as stack:
@@ -122,6 +170,8 @@ def spawn(
             keep_nice(popen.pid)
             child = Child(words, log, popen)
             stack.callback(end_group, child, terminate_s)
+            if (children := CHILDREN.get()) is not None:
+                stack.enter_context(children.holding(child))
         yield child
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from lab.errors import GuestError, GuestLost
+from lab.process import Children
 from lab.scenario.platform import Guest
 
 T = TypeVar("T")
@@ -18,9 +19,14 @@ MOST_JOBS = 64
 
 @dataclass(slots=True)
 class RunningGuests:
-    """The guests of this moment. An interruption reaches the main thread alone: what the others wait for is their guest."""
+    """The guests of this moment, and all other children of the threads that boot them.
+
+    An interruption reaches the main thread alone: what the others wait for is their guest, one that boots as yet, or a program of
+    the host's.
+    """
 
     stopping: bool = False
+    children: Children = field(default_factory=Children)
     _guests: list[Guest] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -38,12 +44,13 @@ class RunningGuests:
                 self._guests.remove(guest)
 
     def stop(self) -> None:
-        """End all of them; whoever uses one is told that it is lost."""
+        """End all of them; whoever uses one is told that it is lost, whoever waits for a child sees its end."""
         with self._lock:
             self.stopping = True
             for guest in self._guests:
                 with contextlib.suppress(GuestError, OSError):
                     guest.kill(guest.qemu_pid)
+        self.children.end()
 
 
 def at_once(groups: Iterable[T], jobs: int, work: Callable[[T], None], guests: RunningGuests) -> None:
@@ -51,10 +58,15 @@ def at_once(groups: Iterable[T], jobs: int, work: Callable[[T], None], guests: R
 
     The groups come one after the other in this thread, while work on those before them is under way.
     """
+
+    def begin(group: T) -> None:
+        with guests.children.started_here():
+            work(group)
+
     running: list[Future[None]] = []
     with ThreadPoolExecutor(jobs, thread_name_prefix="boot") as pool:
         try:
-            running.extend(pool.submit(work, group) for group in groups)
+            running.extend(pool.submit(begin, group) for group in groups)
             for one in running:
                 one.result()
         except BaseException:

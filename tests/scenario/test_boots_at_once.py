@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ import pytest
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.schema import Status
 from lab.deadline import Deadline, poll
-from lab.errors import GuestLost
+from lab.errors import GuestLost, LabError
+from lab.process import finish, spawn
 from lab.scenario.boots_at_once import RunningGuests, at_once
 from lab.scenario.listener import SilentListener
 from lab.scenario.plan import Choice, planned
+from lab.scenario.platform import BootPlan
 from lab.scenario.runner import run
 from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, FakeGuest, FakePlatform, Script, row
 
@@ -118,6 +122,44 @@ def test_guest_that_answers_after_the_interruption_is_not_used() -> None:
     guests.stop()
     with pytest.raises(GuestLost, match="interrupted while it booted"), guests.holding(None):  # type: ignore[arg-type]
         pytest.fail("entered")
+
+
+def test_interruption_ends_what_boots_as_yet_and_programs_of_the_host(tmp_path: Path) -> None:
+    together, began, statuses = threading.Barrier(2), time.monotonic(), list[int]()
+
+    def work(number: int) -> None:
+        with spawn(("sleep", str(2 * WAIT_S)), log=tmp_path / f"{number}.log") as child:
+            if together.wait(WAIT_S) == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+            statuses.append(child.wait(Deadline.after(WAIT_S)))
+        with pytest.raises(LabError, match="sleep came too late"), spawn(("sleep", "1"), log=tmp_path / "late.log"):
+            pytest.fail("begun after the interruption")
+
+    with pytest.raises(KeyboardInterrupt):
+        at_once([1, 2], 2, work, RunningGuests())
+    assert statuses == [-signal.SIGKILL, -signal.SIGKILL]
+    assert time.monotonic() - began < WAIT_S
+    assert finish(("true",), deadline=Deadline.after(WAIT_S)).exit_status == 0, "the main thread goes on"
+
+
+def test_run_is_interrupted_while_its_guests_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together, script = threading.Barrier(2), Script()
+
+    @contextlib.contextmanager
+    def boot(_self: FakePlatform, plan: BootPlan) -> Iterator[FakeGuest]:
+        with spawn(("sleep", str(2 * WAIT_S)), log=plan.logs / "qemu.log") as child:
+            if together.wait(WAIT_S) == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+            raise GuestLost(f"QEMU ended with exit status {child.wait(plan.deadline)}")
+        yield
+
+    monkeypatch.setattr(FakePlatform, "boot", boot)
+    began = time.monotonic()
+    bundle = ran(script, tmp_path, 2, monkeypatch)
+    assert time.monotonic() - began < WAIT_S
+    assert bundle.run.status is Status.INTERRUPTED
+    assert {(one.status, one.reason) for one in bundle.run.variants} == {(Status.INTERRUPTED, "interrupted before it began")}
+    assert bundle.findings == ()
 
 
 def test_error_of_one_ends_the_others() -> None:
