@@ -25,7 +25,18 @@ double ne(const ggml_tensor *tensor, int axis) { return static_cast<double>(tens
 // How many of the first source's numbers fall on one of the result's along an axis, at least one.
 double shrinks(const ggml_tensor &node, int axis) { return std::max(1.0, ne(node.src[0], axis) / std::max(1.0, ne(&node, axis))); }
 
-// How many source numbers a result's number is made of.
+// Numbers that are each made of as many as `factor` says. A product goes over its weights once for each column and not once for each number of them.
+double made(const ggml_tensor &node) {
+    switch (node.op) {
+    case GGML_OP_MUL_MAT:
+    case GGML_OP_MUL_MAT_ID:
+    case GGML_OP_OUT_PROD: return elements(node);
+    case GGML_OP_FLASH_ATTN_EXT: return elements(*node.src[0]) + elements(node); // the keys go by all queries, the values into the result
+    default: return largest(node);
+    }
+}
+
+// How many source numbers each of those is made of.
 double factor(const ggml_tensor &node) {
     const ggml_tensor *a = node.src[0];
     const ggml_tensor *b = node.src[1];
@@ -47,7 +58,7 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_POOL_2D_BACK: return static_cast<double>(p[1]) * p[2];
     case GGML_OP_UPSCALE: // of a result that is smaller than its source; with antialiasing each number is made of all that fall on it
         return 4 * std::max(4.0, shrinks(node, 0) * shrinks(node, 1)) * elements(node) / std::max(1.0, largest(node));
-    case GGML_OP_FLASH_ATTN_EXT: return ne(b, 1) * 2;
+    case GGML_OP_FLASH_ATTN_EXT: return ne(b, 1);
     case GGML_OP_LIGHTNING_INDEXER: return ne(a, 0) * ne(a, 1);
     case GGML_OP_SSM_SCAN: return ne(a, 0);
     case GGML_OP_RWKV_WKV6:
@@ -67,7 +78,7 @@ double factor(const ggml_tensor &node) {
 
 double work_of(const ggml_tensor &node) {
     double groups = node.op == GGML_OP_GROUP_NORM ? static_cast<double>(node.op_params[0]) : 0;
-    return largest(node) * std::max(1.0, factor(node)) + groups;
+    return std::max(largest(node), made(node) * factor(node)) + groups;
 }
 
 } // namespace apir::host

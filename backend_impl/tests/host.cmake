@@ -53,6 +53,12 @@ target_link_libraries(test-host-pipe-work PRIVATE apir-wire Threads::Threads)
 add_test(NAME host-pipe-work COMMAND test-host-pipe-work)
 set_tests_properties(host-pipe-work PROPERTIES TIMEOUT 120)
 
+add_executable(test-host-graph-work host_graph_work_test.cpp ${CMAKE_SOURCE_DIR}/host/graph_work.cpp)
+target_include_directories(test-host-graph-work PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
+target_link_libraries(test-host-graph-work PRIVATE apir-wire Threads::Threads)
+add_test(NAME host-graph-work COMMAND test-host-graph-work)
+set_tests_properties(host-graph-work PROPERTIES TIMEOUT 120)
+
 # Where tensors may lie for ggml-vulkan; no device is needed.
 add_executable(test-host-vulkan-layout host_vulkan_layout_test.cpp ${CMAKE_SOURCE_DIR}/host/vulkan_layout.cpp)
 target_include_directories(test-host-vulkan-layout PRIVATE ${CMAKE_SOURCE_DIR} ${GGML_INCLUDE_DIR})
