@@ -113,7 +113,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
 
     with temporary_folder("cases") as folder, progress.step(f"computing {len(cases)} cases"):
         limit, threads = Deadline.after(RUN_S), processor_count()
-        run = NativeRun(enter, folder, seed, vulkan_here(choice))
+        run = NativeRun(enter, folder, seed, vulkan_here(choice, root))
         reference = run.compute(own.inside, cases, "own", limit, threads=threads)
         other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)
         files = Files(folder / "remote.rows", folder / "remote.values")

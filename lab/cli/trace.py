@@ -164,7 +164,7 @@ def played_again(file: Path, commands: int, host_library: Path | None, library: 
             "--ggml-library", chosen.inside, "--registration", registration,
         )  # fmt: skip
         loaded = outside([host.path], root, ggml=chosen.path if chosen.of_machine else None).binds
-        variables = vulkan_here(library)
+        variables = vulkan_here(library, root)
         binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file, inside=INSIDE), *loaded, *shader_binds(variables))))
         entered = root.enter(argv, binds=binds, env={"HOME": "/tmp", **variables}, cwd=paths.PROJECT)
         with progress.step(f"playing {file.name}"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from lab.host.recipe import named_recipe
 from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
 from lab.image import cached_guest_image
-from lab.process import finish
+from lab.process import Finished, finish
 from lab.qemu.trial import gl_path, kvm
 
 __all__ = ["Capability", "probe_all"]
@@ -42,6 +42,8 @@ RENDER_SERVER = "usr/libexec/virgl_render_server"
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.json"
 RENDER_NODES = Path("/dev/dri")
 QEMU_WANTED = ("blob", "hostmem", "venus")
+# whether lavapipe is what Vulkan has, by the host root's key and the render nodes
+SOFTWARE: dict[tuple[str, tuple[Path, ...]], bool] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,17 @@ def processor() -> Capability:
 
 
 def usable_render_nodes(folder: Path = RENDER_NODES) -> tuple[Path, ...]:
-    """Render nodes that we may open."""
-    return tuple(node for node in sorted(folder.glob("renderD*")) if os.access(node, os.R_OK | os.W_OK))
+    """Render nodes that can be opened: those that a container was not lent have the rights of others, and cannot."""
+    return tuple(node for node in sorted(folder.glob("renderD*")) if opens(node))
+
+
+def opens(node: Path) -> bool:
+    """Whether we may read and write a device."""
+    try:
+        os.close(os.open(node, os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def render_nodes(folder: Path = RENDER_NODES) -> Capability:
@@ -151,7 +162,8 @@ def render_nodes(folder: Path = RENDER_NODES) -> Capability:
         return Capability("render-node", True, f"may open {', '.join(map(str, usable))}")
     if there:
         names = ", ".join(map(str, there))
-        return Capability("render-node", False, f"{names} there, but not ours to open", "add the user to the group `render`")
+        hint = "add the user to the group `render`; of a container, start it with --device /dev/dri"
+        return Capability("render-node", False, f"{names} there, but not ours to open", hint)
     return Capability(
         "render-node", False, f"nothing at {folder}/renderD*", "no GPU driver on this host: OpenGL is done in software"
     )
@@ -195,24 +207,56 @@ def has_apir(library: Path) -> bool:
     return any(mark in data for mark in APIR_MARKS)
 
 
-def vulkan_environment() -> dict[str, str]:
-    """What makes the root's Vulkan loader take the host's own driver, or lavapipe where there is no GPU."""
+def vulkan_environment(root: HostRoot) -> dict[str, str]:
+    """What makes the root's Vulkan loader take the host's own driver, or lavapipe where there is no GPU with one."""
     if manifest := gpu_driver().manifest:
         return {"VK_DRIVER_FILES": manifest}
-    return {} if usable_render_nodes() else {"VK_DRIVER_FILES": LAVAPIPE}
+    return {"VK_DRIVER_FILES": LAVAPIPE} if software_vulkan(root) else {}
+
+
+def software_vulkan(root: HostRoot) -> bool:
+    """Whether Vulkan has lavapipe alone: there is no GPU, or one that none of the root's drivers is for.
+
+    A virtual machine's render node has OpenGL mostly, and no Vulkan.
+    """
+    if gpu_driver().manifest:
+        return False
+    key = (root.key, usable_render_nodes())
+    if key not in SOFTWARE:
+        SOFTWARE[key] = not key[1] or not any(device.hardware for device in hosts_devices(root))
+    return SOFTWARE[key]
+
+
+def hosts_devices(root: HostRoot) -> tuple[VulkanDevice, ...]:
+    """The devices that the root's own drivers find; none where they are not done with it."""
+    try:
+        return vulkan_devices(vulkan_summary(root, {}).output)
+    except LabError:
+        return ()
+
+
+def vulkan_summary(root: HostRoot, variables: Mapping[str, str]) -> Finished:
+    """What ``vulkaninfo`` makes of the root's drivers."""
+    argv = root.enter(("vulkaninfo", "--summary"), env={**variables, "HOME": "/tmp", "XDG_RUNTIME_DIR": "/run/user"})
+    return finish(argv, deadline=Deadline.after(PROBE_S))
 
 
 def vulkan(root: HostRoot) -> Capability:
     """Vulkan devices that the root's loader finds."""
-    argv = root.enter(("vulkaninfo", "--summary"), env={**vulkan_environment(), "HOME": "/tmp", "XDG_RUNTIME_DIR": "/run/user"})
-    done = finish(argv, deadline=Deadline.after(PROBE_S))
+    done = vulkan_summary(root, vulkan_environment(root))
     devices = vulkan_devices(done.output)
     if not devices:
         return Capability(
             "vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`"
         )
     listed = "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices)
-    return Capability("vulkan", True, listed + unused_driver(gpu_driver()))
+    return Capability("vulkan", True, listed + unused_driver(gpu_driver()) + unused_nodes(root))
+
+
+def unused_nodes(root: HostRoot) -> str:
+    """What to say of render nodes that Vulkan cannot be had from; nothing where there are none."""
+    nodes = usable_render_nodes() if software_vulkan(root) else ()
+    return f"; no Vulkan driver of the host root has a device on {', '.join(map(str, nodes))}" if nodes else ""
 
 
 def unused_driver(driver: GpuDriver) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lab.host.driver import gpu_driver
-from lab.host.probe import usable_render_nodes
+from lab.host.probe import software_vulkan as software_vulkan_here
+from lab.host.root import HostRoot
 from lab.host.shaders import SHADER_CACHE, shader_cache
 from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.section import HONEST, Environment
@@ -51,7 +52,8 @@ REFERENCE_CAPSET = "GGML_VIRTGPU_REFERENCE_CAPSET"
 NEEDED_BY_HOST = (ROUTE, BACKEND_LIBRARY, GGML_LIBRARY)
 """Without these there can be no remote device: a run that lacks one is the configuration's fault."""
 
-VULKAN = "vulkan"
+CPU, VULKAN = "cpu", "vulkan"
+"""The host root's own ggml libraries."""
 VULKAN_DRIVER = "VK_DRIVER_FILES"
 DEVICE_PREFIXES = ("VK_", "GGML_", "CUDA_", "HIP_", "ROCR_", "MESA_", "LP_", "NVIDIA_")
 """What ggml's backends and their drivers choose devices by; other variables may be meant for QEMU alone."""
@@ -79,19 +81,20 @@ def software_vulkan_variables() -> dict[str, str]:
     return {**LAVAPIPE, SHADER_CACHE: str(shader_cache())}
 
 
-def vulkan_variables(manifest: str, *, software: bool) -> dict[str, str]:
-    """What makes ggml's Vulkan library find its device: by ``manifest``, that of the host's own driver, where there is one."""
+def vulkan_variables(ggml_library: str, manifest: str, *, software: bool) -> dict[str, str]:
+    """What makes a ggml library find Vulkan's device: by ``manifest``, that of the host's own driver, where there is one.
+
+    The manifest is for any library, which may be a file that has Vulkan; lavapipe for that alone which is asked for as Vulkan's.
+    """
     if software:
-        return software_vulkan_variables()
+        return software_vulkan_variables() if ggml_library == VULKAN else {}
     return {VULKAN_DRIVER: manifest} if manifest else {}
 
 
-def vulkan_here(ggml_library: str) -> dict[str, str]:
-    """Those variables for this machine, where a ggml library is asked for without a scenario; none for another library."""
-    if ggml_library != VULKAN:
-        return {}
-    manifest = gpu_driver().manifest
-    return vulkan_variables(manifest, software=not manifest and not usable_render_nodes())
+def vulkan_here(ggml_library: str, root: HostRoot) -> dict[str, str]:
+    """Those variables for this machine, where a ggml library is asked for without a scenario."""
+    software = ggml_library == VULKAN and software_vulkan_here(root)
+    return vulkan_variables(ggml_library, gpu_driver().manifest, software=software)
 
 
 def vulkan_variables_of(variables: Mapping[str, str]) -> dict[str, str]:
@@ -136,8 +139,7 @@ def host_environment(
         variables |= {LIAR_LIBRARY: shipment.wrapped_library.inside, LIES: HONEST}
     if scenario.host.trace:
         variables[TRACE] = str(logs / "traces")
-    if scenario.host.ggml_library == VULKAN:
-        variables |= vulkan_variables(vulkan_manifest, software=software_vulkan)
+    variables |= vulkan_variables(scenario.host.ggml_library, vulkan_manifest, software=software_vulkan)
     return overlaid(variables, scenario.host.environment)
 
 

@@ -18,7 +18,7 @@ from lab.host.abi import prove_outside, prove_payload
 from lab.host.driver import gpu_driver
 from lab.host.native import native_payloads
 from lab.host.outside import file_binds, outside, seen_at
-from lab.host.probe import probe_all, usable_render_nodes
+from lab.host.probe import probe_all, software_vulkan, usable_render_nodes
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot, host_root
 from lab.host.shaders import shader_binds
@@ -200,7 +200,7 @@ def same_ggml(ingredients: Ingredients) -> bool:
 def abilities(root: HostRoot, image: str) -> HostAbilities:
     """What this host can do, and the way to OpenGL that QEMU accepts here."""
     path = gl_path(root, usable_render_nodes())
-    return HostAbilities(capability_records(image), path.display, path.render_node, gpu_driver().manifest)
+    return HostAbilities(capability_records(image), path.display, path.render_node, gpu_driver().manifest, software_vulkan(root))
 
 
 def capability_records(image: str) -> tuple[CapabilityRecord, ...]:

@@ -24,6 +24,8 @@ class HostAbilities:
     render_node: Path | None = None
     vulkan_manifest: str = ""
     """Of the host's own driver, as a host root sees it; empty where Mesa's do."""
+    software_vulkan: bool = True
+    """Whether Vulkan has lavapipe alone."""
 
     def able(self, name: str) -> bool:
         """Whether the host has a capability."""
@@ -66,7 +68,7 @@ def decided(scenario: Scenario, host: HostAbilities) -> Decision:
         CapabilityRecord(name=name, ok=False, probed="was not probed") for name in scenario.requires if name not in known
     )
     node = host.render_node if display == Display.EGL_HEADLESS else None
-    return Decision(accel, display, node, not host.able(RENDER_NODE) and not host.vulkan_manifest, host.vulkan_manifest, missing)
+    return Decision(accel, display, node, host.software_vulkan, host.vulkan_manifest, missing)
 
 
 def needs(scenario: Scenario, accel: str, display: str) -> Iterator[str]:

@@ -28,7 +28,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.ops.upstream_cases import Mode
 from lab.scenario.calls import COMPUTING
 from lab.scenario.checks.state import MAPPED
-from lab.scenario.environment import LAVAPIPE, VULKAN, overlaid, vulkan_variables
+from lab.scenario.environment import CPU, LAVAPIPE, overlaid, vulkan_variables
 from lab.scenario.expand import Variant
 from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
 from lab.scenario.plan import PlannedScenario
@@ -216,9 +216,9 @@ class EarlierRun:
         accel = record.accel or (boot.accel if boot else "")
         if accel and accel != decision.accel:
             yield f"the accelerator was {accel}, here it is {decision.accel}"
-        if host.ggml_library != VULKAN or boot is None:
+        if host.ggml_library == CPU or boot is None:
             return
-        chosen = vulkan_variables(decision.vulkan_manifest, software=decision.software_vulkan)
+        chosen = vulkan_variables(host.ggml_library, decision.vulkan_manifest, software=decision.software_vulkan)
         before, now = dict(boot.environment), overlaid(chosen, host.environment)
         for name in LAVAPIPE:
             if before.get(name) != now.get(name):

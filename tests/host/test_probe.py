@@ -59,12 +59,20 @@ def test_render_nodes(tmp_path: Path) -> None:
     assert probe.usable_render_nodes(tmp_path) == (node,)
 
 
-def test_foreign_render_node_is_a_no_with_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "renderD128").touch()
-    monkeypatch.setattr(probe.os, "access", lambda *_: False)
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EPERM], ids=["another group's", "not lent to the container"])
+def test_render_node_that_does_not_open_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int) -> None:
+    (tmp_path / "renderD128").touch(mode=0o666)
+    can_open = os.open
+
+    def to_read_alone(path: Path, flags: int) -> int:
+        if flags & os.O_RDWR:
+            raise OSError(error, os.strerror(error))
+        return can_open(path, flags)
+
+    monkeypatch.setattr(probe.os, "open", to_read_alone)
     answer = probe.render_nodes(tmp_path)
     assert not answer.ok
-    assert "render" in (answer.hint or "")
+    assert {"`render`;", "--device"} <= set((answer.hint or "").split())
 
 
 @pytest.mark.parametrize(("content", "expected"), [(b"..virgl_apir_configure_kv..", True), (b"virgl_renderer_init", False)])
@@ -95,22 +103,40 @@ def test_virglrenderer_is_its_library_and_its_server(tmp_path: Path) -> None:
         assert probe.virglrenderer(root).ok is ok
 
 
+NODE = Path("/dev/dri/renderD128")
+GPU = "deviceType = PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU\ndeviceName = Some GPU\n"
+SOFTWARE = "deviceType = PHYSICAL_DEVICE_TYPE_CPU\ndeviceName = llvmpipe\n"
+
+
 @pytest.mark.parametrize(
-    ("manifest", "nodes", "taken"),
-    [("/icd.json", (), "/icd.json"), ("", (), probe.LAVAPIPE), ("", (Path("/dev/dri/renderD128"),), None)],
+    ("manifest", "nodes", "listed", "taken"),
+    [
+        ("/icd.json", (), "", "/icd.json"),
+        ("", (), GPU, probe.LAVAPIPE),
+        ("", (NODE,), GPU + SOFTWARE, None),
+        ("", (NODE,), SOFTWARE, probe.LAVAPIPE),
+        ("", (NODE,), "ERROR: no devices", probe.LAVAPIPE),
+        ("", (NODE,), None, probe.LAVAPIPE),
+    ],
+    ids=["nvidia", "no node", "mesa", "node of a virtual machine", "nothing", "hangs"],
 )
 def test_vulkan_takes_the_hosts_driver_or_lavapipe(
-    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[Path, ...], taken: str | None
+    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[Path, ...], listed: str | None, taken: str | None
 ) -> None:
+    def ended(_argv: object, *, deadline: object) -> SimpleNamespace:
+        if listed is None:
+            raise HostError("vulkan", f"not within {deadline}")
+        return SimpleNamespace(output=listed, exit_status=0)
+
     monkeypatch.setattr(probe, "gpu_driver", lambda: GpuDriver((), manifest))
     monkeypatch.setattr(probe, "usable_render_nodes", lambda: nodes)
-    assert probe.vulkan_environment().get("VK_DRIVER_FILES") == taken
-
-
-def test_render_node_that_can_be_read_alone_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "renderD128").touch()
-    monkeypatch.setattr(probe.os, "access", lambda _path, mode: not mode & os.W_OK)
-    assert probe.usable_render_nodes(tmp_path) == ()
+    monkeypatch.setattr(probe, "finish", ended)
+    monkeypatch.setattr(probe, "SOFTWARE", {})
+    root = HostRoot(Path("/root"), "key", (), ())
+    assert probe.vulkan_environment(root).get("VK_DRIVER_FILES") == taken
+    assert probe.software_vulkan(root) is (taken == probe.LAVAPIPE)
+    if listed == SOFTWARE:
+        assert str(NODE) in probe.vulkan(root).probed
 
 
 @pytest.mark.parametrize(("to_build", "needed"), [(True, probe.DISK_NEEDED), (False, probe.DISK_TO_RUN)])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.host.driver import GpuDriver
+from lab.host.root import HostRoot
 from lab.scenario import environment
 from lab.scenario import shipment as shipments
 from lab.scenario.environment import host_environment, vulkan_here
@@ -160,21 +161,37 @@ def test_compiled_shaders_are_kept_for_a_vulkan_without_a_gpu(tmp_path: Path, *,
     assert ("VK_DRIVER_FILES" in variables) is software
 
 
+@pytest.mark.parametrize("library", ["cpu", "libggml-vulkan.so"])
+def test_any_library_is_led_to_the_hosts_own_driver(tmp_path: Path, library: str) -> None:
+    if library != "cpu":
+        (tmp_path / library).touch()
+        library = str(tmp_path / library)
+    scenario = asking(tmp_path / "a.toml", f"[host]\nggml_library = '{library}'")
+    for manifest, told in (("/run/driver.json", "/run/driver.json"), ("", None)):
+        variables = host_environment(
+            scenario, shipped(built_in=False), Path("/l"), advertise=True, software_vulkan=not manifest, vulkan_manifest=manifest
+        )
+        assert variables.get("VK_DRIVER_FILES") == told
+        assert "GGML_VK_VISIBLE_DEVICES" not in variables
+
+
 @pytest.mark.parametrize(
-    ("manifest", "nodes", "driver"),
+    ("manifest", "software", "driver", "of_others"),
     [
-        ("", (), "/usr/share/vulkan/icd.d/lvp_icd.json"),
-        ("", ("/dev/dri/renderD128",), None),
-        ("/run/driver.json", (), "/run/driver.json"),
+        ("", True, "/usr/share/vulkan/icd.d/lvp_icd.json", None),
+        ("", False, None, None),
+        ("/run/driver.json", False, "/run/driver.json", "/run/driver.json"),
     ],
 )
 def test_vulkan_without_a_scenario_takes_the_gpu_that_is_there(
-    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[str, ...], driver: str | None
+    monkeypatch: pytest.MonkeyPatch, manifest: str, driver: str | None, of_others: str | None, *, software: bool
 ) -> None:
+    root = HostRoot(Path("/root"), "key", (), ())
     monkeypatch.setattr(environment, "gpu_driver", lambda: GpuDriver(manifest=manifest))
-    monkeypatch.setattr(environment, "usable_render_nodes", lambda: nodes)
-    assert vulkan_here("vulkan").get("VK_DRIVER_FILES") == driver
-    assert vulkan_here("cpu") == {}
+    monkeypatch.setattr(environment, "software_vulkan_here", lambda _: software)
+    assert vulkan_here("vulkan", root).get("VK_DRIVER_FILES") == driver
+    assert vulkan_here("/elsewhere/libggml-vulkan.so", root).get("VK_DRIVER_FILES") == of_others
+    assert vulkan_here("cpu", root).get("VK_DRIVER_FILES") == of_others
 
 
 @pytest.mark.parametrize(("content", "built_in"), [(b"..virgl_apir_configure_kv..", True), (b"..virgl_renderer_init..", False)])

@@ -18,6 +18,7 @@ from lab.bundle.writer import CheckWriter, new_bundle
 from lab.deadline import Deadline, poll
 from lab.errors import ConfigError
 from lab.scenario import shipment as shipments
+from lab.scenario.checks import catalog
 from lab.scenario.checks.catalog import wished_reference
 from lab.scenario.checks.lie import Seen, Witness, dying_programs, judged, tell
 from lab.scenario.checks.ops import Eyes
@@ -288,6 +289,26 @@ def test_liar_lies_natively_only_when_it_is_its_own_reference(reference: str, to
     stage: Any = SimpleNamespace(variant=SimpleNamespace(scenario=scenario), host_variables=variables)
     wish = wished_reference(stage, CatalogCheck(kind="catalog", reference=reference))
     assert set(dict(wish.environment)) == told
+
+
+@pytest.mark.parametrize(
+    ("library", "reference", "given", "told"),
+    [
+        ("cpu", "vulkan", {}, "/here.json"),
+        ("vulkan", "vulkan", {"VK_DRIVER_FILES": "/named.json"}, "/named.json"),
+        ("cpu", "cpu", {}, None),
+        ("vulkan", "own", {"VK_DRIVER_FILES": "/named.json"}, "/named.json"),
+    ],
+)
+def test_a_reference_by_vulkan_finds_its_device(
+    monkeypatch: pytest.MonkeyPatch, library: str, reference: str, given: dict[str, str], told: str | None
+) -> None:
+    monkeypatch.setattr(catalog, "vulkan_here", lambda *_: {"VK_DRIVER_FILES": "/here.json"})
+    scenario = SimpleNamespace(host=SimpleNamespace(ggml_library=library, environment={}))
+    ingredients = SimpleNamespace(root=None)
+    stage: Any = SimpleNamespace(variant=SimpleNamespace(scenario=scenario), host_variables=given, ingredients=ingredients)
+    wish = wished_reference(stage, CatalogCheck(kind="catalog", reference=reference))
+    assert dict(wish.environment).get("VK_DRIVER_FILES") == told
 
 
 def test_program_that_is_gone_when_it_is_looked_at_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from lab.ops.session import Fetched, Reference, evidence
 from lab.ops.upstream import op_of, refused_devices, remote_device
 from lab.ops.verdict import findings, result_of, settled, truth_table
 from lab.scenario.checks.ops import explained
-from lab.scenario.environment import GGML_THREADS, LIAR_LIBRARY, LIES, vulkan_variables_of
+from lab.scenario.environment import GGML_THREADS, LIAR_LIBRARY, LIES, VULKAN, vulkan_here, vulkan_variables_of
 from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.model_catalog import OWN, CatalogCheck
 from lab.scenario.platform import ReferenceWish
@@ -163,11 +163,15 @@ class CatalogRun:
 
 
 def wished_reference(stage: Stage, check: CatalogCheck) -> ReferenceWish:
-    """What the check's results must be equal to. The host's own library gets its variables natively, too, another one none."""
+    """What the check's results must be equal to.
+
+    The host's own library gets its variables natively, too, another one those alone that it finds its device by.
+    """
     scenario, variables = stage.variant.scenario, stage.host_variables
     own = check.reference == OWN
     library = scenario.host.ggml_library if own else check.reference
-    environment = vulkan_variables_of(variables)
+    environment = vulkan_here(VULKAN, stage.ingredients.root) if library == VULKAN and not own else {}
+    environment |= vulkan_variables_of(variables)
     if own:
         environment |= {name: variables[name] for name in (LIES, LIAR_LIBRARY) if name in variables}
         environment |= {name: value for name, value in scenario.host.environment.items() if isinstance(value, str)}
