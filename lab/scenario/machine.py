@@ -31,7 +31,7 @@ from lab.process import finish
 from lab.qemu.boot import BootSpec
 from lab.qemu.command import Accel, Display
 from lab.qemu.trial import gl_path
-from lab.scenario.environment import BACKEND_PATH
+from lab.scenario.environment import BACKEND_PATH, DEVICE_PREFIXES, LIAR_LIBRARY, LIES, WRAPPED_BY_REFERENCE
 from lab.scenario.model import Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 GGML_PACKAGE = "libggml0"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
-DRIVER_VARIABLES = ("VK_", "GGML_VK_", "CUDA_", "HIP_")
-"""What a ggml library finds its devices by."""
+OF_LOADED = (BACKEND_PATH, LIES, LIAR_LIBRARY, WRAPPED_BY_REFERENCE)
+"""Variables that say which library is loaded and what it tells, not by what it finds its devices."""
 
 
 def real_platform() -> Platform:
@@ -179,9 +179,9 @@ def native_listing(
     if not same_ggml(ingredients):
         return None
     library, lister = ingredients.shipment.ggml_library, ingredients.case_lister
-    environment = {name: value for name, value in variables.items() if name.startswith(DRIVER_VARIABLES)}
+    environment = {name: value for name, value in variables.items() if name.startswith(DEVICE_PREFIXES) and name not in OF_LOADED}
     environment |= {"LD_PRELOAD": seen_at(lister), "HOME": "/tmp"}
-    binds = list(file_binds(lister))
+    binds = [*file_binds(lister), *shader_binds(environment)]
     if library.of_machine:
         environment[BACKEND_PATH] = library.inside
         binds += outside((), ingredients.root, ggml=library.path).binds

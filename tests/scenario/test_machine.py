@@ -143,12 +143,14 @@ def test_listing_finds_the_devices_that_workers_find(tmp_path: Path, *, of_machi
     made.case_lister = tmp_path / "lister.so"
     library = str(tmp_path / "ggml" / "lib.so")
     made.shipment = replace(SHIPMENT, ggml_library=payload("ggml library", library)) if of_machine else SHIPMENT
-    of_qemu = {"VK_DRIVER_FILES": "/d.json", "CUDA_VISIBLE_DEVICES": "1", "VIRGL_APIR_WORKER": "/w", "GGML_LIAR": "honest"}
+    found = {"VK_DRIVER_FILES": "/d.json", "CUDA_VISIBLE_DEVICES": "1", "ROCR_VISIBLE_DEVICES": "1", "GGML_CUDA_NO_PINNED": "1"}
+    found["MESA_SHADER_CACHE_DIR"] = str(tmp_path / "shaders")
+    others = ("VIRGL_APIR_WORKER", "GGML_LIAR", "GGML_LIAR_LIBRARY", "GGML_REFERENCE_LIBRARY", "GGML_BACKEND_PATH")
+    of_qemu = {**found, **dict.fromkeys(others, "/another")}
     assert native_listing(Listed(Mode.TEST, "CPU"), of_qemu, made, Deadline.after(10)) is None
     own = {"GGML_BACKEND_PATH": library} if of_machine else {}
-    found = {"VK_DRIVER_FILES": "/d.json", "CUDA_VISIBLE_DEVICES": "1"}
     assert entered["env"] == {**found, **own, "LD_PRELOAD": str(tmp_path / "lister.so"), "HOME": "/tmp"}
-    folders = [tmp_path, tmp_path / "ggml"] if of_machine else [tmp_path]
+    folders = [tmp_path, tmp_path / "shaders", *([tmp_path / "ggml"] if of_machine else [])]
     assert [bind.path for bind in entered["binds"]] == folders
 
 
