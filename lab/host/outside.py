@@ -3,10 +3,10 @@
 A payload that is not of the root, a ggml library with CUDA say, lies anywhere on the machine and needs others of the machine:
 CUDA's run time, the ggml that it was built with. Its folder is bound under its own name, for it may find more beside it; one in a
 tree that the root has itself (``/usr``) cannot be, and is seen in a folder of ours. Libraries that it needs and the root lacks
-are looked for where the machine's own loader would find them (ld.so(8)), beside it, and where CUDA is installed; they are bound by
-the names that they are asked for by, into one folder that the root's loader is led to. Of ggml's own libraries those that lie where
-a ggml library says, or beside it, go before the root's, and the distribution's where it is one of those: a backend is good with
-the ggml that it was built with.
+are looked for where the machine's own loader would find them (ld.so(8)), beside it, and where CUDA is installed; they are
+bound by the names that they are asked for by, into one folder that the root's loader is led to, with what ROCm's have beside
+them. Of ggml's own libraries those that lie where a ggml library says, or beside it, go before the root's, and the
+distribution's where it is one of those: a backend is good with the ggml that it was built with.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ OF_ROOT = (Path("/"), *(Path(f"/{name}") for name in ("dev", "home", "opt", "pro
 CUT = re.compile(r"[\s:;$]")
 """What no path in the loader's lists (``LD_PRELOAD``, ``LD_LIBRARY_PATH``) can have: it is cut there, or put in the place of."""
 ORIGIN = ("$ORIGIN", "${ORIGIN}")
+OWN_NAME = re.compile(r"lib(.+?)\.so(?:\.|$)")
 ROOT_FOLDERS = tuple(Path(folder) for folder in ("usr/lib/x86_64-linux-gnu", "usr/lib", "usr/local/lib", "usr/lib64"))
 """Where a root's loader looks."""
 
@@ -97,9 +98,9 @@ def outside(files: Iterable[Path], root: HostRoot, *, ggml: Path | None = None) 
                 found[name] = library
                 waiting.append((library, folders, brings))
     binds = dict.fromkeys(bind for file in first for bind in file_binds(file))
-    return Outside(
-        (*binds, *(Bind(path.resolve(), inside=LIBRARIES / name) for name, path in sorted(found.items()))), tuple(missing)
-    )
+    binds |= dict.fromkeys(Bind(path.resolve(), inside=LIBRARIES / name) for name, path in sorted(found.items()))
+    binds |= dict.fromkeys(bind for name, path in sorted(found.items()) for bind in kernel_binds(name, path))
+    return Outside(tuple(binds), tuple(missing))
 
 
 def wanted_by(file: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
@@ -141,6 +142,15 @@ def lookup(name: str, folders: Iterable[Path], cache: Mapping[str, Path]) -> Pat
     installed = [*(path for variable in CUDA for path in named(os.environ, variable)), CUDA_FOLDER]
     places += [folder / place / name for folder in installed for place in CUDA_PLACES]
     return next((place for place in places if place.parent.name != STUBS and is_library(place)), None)
+
+
+def kernel_binds(name: str, library: Path) -> Iterator[Bind]:
+    """The folder of a library's own name beside it: ROCm's read their kernels from there (``rocblas/library``)."""
+    matched = OWN_NAME.match(name)
+    for beside in dict.fromkeys((library.parent, library.resolve().parent)):
+        if matched and (beside / matched[1]).is_dir():
+            yield Bind((beside / matched[1]).resolve(), inside=LIBRARIES / matched[1])
+            return
 
 
 def file_binds(file: Path) -> Iterator[Bind]:

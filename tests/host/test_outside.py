@@ -104,6 +104,28 @@ def test_a_path_that_the_loader_would_cut_is_preloaded_by_another(root: HostRoot
     assert f"{seen_at(made)}\n" in finish(argv, deadline=Deadline.after(RUN_S)).output
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_kernels_that_a_library_reads_from_beside_it_come_along(root: HostRoot, tmp_path: Path, *, linked: bool) -> None:
+    rocm = tmp_path / "opt" / "lib"
+    library = openmp(root, rocm)
+    named_so = rocm / RENAMED.decode()
+    if linked:
+        library.rename(rocm / f"{RENAMED.decode()}.0.0")
+        named_so.symlink_to(f"{RENAMED.decode()}.0.0")
+    kernels = rocm / "gomq" / "library"
+    kernels.mkdir(parents=True)
+    (kernels / "kernel.dat").write_text("seen")
+    (rocm / "other").mkdir()
+    file = backend(root, tmp_path / "ggml")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "linker_cache", lambda: {RENAMED.decode(): named_so})
+        found = outside([file], root)
+    argv = root.enter(("cat", f"{LIBRARIES}/gomq/library/kernel.dat"), binds=found.binds)
+    assert finish(argv, deadline=Deadline.after(RUN_S)).output == "seen"
+    assert LIBRARIES / "other" not in {bind.inside for bind in found.binds}
+    assert str(LIBRARIES / RENAMED.decode()) in loaded(root, file, found.binds)
+
+
 def test_a_link_to_another_folder_is_bound_as_what_it_leads_to(root: HostRoot, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "x.so.1").write_text("seen")
