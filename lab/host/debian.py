@@ -17,6 +17,7 @@ from lab.errors import BuildError
 from lab.host.apt import debian_mirror, proxy_options
 from lab.host.progress import Progress
 from lab.host.recipe import Debian, Recipe
+from lab.host.rights import own_namespace
 from lab.host.store import remove_tree
 from lab.process import Child, spawn
 from lab.temporary import temporary_folder
@@ -119,16 +120,6 @@ def mmdebstrap_argv(order: Order, mirror: str, preferences: Path, tar: Path | No
         "-" if tar is None else os.fspath(tar),
         *(f"deb {source} {suite} {components}" for suite in suites),
     )
-
-
-def own_namespace() -> tuple[str, ...]:
-    """The words that give a program processes of its own, which end with it, and an ordinary user the rights to make a tree.
-
-    In the user's namespace root is the user, and all other ids are the subordinate ones. mmdebstrap's own unshare mode does
-    about the same, but a killed one leaves processes behind.
-    """
-    identities = () if os.geteuid() == 0 else ("--map-root-user", "--map-auto")
-    return ("unshare", *identities, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
 
 def apt_preferences(debian: Debian) -> str:

@@ -14,6 +14,12 @@ from lab.host.capability import Capability
 from lab.process import finish
 
 PROBE_S = 30.0
+NAMESPACES = ("--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts")
+"""Words of bwrap's: what programs in a host root have of their own."""
+MACHINE = ("--dev-bind", "/dev", "/dev", "--proc", "/proc", "--ro-bind", "/sys", "/sys", "--tmpfs", "/tmp", "--tmpfs", "/run")
+"""Words of bwrap's: what they see of the machine, and have empty."""
+MASKED = "a container whose /proc has masked paths needs --security-opt systempaths=unconfined"
+"""Who sees less of /proc than all may not mount another one."""
 
 
 def require(capability: Capability) -> None:
@@ -24,16 +30,26 @@ def require(capability: Capability) -> None:
 
 def user_rights() -> Capability:
     """Root, or an ordinary user with what building a root takes."""
-    user = os.geteuid()
+    user, tried = os.geteuid(), (*own_namespace(), "true")
     if user == 0:
-        return Capability("user-rights", True, "running as root")
+        return by_command("user-rights", tried, "running as root, and `unshare` works", f"rights to mount are needed; {MASKED}")
     ranges = [name for name in ("subuid", "subgid") if not has_range(Path("/etc") / name, user)]
     if ranges:
         hint = f"as root: usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {_user_name(user)}"
         return Capability("user-rights", False, f"user {user} has no range in /etc/{' and /etc/'.join(ranges)}", hint)
-    hint = "util-linux 2.38 and user namespaces are needed, to build roots without being root"
+    hint = f"util-linux 2.38 and user namespaces are needed, to build roots without being root; {MASKED}"
     success = f"user {user} has subordinate user and group ids, and `unshare` can use them"
-    return by_command("user-rights", ("unshare", "--map-root-user", "--map-auto", "true"), success, hint)
+    return by_command("user-rights", tried, success, hint)
+
+
+def own_namespace() -> tuple[str, ...]:
+    """The words that give a program processes of its own, which end with it, and an ordinary user the rights to make a tree.
+
+    In the user's namespace root is the user, and all other ids are the subordinate ones. mmdebstrap's own unshare mode does
+    about the same, but a killed one leaves processes behind.
+    """
+    identities = () if os.geteuid() == 0 else ("--map-root-user", "--map-auto")
+    return ("unshare", *identities, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 
 
 def _user_name(user: int) -> str:
@@ -53,10 +69,10 @@ def has_range(path: Path, user: int) -> bool:
 
 
 def sandbox() -> Capability:
-    """Whether bwrap itself works: some distributions forbid user namespaces to programs by name."""
-    argv = ("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--die-with-parent", "true")
+    """Whether bwrap does what a host root is entered with: some distributions forbid user namespaces to programs by name."""
+    argv = ("bwrap", *NAMESPACES, "--ro-bind", "/", "/", *MACHINE, "true")
     hint = "allow unprivileged user namespaces (kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)"
-    return by_command("sandbox", argv, "ran `true` in bwrap", hint)
+    return by_command("sandbox", argv, "ran `true` in bwrap", f"{hint}; {MASKED}")
 
 
 def network_namespace() -> Capability:

@@ -25,7 +25,7 @@ from lab.host.driver import gpu_driver
 from lab.host.lock import Drift, Packages, dpkg_packages, drift, read_lock
 from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
-from lab.host.rights import require, sandbox, user_rights
+from lab.host.rights import MACHINE, NAMESPACES, require, sandbox, user_rights
 from lab.host.store import content_key, held, read_facts, stored
 
 RECIPE = "host-root"
@@ -88,10 +88,9 @@ class HostRoot:
         if led:
             variables[LIBRARY_PATH] = _led(variables.get(LIBRARY_PATH, ""), *led)
         return (
-            "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+            "bwrap", *NAMESPACES,
             *self._tree_words(),
-            "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--ro-bind", "/sys", "/sys",
-            "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/run/user", "--dir", "/var/tmp",
+            *MACHINE, "--dir", "/run/user", "--dir", "/var/tmp",
             *_bind_words(Bind(path, inside=DRIVER_FOLDER / name) for name, path in driver.files),
             *_bind_words(binds),
             "--clearenv", *(word for name, value in sorted(variables.items()) for word in ("--setenv", name, value)),

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import pwd
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.errors import HostError
 from lab.host.capability import Capability
-from lab.host.rights import by_command, has_range, network_namespace, require, user_rights
+from lab.host.rights import by_command, has_range, network_namespace, own_namespace, require, sandbox, user_rights
+from lab.host.root import HostRoot
+from lab.process import Finished
 
 
 def test_subordinate_ids_are_looked_up_by_name_and_number(tmp_path: Path) -> None:
@@ -41,8 +44,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_root_needs_no_ranges(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]]) -> None:
     monkeypatch.setattr("lab.host.rights.has_range", lambda *_: False)
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert user_rights() == Capability("user-rights", True, "running as root")
-    assert asked == []
+    answer = user_rights()
+    assert (answer.ok, answer.probed.startswith("running as root")) == (True, True)
+    assert asked == [(*own_namespace(), "true")]
+    assert not {"--map-root-user", "--map-auto"} & set(asked[0])
 
 
 @pytest.mark.parametrize(
@@ -62,7 +67,31 @@ def test_user_without_ranges_is_told_which_and_how_to_get_them(
 def test_user_with_both_ranges_tries_them(monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, ...]]) -> None:
     monkeypatch.setattr("lab.host.rights.has_range", lambda path, user: (path.parent, user) == (Path("/etc"), 4242))
     assert user_rights().ok
-    assert asked == [("unshare", "--map-root-user", "--map-auto", "true")]
+    assert asked == [(*own_namespace(), "true")]
+    assert {"--map-root-user", "--map-auto", "--mount-proc", "--pid"} <= set(asked[0])
+
+
+def test_sandbox_is_tried_with_all_that_a_host_root_is_entered_with(asked: list[tuple[str, ...]]) -> None:
+    assert sandbox().ok
+    entered = HostRoot(Path("/tree"), "key", (), ()).enter(("true",))
+    for words in ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--proc /proc", "--dev-bind /dev /dev", "--ro-bind /sys /sys"):
+        assert words in " ".join(entered)
+        assert words in " ".join(asked[0])
+
+
+@pytest.mark.parametrize("probe", [sandbox, user_rights])
+@pytest.mark.parametrize("user", [0, 4242])
+def test_who_may_not_mount_proc_is_told_of_the_containers(
+    monkeypatch: pytest.MonkeyPatch, probe: Callable[[], Capability], user: int
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    monkeypatch.setattr("lab.host.rights.has_range", lambda *_: True)
+    monkeypatch.setattr("lab.host.rights.shutil.which", lambda name: name)
+    denied = Finished((), 1, "mount /proc failed: Operation not permitted")
+    monkeypatch.setattr("lab.host.rights.finish", lambda *_, **__: denied)
+    answer = probe()
+    assert not answer.ok
+    assert "--security-opt systempaths=unconfined" in (answer.hint or "")
 
 
 @pytest.mark.parametrize(("user", "words"), [(0, ()), (4242, ("--map-root-user",))])
