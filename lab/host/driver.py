@@ -27,12 +27,15 @@ from lab.host.store import content_key, stored
 from lab.process import finish
 
 CONTROL_NODE = Path("/dev/nvidiactl")
+MEMORY_NODE = Path("/dev/nvidia-uvm")
+"""CUDA's, which its library has made where it is missing, by a program with the rights to; a root has none such."""
 MANIFESTS = Path("vulkan/icd.d")
 """Below folders for configuration and for data."""
 ONLY_MANIFESTS = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
 """Variables of Vulkan's loader, the second an older name: manifests, or folders of some; no others are looked at then."""
 MORE_MANIFESTS = "VK_ADD_DRIVER_FILES"
 """The same of manifests that it looks at first."""
+CUDA_LIBRARY = "libcuda.so"
 WITH_DISPLAY = "libGLX_nvidia.so"
 WITHOUT_DISPLAY = "libEGL_nvidia.so.0"
 LENT = Path("/usr/local/nvidia")
@@ -66,6 +69,13 @@ def gpu_driver() -> GpuDriver:
     own, lent = libraries_in(named(os.environ, "LD_LIBRARY_PATH")), libraries_in((LENT / "lib64", LENT / "lib"))
     libraries = driver_libraries(own, linker_cache(), lent)
     return found_driver(libraries, manifests(libraries.values(), os.environ))
+
+
+def missing_node(driver: GpuDriver) -> str:
+    """What to say of CUDA that would have no device in a root; nothing where it has all that it needs."""
+    if MEMORY_NODE.exists() or not any(name.startswith(CUDA_LIBRARY) for name, _ in driver.files):
+        return ""
+    return f"; CUDA has no device without {MEMORY_NODE}: make it by `nvidia-modprobe -c 0 -u` as root, or lend it to the container"
 
 
 @functools.cache

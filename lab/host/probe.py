@@ -18,7 +18,7 @@ from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
-from lab.host.driver import GpuDriver, gpu_driver
+from lab.host.driver import GpuDriver, gpu_driver, missing_node
 from lab.host.recipe import named_recipe
 from lab.host.rights import network_namespace, sandbox, user_rights
 from lab.host.root import HostRoot, cached_host_root
@@ -245,12 +245,12 @@ def vulkan(root: HostRoot) -> Capability:
     """Vulkan devices that the root's loader finds."""
     done = vulkan_summary(root, vulkan_environment(root))
     devices = vulkan_devices(done.output)
+    unused = unused_driver(gpu_driver()) + missing_node(gpu_driver())
     if not devices:
-        return Capability(
-            "vulkan", False, f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}", "run `lab setup --refresh`"
-        )
+        seen = f"vulkaninfo ended with {done.exit_status}: {done.output.strip()[-300:]}"
+        return Capability("vulkan", False, seen + unused, "run `lab setup --refresh`")
     listed = "vulkaninfo lists " + ", ".join(f"{device.name} ({device.kind})" for device in devices)
-    return Capability("vulkan", True, listed + unused_driver(gpu_driver()) + unused_nodes(root))
+    return Capability("vulkan", True, listed + unused + unused_nodes(root))
 
 
 def unused_nodes(root: HostRoot) -> str:

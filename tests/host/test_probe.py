@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.errors import ConfigError, HostError
-from lab.host import apt, probe
+from lab.host import apt, driver, probe
 from lab.host.capability import CAPABILITY_NAMES, Capability
 from lab.host.driver import GpuDriver
 from lab.host.root import HostRoot
@@ -40,6 +40,28 @@ def test_a_gpu_that_vulkan_cannot_be_had_from_is_told() -> None:
     assert "no manifest for Vulkan leads to it" in probe.unused_driver(GpuDriver(library))
     assert probe.unused_driver(GpuDriver(library, "/run/host-driver/nvidia_icd.json")) == ""
     assert probe.unused_driver(GpuDriver()) == ""
+
+
+@pytest.mark.parametrize("listed", ["deviceName = A GPU\ndeviceType = PHYSICAL_DEVICE_TYPE_DISCRETE_GPU\n", ""])
+@pytest.mark.parametrize(
+    ("library", "there", "told"),
+    [("libcuda.so.1", False, True), ("libcuda.so.1", True, False), ("libnvidia-ml.so.1", False, False)],
+)
+def test_the_node_that_cuda_lacks_is_told_with_how_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str, library: str, *, there: bool, told: bool
+) -> None:
+    node = tmp_path / "nvidia-uvm"
+    if there:
+        node.touch()
+    monkeypatch.setattr(driver, "MEMORY_NODE", node)
+    monkeypatch.setattr(probe, "usable_render_nodes", tuple)
+    monkeypatch.setattr(probe, "SOFTWARE", {})
+    monkeypatch.setattr(probe, "finish", lambda *_, **__: SimpleNamespace(output=listed, exit_status=0))
+    for manifest in ("", "/run/host-driver/nvidia_icd.json"):
+        monkeypatch.setattr(probe, "gpu_driver", lambda manifest=manifest: GpuDriver(((library, Path("/x")),), manifest))
+        answer = probe.vulkan(HostRoot(Path("/root"), "key", (), ()))
+        assert (f"CUDA has no device without {node}" in answer.probed) is told
+        assert ("`nvidia-modprobe -c 0 -u`" in answer.probed) is told
 
 
 def test_memory() -> None:
