@@ -16,6 +16,7 @@ from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, LabError
+from lab.host.allowance import processor_count
 from lab.host.native import native_payloads
 from lab.host.outside import outside
 from lab.host.progress import Progress
@@ -28,7 +29,7 @@ from lab.ops.verdict import Evidence, result_of
 from lab.process import finish
 from lab.scenario.environment import vulkan_here
 from lab.scenario.machine import other_cpu_library
-from lab.scenario.shipment import ggml_library, processor_count, require_loadable
+from lab.scenario.shipment import ggml_library, require_loadable
 from lab.temporary import temporary_folder
 from lab.visible import visible
 

@@ -21,6 +21,7 @@ from lab import paths
 from lab.deadline import Deadline
 from lab.elf import NotElf, build_id
 from lab.errors import BuildError
+from lab.host.allowance import processor_count
 from lab.host.progress import Progress
 from lab.host.root import Bind, HostRoot
 from lab.host.store import content_key, files_key, remove_tree, stored, turn
@@ -282,7 +283,7 @@ def _tested(
     work = work_folder(root, words, sources)
     with _turn(work, progress, deadline):
         _compiled(root, sources, work, words, deadline.narrowed(BUILD_S), target=target)
-        slots = str(2 * (os.cpu_count() or 1))  # of which most tests take two: slots.cmake
+        slots = str(2 * processor_count())  # of which most tests take two: slots.cmake
         folder = os.fspath(_seen_work(work))
         argv = ("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", "--parallel", slots, *chosen)
         inside = _inside(root, argv, sources, work, Bind(TRACES.resolve(), inside=_seen_traces()))
@@ -296,7 +297,7 @@ def _compiled(root: HostRoot, sources: Path, work: Path, options: tuple[str, ...
     folder = os.fspath(_seen_work(work))
     configure = ("cmake", "-S", os.fspath(_seen_sources(sources)), "-B", folder, "-G", "Ninja", *options)
     check(_inside(root, configure, sources, work), what="configuring the native payloads", deadline=deadline)
-    build = ("cmake", "--build", folder, "--target", target, "--parallel", str(os.cpu_count() or 1))
+    build = ("cmake", "--build", folder, "--target", target, "--parallel", str(processor_count()))
     check(_inside(root, build, sources, work), what="building the native payloads", deadline=deadline)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from lab import paths
 from lab.deadline import Deadline
 from lab.errors import ConfigError, LabError
+from lab.host.allowance import memory_left, processor_count
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
 from lab.host.driver import GpuDriver, gpu_driver, missing_node
@@ -104,13 +105,15 @@ def mirror(*, to_build: bool = True) -> Capability:
 
 def memory() -> Capability:
     """Memory for one guest with its host side."""
-    return memory_in(Path("/proc/meminfo").read_text(encoding="ascii"))
+    return memory_in(Path("/proc/meminfo").read_text(encoding="ascii"), memory_left())
 
 
-def memory_in(meminfo: str) -> Capability:
-    """The same, from the text of /proc/meminfo."""
-    available = available_in(meminfo)
-    probed = f"{available / GIB:.1f} GiB available (/proc/meminfo), {MEMORY_NEEDED / GIB:.0f} GiB needed for one guest"
+def memory_in(meminfo: str, left: int | None = None) -> Capability:
+    """The same, from the text of /proc/meminfo and what control groups leave of that."""
+    available, source = available_in(meminfo), "/proc/meminfo"
+    if left is not None and left < available:
+        available, source = left, "memory.max of the control group"
+    probed = f"{available / GIB:.1f} GiB available ({source}), {MEMORY_NEEDED / GIB:.0f} GiB needed for one guest"
     return Capability("memory", available >= MEMORY_NEEDED, probed, None if available >= MEMORY_NEEDED else "end other programs")
 
 
@@ -135,9 +138,9 @@ def disk(*, to_build: bool = True) -> Capability:
 
 def processor() -> Capability:
     """The CPUs we may use."""
-    cpus = len(os.sched_getaffinity(0))
+    cpus = processor_count()
     hint = None if cpus >= GUEST_CPUS else f"guests have {GUEST_CPUS} CPUs: expect it to be slow"
-    return Capability("cpus", cpus >= GUEST_CPUS, f"{cpus} usable (sched_getaffinity)", hint)
+    return Capability("cpus", cpus >= GUEST_CPUS, f"{cpus} usable (sched_getaffinity, control groups)", hint)
 
 
 def usable_render_nodes(folder: Path = RENDER_NODES) -> tuple[Path, ...]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from lab.host.allowance import processor_count
 from lab.host.driver import gpu_driver
 from lab.host.probe import software_vulkan as software_vulkan_here
 from lab.host.root import HostRoot
 from lab.host.shaders import SHADER_CACHE, shader_cache
 from lab.scenario.model import Capset, DataPath, Scenario
 from lab.scenario.section import HONEST, Environment
-from lab.scenario.shipment import DEFAULT_REGISTRATION, ReferenceFiles, Shipment, processor_count
+from lab.scenario.shipment import DEFAULT_REGISTRATION, ReferenceFiles, Shipment
 
 PRELOAD = "LD_PRELOAD"
 ROUTE = "VIRGL_ROUTE_VENUS_TO_APIR"

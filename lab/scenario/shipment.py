@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -354,11 +353,6 @@ def require_registration(library: Payload, symbol: str, scenario: Scenario) -> N
         else "it exports nothing that registers a ggml backend"
     )
     raise ConfigError(f"scenario {scenario.name}", [ConfigProblem(key, text, hint)])
-
-
-def processor_count() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def records(payloads: Sequence[Payload]) -> tuple[PayloadRecord, ...]:

@@ -16,7 +16,7 @@ from lab.host.native import native_payloads
 from lab.paths import SCENARIOS
 from lab.scenario import load, machine
 from lab.scenario.listener import SilentListener
-from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, component_files, processor_count, require_registration
+from lab.scenario.shipment import DEFAULT_REGISTRATION, Payload, component_files, require_registration
 from tests.scenario.test_settings import STATE, native_in, root_with, written
 
 PREPARE_S = 1500.0
@@ -67,8 +67,3 @@ def test_registration_symbols_are_told_with_the_key_that_takes_them(tmp_path: Pa
     told = r"symbol ggml_backend_init \(host\.ggml_registration names it; it exports ggml_backend_cuda_reg\)"
     with pytest.raises(ConfigError, match=told):
         require_registration(library, DEFAULT_REGISTRATION, load(written(tmp_path, STATE)))
-
-
-def test_processors_are_those_that_the_lab_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 9})
-    assert processor_count() == 3

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
+from lab.host.allowance import processor_count
 from lab.ops.agent_rows import LOST, AgentRow, Cut, in_order
 from lab.ops.case import Case
 from lab.ops.catalog import all_cases, case_named, drawn_share
@@ -26,7 +27,6 @@ from lab.scenario.environment import GGML_THREADS, LIAR_LIBRARY, LIES, VULKAN, v
 from lab.scenario.expected_cases import left_out, skip
 from lab.scenario.model_catalog import OWN, CatalogCheck
 from lab.scenario.platform import ReferenceWish
-from lab.scenario.shipment import processor_count
 from lab.scenario.stage import Stage
 
 INTERRUPTED = Cut(Outcome.ERROR, "the lab was interrupted")
