@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab import paths
 from lab.deadline import Deadline
-from lab.errors import ConfigError, LabError
+from lab.errors import ConfigError, LabError, WaitTimeout
 from lab.host.allowance import memory_left, processor_count
 from lab.host.apt import debian_mirror, missing_packages
 from lab.host.capability import Capability
@@ -226,14 +226,23 @@ def software_vulkan(root: HostRoot) -> bool:
         return False
     key = (root.key, usable_render_nodes())
     if key not in SOFTWARE:
-        SOFTWARE[key] = not key[1] or not any(device.hardware for device in hosts_devices(root))
+        try:
+            SOFTWARE[key] = not key[1] or not any(device.hardware for device in hosts_devices(root))
+        except WaitTimeout:
+            return False  # that is no answer: whoever needs the device tells, and the next one is asked again
     return SOFTWARE[key]
 
 
 def hosts_devices(root: HostRoot) -> tuple[VulkanDevice, ...]:
-    """The devices that the root's own drivers find; none where they are not done with it."""
+    """The devices that the root's own drivers find; none where they cannot be asked.
+
+    Raises:
+        WaitTimeout: they did not answer.
+    """
     try:
         return vulkan_devices(vulkan_summary(root, {}).output)
+    except WaitTimeout:
+        raise
     except LabError:
         return ()
 

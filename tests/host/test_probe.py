@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab.errors import ConfigError, HostError
+from lab.errors import ConfigError, HostError, LabError, WaitTimeout
 from lab.host import apt, driver, probe
 from lab.host.capability import CAPABILITY_NAMES, Capability
 from lab.host.driver import GpuDriver
@@ -138,16 +138,18 @@ SOFTWARE = "deviceType = PHYSICAL_DEVICE_TYPE_CPU\ndeviceName = llvmpipe\n"
         ("", (NODE,), GPU + SOFTWARE, None),
         ("", (NODE,), SOFTWARE, probe.LAVAPIPE),
         ("", (NODE,), "ERROR: no devices", probe.LAVAPIPE),
-        ("", (NODE,), None, probe.LAVAPIPE),
+        ("", (NODE,), HostError("vulkan", "cannot be asked"), probe.LAVAPIPE),
+        ("", (NODE,), WaitTimeout("vulkaninfo", 30.0, ""), None),
     ],
-    ids=["nvidia", "no node", "mesa", "node of a virtual machine", "nothing", "hangs"],
+    ids=["nvidia", "no node", "mesa", "node of a virtual machine", "nothing", "not to be asked", "hangs"],
 )
 def test_vulkan_takes_the_hosts_driver_or_lavapipe(
-    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[Path, ...], listed: str | None, taken: str | None
+    monkeypatch: pytest.MonkeyPatch, manifest: str, nodes: tuple[Path, ...], listed: str | LabError, taken: str | None
 ) -> None:
     def ended(_argv: object, *, deadline: object) -> SimpleNamespace:
-        if listed is None:
-            raise HostError("vulkan", f"not within {deadline}")
+        assert deadline is not None
+        if isinstance(listed, LabError):
+            raise listed
         return SimpleNamespace(output=listed, exit_status=0)
 
     monkeypatch.setattr(probe, "gpu_driver", lambda: GpuDriver((), manifest))
