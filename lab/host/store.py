@@ -155,7 +155,14 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def stored(
-    folder: Path, key: str, build: Callable[[Path], None], progress: Progress, deadline: Deadline, *, again: bool = False
+    folder: Path,
+    key: str,
+    build: Callable[[Path], None],
+    progress: Progress,
+    deadline: Deadline,
+    *,
+    again: bool = False,
+    lasting: bool = True,
 ) -> Path:
     """The folder of an entry, built now if it is not there.
 
@@ -166,6 +173,7 @@ def stored(
         progress: told when another process's build is waited for, or the end of those that use what is to be replaced.
         deadline: for waiting and for nothing else; ``build`` has its own.
         again: build although the entry is there, and replace it when no other process uses it.
+        lasting: it has to be whole after a power loss, too; one that whoever reads it makes again need not be.
 
     Raises:
         WaitTimeout: another process did not finish its build in time.
@@ -187,7 +195,8 @@ def stored(
         building.chmod(0o755)
         try:
             build(building)
-            check(("sync", "--file-system", building), what=f"writing {entry} to the disk", deadline=Deadline.after(FLUSH_S))
+            if lasting:
+                check(("sync", "--file-system", building), what=f"writing {entry} to the disk", deadline=Deadline.after(FLUSH_S))
             with _unused(entry, progress, deadline):
                 if entry.is_dir():
                     entry.rename(Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder)) / "old")

@@ -94,7 +94,7 @@ def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
     kept = kept_trial(folder / key)
     if kept is not None:
         return kept
-    entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True)
+    entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True, lasting=False)
     trial = read_trial(entry / TRIAL)
     let_go(entry)  # it was read: who tries again need not wait for our end
     return trial

@@ -66,9 +66,10 @@ def test_entry_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch
     stored(cache, "k", lambda folder: (folder / "f").touch(), QUIET, soon())
     assert (tmp_path / "flushed").read_text() == "f\n"
     (tmp_path / "full").touch()
+    stored(cache, "passing", lambda folder: (folder / "f").touch(), QUIET, soon(), lasting=False)
     with pytest.raises(BuildError, match=f"writing {cache / 'other'} to the disk failed"):
         stored(cache, "other", lambda folder: (folder / "f").touch(), QUIET, soon())
-    assert entries(cache) == ["k"]
+    assert entries(cache) == ["k", "passing"]
 
 
 def test_failed_build_leaves_nothing(tmp_path: Path) -> None:
