@@ -52,6 +52,13 @@ def test_flaky_case_is_run_again_alone(tmp_path: Path) -> None:
     assert len(bundle.support) == len(CASES), "the truth table has each case once"
 
 
+@pytest.mark.parametrize(("together", "status"), [({"MUL()", "SUB()"}, 0), ({"MUL()", "ADD()"}, 1)], ids=["with it", "without it"])
+def test_flaky_case_may_fail_those_that_it_is_computed_with(tmp_path: Path, together: set[str], status: int) -> None:
+    rows = agent(lambda case: said(case, text="2 cases together: no memory") if case in together else said(case))
+    bundle = ran(Script(agent=rows, host=FakeHost()), tmp_path, ENTRY + 'kind = "flaky"\nmax_rate = 0.9\n')
+    assert (bundle.run.exit, "cases together: no memory" in texts(bundle)) == (status, bool(status))
+
+
 def test_flaky_case_that_never_passes_is_a_failure(tmp_path: Path) -> None:
     script, _ = wrong_times(1000)
     bundle = ran(script, tmp_path, ENTRY + 'kind = "flaky"\nmax_rate = 0.9\nretries = 2\n')

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from lab.bundle.expected import ExpectedEnd
 from lab.bundle.outcome import Blame, CaseResult, Finding, FindingKind, Outcome
 from lab.bundle.rows import Supported
 from lab.bundle.writer import CheckWriter
@@ -124,16 +125,25 @@ class CatalogRun:
                 yield Finding(kind, blame, f"{word}{result.case}: {result.message}", result.case)
 
     def _failed_together(self) -> Iterator[Finding]:
-        """Batches that failed although each of their cases was computed alone, unless the library did so natively, too."""
+        """Batches that failed although each of their cases was computed alone.
+
+        Unless the library did so natively, too, or one of them is expected to fail now and then.
+        """
         native = {} if self.reference is None else self.reference.rows
-        first: dict[str, str] = {}
+        together: dict[str, list[str]] = {}
         for row in self.rows.values():
             own = native.get(row.case)
             if row.outcome == COMPUTED and row.text and not (own is not None and own.text):
-                first.setdefault(row.text, row.case)
-        for text, case in first.items():
-            told = f"the remote device failed with cases from {case} on, and computed each alone: {text}"
-            yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, told, case)
+                together.setdefault(row.text, []).append(row.case)
+        for text, cases in together.items():
+            if not any(self._is_flaky(case) for case in cases):
+                told = f"the remote device failed with cases from {cases[0]} on, and computed each alone: {text}"
+                yield Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, told, cases[0])
+
+    def _is_flaky(self, case: str) -> bool:
+        """Whether a case is expected to fail now and then."""
+        entry = self.writer.expected_of(case)
+        return entry is not None and entry.end is ExpectedEnd.FLAKY
 
     def _ending(self, last_call: str) -> Iterator[Finding]:
         """A run that was cut off, or one that proves less than was asked for."""
