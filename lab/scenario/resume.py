@@ -28,6 +28,7 @@ from lab.errors import ConfigError, ConfigProblem
 from lab.ops.upstream_cases import Mode
 from lab.scenario.calls import COMPUTING
 from lab.scenario.checks.state import MAPPED
+from lab.scenario.checks.way import sides_of_others
 from lab.scenario.environment import CPU, LAVAPIPE, overlaid, vulkan_variables
 from lab.scenario.expand import Variant
 from lab.scenario.model_upstream import SETTINGS_OF_THE_WAY, UpstreamCheck
@@ -137,7 +138,12 @@ class EarlierRun:
             *self._built(ingredients),
             *self._machine(record, variant, decision),
         )
-        return (*other, *self._against(place), *self._unproven(place), *self._uncalled(place, variant))
+        return (
+            *other,
+            *self._against(place),
+            *self._unproven(place),
+            *self._uncalled(place, variant, built_in=ingredients.shipment.built_in),
+        )
 
     def _not_begun(self, place: tuple[str, str]) -> bool:
         """Whether a run that was killed had not come to a variant of its scenario: it has no record of that one, and no results."""
@@ -167,8 +173,13 @@ class EarlierRun:
             if not any(fact.ok and fact.name.startswith(MAPPED) for fact in self._proofs(place, {check})):
                 yield f"nobody looked at the libraries that {check} ran with, run it without --resume"
 
-    def _uncalled(self, place: tuple[str, str], variant: Variant) -> Iterator[str]:
-        """Results that the run itself computed, as it says, without a recorded call that computes a graph."""
+    def _uncalled(self, place: tuple[str, str], variant: Variant, *, built_in: bool) -> Iterator[str]:
+        """Results that the run itself computed, as it says, without a recorded call that computes a graph.
+
+        A host of others may record none, and the guest's records come at the end alone: a run that came there was judged by them.
+        """
+        if "host" in sides_of_others(variant.scenario, built_in=built_in):
+            return
         computed = any(
             not row.run and row.outcome in COMPUTED and row.check.split(" ")[0] != ASKING
             for row in self._cases()

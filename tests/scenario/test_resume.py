@@ -97,6 +97,16 @@ def test_results_that_no_recorded_call_computed_are_not_kept(running: Running, t
         assert whole.cases == ()
 
 
+def test_results_of_a_component_that_records_nothing_are_kept(running: Running) -> None:
+    """The guest's records are fetched at the end, to which a run that is killed does not come."""
+    (running.folder / "theirs.so").touch()
+    text = f'{SCENARIO}\n[implementation]\ncomponent = "{running.folder}/theirs.so"\n'
+    cut = killed_lab(running(Program(), text=text, script=Script(host_records=None)), 5)
+    (cut.folder / "calls.jsonl").write_text("")
+    whole = running(Program(), text=text, script=Script(host_records=None), earlier=read_bundle(cut.folder))
+    assert whole.run.status is Status.PASSED, [row.text for row in whole.findings]
+
+
 def test_an_end_that_rows_do_not_explain_is_written_down_before_the_next_process_starts(running: Running) -> None:
     class FirstFails(Program):
         def __call__(self, command: str, on_line: Callable[[str], None]) -> int:
