@@ -25,6 +25,8 @@ double ne(const ggml_tensor *tensor, int axis) { return static_cast<double>(tens
 // How many of the first source's numbers fall on one of the result's along an axis, at least one.
 double shrinks(const ggml_tensor &node, int axis) { return std::max(1.0, ne(node.src[0], axis) / std::max(1.0, ne(&node, axis))); }
 
+constexpr double attention_tile = 64;
+
 // Numbers that are each made of as many as `factor` says. A product goes over its weights once for each column and not once for each number of them.
 double made(const ggml_tensor &node) {
     switch (node.op) {
@@ -58,7 +60,8 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_POOL_2D_BACK: return static_cast<double>(p[1]) * p[2];
     case GGML_OP_UPSCALE: // of a result that is smaller than its source; with antialiasing each number is made of all that fall on it
         return 4 * std::max(4.0, shrinks(node, 0) * shrinks(node, 1)) * elements(node) / std::max(1.0, largest(node));
-    case GGML_OP_FLASH_ATTN_EXT: return ne(b, 1);
+    case GGML_OP_FLASH_ATTN_EXT: // where there are as many queries, ggml-cpu fills the last tile of keys up
+        return ne(a, 1) < attention_tile ? ne(b, 1) : attention_tile * std::ceil(ne(b, 1) / attention_tile);
     case GGML_OP_LIGHTNING_INDEXER: return ne(a, 0) * ne(a, 1);
     case GGML_OP_SSM_SCAN: return ne(a, 0);
     case GGML_OP_RWKV_WKV6:

@@ -58,6 +58,8 @@ const Row of_days[] = {
      {{1, 64, many, 1}, {4096, many, 64, 1}, {4096, many, 1, 1}, {1, many, 1, 1}}, 1.1e15},
     {"attention by queries of one number to long values", GGML_OP_FLASH_ATTN_EXT,
      {{4096, 64, many, 1}, {1, many, 64, 1}, {1, many, 1, 1}, {4096, many, 1, 1}}, 1.1e15},
+    {"attention of tiles to one key", GGML_OP_FLASH_ATTN_EXT,
+     {{8, 1 << 20, 65, 1}, {131064, 65, 1 << 20, 1}, {131064, 1, 1, 1}, {8, 1, 1, 1}}, 64. * 131072 * 65 * (1 << 20)},
     {"attention to keys beyond any memory", GGML_OP_FLASH_ATTN_EXT,
      {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, INT64_MAX, 1, 1}, {1, INT64_MAX, 1, 1}}, 1.8e19},
 };
