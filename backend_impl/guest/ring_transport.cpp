@@ -43,26 +43,28 @@ RingCreateRequest RingTransport::offer() const { return {blob_.resource, shape.s
 
 // A command that is in the ring is on its way even when this fails: the next one rings again, and so does at each step whoever waits, for a graph may have
 // no deadline. What fails again and again is told once.
+// What is thrown (there may be no memory for the text of a failure) is one, too: whoever pushed the command must not take it for one that was not handed over.
 void RingTransport::ring_doorbell() noexcept {
     const bool told = unrung_.exchange(false);
-    if (is_rung(!told)) return;
-    unrung_ = true;
-    producer_.doorbell_failed();
-}
-
-// What is thrown (there may be no memory for the text of a failure) is one, too: whoever pushed the command must not take it for one that was not handed over.
-bool RingTransport::is_rung(bool tells) noexcept {
-    constexpr const char *failure = "the host's worker cannot be woken: %s";
     try {
         uint8_t kick[12];
         Writer writer(kick, sizeof kick);
         write(writer, CommandHeader{type_offset_ + static_cast<uint32_t>(CommandType::forward), static_cast<uint32_t>(Call::ring_kick), 0});
         const Status status = device_.submit(kick, sizeof kick);
-        if (!status.ok() && tells) log(LogLevel::error, failure, status.text().c_str());
-        return status.ok();
+        if (!status.ok()) not_rung(status.text().c_str(), !told);
     } catch (const std::exception &error) {
-        if (tells) log(LogLevel::error, failure, error.what());
-        return false;
+        not_rung(error.what(), !told);
+    }
+}
+
+// Others may ring before it is told: the program's log may wait for one of them.
+void RingTransport::not_rung(const char *why, bool tells) noexcept {
+    unrung_ = true;
+    producer_.doorbell_failed();
+    if (!tells) return;
+    try {
+        log(LogLevel::error, "the host's worker cannot be woken: %s", why);
+    } catch (const std::exception &) { // of that log; it has nowhere to be told
     }
 }
 

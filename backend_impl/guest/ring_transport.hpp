@@ -34,7 +34,7 @@ class RingTransport : public Transport {
   private:
     RingTransport(Device &device, Blob blob, uint32_t type_offset);
     void ring_doorbell() noexcept;
-    bool is_rung(bool tells) noexcept;
+    void not_rung(const char *why, bool tells) noexcept;
     static Status not_pushed(Push pushed, const char *gone, size_t size);
     Push push_later(const uint8_t *command, size_t size, const Deadline &until);
 
