@@ -103,10 +103,10 @@ void Channel::send_deferred_slot() {
 bool Channel::keeps_reply_slots() {
     if (!reply_slots_.has_none()) return true;
     if (!in_doubt()) return false; // there never was one: whoever sets up tells
-    if (make_room_) make_room_();
+    const bool for_good = !make_room_ || make_room_();
     if (!reply_slots_.has_none()) return true;
-    lose("calls without a reply keep all reply slots, and the host-visible window has no room for another one (the VM needs a larger hostmem=SIZE)");
-    return false;
+    if (for_good) lose("calls without a reply keep all reply slots, and the host-visible window has no room for another one (the VM needs a larger hostmem=SIZE)");
+    return false; // with a data slot that is lent, this call alone fails
 }
 
 bool Channel::has_time_behind_graphs(Deadline &until) {

@@ -174,8 +174,8 @@ class Channel {
     // Called now and then by who waits for a reply slot: it ends calls that are answered and nobody has looked at. Before a second thread calls.
     void relieve_by(std::function<void()> relieve) { relieve_ = std::move(relieve); }
     // Called when each reply slot has gone with a call without a reply and the host-visible window has no room for another one: it makes one in the place of
-    // what there can be done without. Before a second thread calls.
-    void make_room_by(std::function<void()> make_room) { make_room_ = std::move(make_room); }
+    // what there can be done without. False: it could not, and may be able to later. Before a second thread calls.
+    void make_room_by(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
     // From now on commands go this way. Before a second thread calls; the transport outlives the channel.
     void use(Transport &transport) { transport_ = &transport; }
 
@@ -389,7 +389,7 @@ class Channel {
     }
     bool defer_item(const uint8_t *bytes, size_t size, BlobPool::Lease &slot, uint64_t data_out);
     BlobPool::Lease reply_slot_in_time(Deadline &until, bool waits_for_graphs);
-    // Whether there is one to wait for; else the device is lost.
+    // Whether there is one to wait for; else the device is lost, unless there may be room later.
     bool keeps_reply_slots();
     // Not locked when no call is deferred.
     std::unique_lock<std::mutex> order_of_deferred();
@@ -426,7 +426,7 @@ class Channel {
     Deadlines deadlines_;
     const uint32_t type_offset_;
     std::function<void()> relieve_;
-    std::function<void()> make_room_;
+    std::function<bool()> make_room_;
     bool expects_times_ = false;
     Pace ordinary_pace_;
     Pace graph_pace_;

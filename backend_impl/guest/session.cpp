@@ -130,7 +130,7 @@ Session::Session(std::shared_ptr<Device> device, const Config &config, uint32_t 
       channel_(*transport_, reply_slots_, call_log_, {config.call_deadline, config.graph_deadline.value_or(std::chrono::milliseconds(graph_wait_ms))}, capset == venus_capset),
       write_behind_(channel_, data_slots_, config.write_behind), id_(random_id()) {
     channel_.relieve_by([this] { end_answered(); });
-    channel_.make_room_by([this] { make_room(); });
+    channel_.make_room_by([this] { return make_room(); });
 }
 
 void Session::know(const std::shared_ptr<InFlight> &in_flight) {
@@ -164,13 +164,17 @@ void Session::give_up_free() {
     buffer_blobs_.give_up_all();
 }
 
-// A data slot is made anew of what room there is then, before buffers take that.
-void Session::make_room() {
+// A data slot is made anew of what room there is then, before buffers take that. Whoever comes while another thread closes blobs waits for that.
+bool Session::make_room() {
+    std::lock_guard lock(room_mutex_);
+    if (!reply_slots_.has_none()) return true;
     buffer_blobs_.give_up_all();
-    if (reply_slots_.has_another()) return;
+    if (reply_slots_.has_another()) return true;
+    const bool lent = data_slots_.lends(); // perhaps to the very call that wants room
     data_slots_.give_up_free();
-    reply_slots_.has_another();
+    const bool there = reply_slots_.has_another();
     data_slots_.prepare(1);
+    return there || !lent;
 }
 
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was

@@ -52,8 +52,9 @@ class Session {
     Session(std::shared_ptr<Device> device, const Config &config, uint32_t capset);
 
     Status bring_up();
-    // Closes blobs that are kept for what may come, for a reply slot, which it makes if there is room then.
-    void make_room();
+    // Closes blobs that are kept for what may come, for a reply slot, which it makes if there is room then. False: there is none, and may be some when a
+    // data slot comes back.
+    bool make_room();
 
     void open_call_log();
     Status handshake();
@@ -73,6 +74,7 @@ class Session {
     Channel channel_;
     WriteBehind write_behind_;
     std::atomic<size_t> calls_in_flight_{0};
+    std::mutex room_mutex_;
     std::mutex streams_mutex_;
     std::vector<std::weak_ptr<InFlight>> streams_;
     uint64_t id_ = 0; // random, to join the call records of both sides

@@ -453,6 +453,33 @@ void test_room_for_another_reply_slot() {
     }
 }
 
+// The only data slot is lent to the very call that would need its room: that call fails, and the next ones go on.
+void test_room_for_a_reply_slot_of_a_transfer() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    ScriptedHost host;
+    host.takes_pointers = false;
+    DevicePlan plan;
+    plan.window = data_page_size + blob_granularity;
+    CapturedLog log;
+    Bench bench(host, plan);
+    Session &session = bench.registry->session();
+    Buffer buffer = bench.buffer(4096);
+    Context memory = context();
+    ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 4096), 0);
+    DeviceGetMemoryReply reply;
+    host.silence(Call::device_get_memory);
+    expect(session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).timed_out(), "a call without a reply");
+    host.end_silence(Call::device_get_memory);
+    const std::vector<uint8_t> bytes(4096, 7);
+    std::vector<uint8_t> back(4096);
+    ggml_backend_tensor_get(tensor, back.data(), 0, back.size());
+    expect(!log.has("device lost"), "the device is there: " + log.text());
+    expect(session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), "the next call: " + log.text());
+    ggml_backend_tensor_set(tensor, bytes.data(), 0, bytes.size());
+    ggml_backend_tensor_get(tensor, back.data(), 0, back.size());
+    expect(back == bytes && !log.has("device lost"), "transfers go on: " + log.text());
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -529,6 +556,7 @@ int main() {
     test_no_data_slot_of_a_lost_device();
     test_slots_of_a_silent_host();
     test_room_for_another_reply_slot();
+    test_room_for_a_reply_slot_of_a_transfer();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
