@@ -25,6 +25,7 @@ from lab.scenario import calls
 from lab.scenario.booted_variant import BootedVariant
 from lab.scenario.calls import CallCollector, Work
 from lab.scenario.checks import bench, catalog, catalog_agent, fault, lie, llama, ops, speed, state, upstream, way
+from lab.scenario.checks.upstream_onlooker import Onlooker
 from lab.scenario.ended import ListingFailed, checks_ended, status_of
 from lab.scenario.environment import guest_environment
 from lab.scenario.expectations import Situation
@@ -220,7 +221,7 @@ class VariantRun:
     def _upstream(self, stage: Stage, check: UpstreamCheck, writer: CheckWriter, collector: CallCollector) -> None:
         here = self.here
         kept = here.earlier.kept(here.place, self._name_of(check)) if here.earlier else ()
-        onlooker = upstream.Onlooker(self._observe, here.listener.cases, collector.stream)
+        onlooker = Onlooker(self._observe, here.listener.cases, collector.stream)
         with here.listener.step(check.summary):
             upstream.sweep(stage, check, writer, onlooker, here.plan.deadline, kept=kept, runs=self.upstream_runs)
 

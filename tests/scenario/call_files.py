@@ -23,8 +23,10 @@ class Made:
     ring: int | None = None
 
 
-def write_calls(path: Path, side: int, made: Made, count: int, last_status: int = 4) -> None:
-    """A call record file with ``count`` records, and those of a ring's offer."""
+def write_calls(path: Path, side: int, made: Made, count: int | None, last_status: int = 4) -> None:
+    """A call record file with ``count`` records, and those of a ring's offer; None where there is to be none."""
+    if count is None:
+        return
     count += 0 if made.ring is None else 2
     header = np.zeros((), HEADER)
     header["magic"], header["version"], header["side"], header["record_size"] = b"APIRCALL", 2, side, RECORD.itemsize

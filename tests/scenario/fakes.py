@@ -96,8 +96,7 @@ class Script:
     program: Callable[[str, Callable[[str], None]], int] | None = None
     """Plays test-backend-ops in the place of ``ops``: gets the command and where lines go, returns the exit status."""
     guest_records: int | None = 5
-    host_records: int | None = 5
-    """None: that side writes no file at all."""
+    host_records: int | None = 5  # None: no file at all
     listing_records: int = 0
     """So many calls of the program that lists the devices does the guest record, and the host none of them."""
     listing_served: bool = False
@@ -210,8 +209,8 @@ class FakeShell:
         """Play the program that lists the devices."""
         if self.script.listing_records:
             (folder,) = re.findall(r"GGML_VIRTGPU_CALL_LOG=\S+/(\S+)", command)
-            if self.script.guest_records is not None:
-                write_calls(self.folder / folder / "guest-6-1.calls", 0, Made(1, 4, 9), self.script.listing_records)
+            guest = None if self.script.guest_records is None else self.script.listing_records
+            write_calls(self.folder / folder / "guest-6-1.calls", 0, Made(1, 4, 9), guest)
             if self.script.listing_served:
                 write_calls(self.plan.logs / "calls" / "host-1-9.calls", 1, Made(1, 4, 9), self.script.listing_records)
         answer = json.dumps({"devices": [asdict(device) for device in self.script.devices]})
@@ -233,10 +232,8 @@ class FakeShell:
         self._sessions += 1
         session = 100 * self.script.boots + self._sessions
         made = Made(session, capset, self.script.first_call, self.script.ring)
-        if self.script.guest_records is not None:
-            write_calls(folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
-        if self.script.host_records is not None:
-            write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
+        write_calls(folder / f"guest-7-{session}.calls", 0, made, self.script.guest_records, self.script.last_status)
+        write_calls(self.plan.logs / "calls" / f"host-{session}-9.calls", 1, made, self.script.host_records)
 
     def put(self, local: Path, remote: str, deadline: Deadline | None = None) -> str:
         assert deadline is None or not deadline.expired

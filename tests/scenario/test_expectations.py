@@ -394,17 +394,3 @@ def test_report_shows_what_was_expected(running: Running) -> None:
     page = rendered_report(bundle.folder).read_text()
     assert 'expected (fail): known, <a href="https://example.org/1">' in page
     assert "as its expectations say: 1 failed, 0 flaky, 0 skipped." in (bundle.folder / "summary.md").read_text()
-
-
-def test_expectations_are_those_of_the_file_itself_whatever_link_leads_to_it(running: Running, tmp_path: Path) -> None:
-    running(with_case(BAD), FAIL)
-    link = tmp_path / "elsewhere" / "another.toml"
-    link.parent.mkdir()
-    link.symlink_to(Path("..", "small.toml"))
-    (entry,) = planned([link], Choice())
-    assert [one.reason for one in entry.variants[0].expectations.file.expect] == ["known"]
-    beside = link.parent / "expectations"
-    beside.mkdir()
-    (beside / "small.toml").write_text("")
-    (entry,) = planned([link], Choice())
-    assert entry.variants[0].expectations.path == tmp_path / "expectations" / "small.toml", "none is taken from beside a link"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from lab.ops.upstream_stream import BatchStream
 from lab.scenario.checks.ops import explained, prove_libraries
 from lab.scenario.checks.state import tell
 from lab.scenario.checks.upstream_cut import Cut, cut_of
+from lab.scenario.checks.upstream_onlooker import Onlooker
 from lab.scenario.checks.upstream_reference import (
     graphs_of_reference,
     program_variables,
@@ -38,7 +39,6 @@ from lab.scenario.checks.upstream_reference import (
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.evidence import crash_blame, crash_outcome
 from lab.scenario.expected_cases import left_out, run_again, skip
-from lab.scenario.guest_programs import Observation
 from lab.scenario.model_checks import Check
 from lab.scenario.model_upstream import UpstreamCheck
 from lab.scenario.shipment import GUEST_FOLDER
@@ -201,21 +201,6 @@ class UpstreamRun:
         whole = findings_of(self.sweep, self.wanted, self.check.mode, ops=self.check.ops, min_cases=self.check.min_cases)
         for finding in findings_again(self.sweep, self.wanted) if again else whole:
             self.writer.finding(finding)
-
-
-@dataclass(frozen=True, slots=True)
-class Onlooker:
-    """Who looks on.
-
-    Attributes:
-        observe: the processes of the moment at which a program has loaded its backends.
-        count: so many cases have a result, of so many, so many of them a bad one.
-        stream: writes down the calls made since.
-    """
-
-    observe: Callable[[int], Observation]
-    count: Callable[[int, int, int], None]
-    stream: Callable[[], None]
 
 
 def check_name(check: Check, before: Sequence[UpstreamCheck]) -> str:
