@@ -23,7 +23,10 @@ from lab.deadline import Deadline
 from lab.errors import GuestLost, WaitTimeout
 from lab.threads import beside
 
-READY = re.compile(r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>(?:\d{1,6}(?:,\d{1,6})*)?) render=(?P<render>\S*)$")
+READY = re.compile(
+    r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>(?:\d{1,6}(?:,\d{1,6})*)?) render=(?P<render>\S*)"
+    r" uptime=(?P<uptime_s>\d{1,9}\.\d\d)$"
+)
 TROUBLE = re.compile(r"^LAB-TROUBLE (?P<text>.*)$")
 PANIC = re.compile(r"Kernel panic - not syncing(: .*)?")
 OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel)")
@@ -39,11 +42,12 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the guest says of itself when sshd listens."""
+    """What the guest says of itself when sshd listens. ``uptime_s``: how long it has run by its own clock, in seconds."""
 
     release: str
     capsets: tuple[int, ...]
     render_nodes: tuple[str, ...]
+    uptime_s: float
 
 
 def parsed_ready(line: str) -> Ready | None:
@@ -52,7 +56,8 @@ def parsed_ready(line: str) -> Ready | None:
     if found is None:
         return None
     capsets = tuple(int(word) for word in found["capsets"].split(",") if word)
-    return Ready(found["release"], capsets, tuple(word for word in found["render"].split(",") if word))
+    nodes = tuple(word for word in found["render"].split(",") if word)
+    return Ready(found["release"], capsets, nodes, float(found["uptime_s"]))
 
 
 def kernel_death(line: str) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lab.host.root import Bind, HostRoot
 from lab.image import GuestImage
 from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
+from lab.qemu.time_stamp_counter import host_counter_khz
 
 HOSTNAME_MAX = 63
 WORKER = "apir-worker"
@@ -81,6 +82,7 @@ def launch_plan(spec: BootSpec, logs: Path, keys: Path = SAMPLE_KEYS, *, qmp_fd:
         display=spec.display,
         render_node=spec.render_node,
         kernel_arguments=spec.kernel_arguments,
+        counter_khz=host_counter_khz() if spec.accel is Accel.TCG else None,  # KVM tells a guest the time by itself
         extra=spec.extra,
     )
     environment = dict(() if spec.whole_environment else display_environment(spec.display)) | dict(spec.environment)

@@ -78,7 +78,10 @@ class Display(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MachineSpec:
-    """Everything QEMU is told. Descriptors are those of the sockets it inherits."""
+    """Everything QEMU is told. Descriptors are those of the sockets it inherits.
+
+    ``counter_khz``: what the guest's kernel is told of its time stamp counter, so that it need not find out.
+    """
 
     kernel: Path
     initramfs: Path
@@ -96,6 +99,7 @@ class MachineSpec:
     display: Display = Display.SDL_OFFSCREEN
     render_node: Path | None = None
     kernel_arguments: tuple[str, ...] = ()
+    counter_khz: int | None = None
     extra: tuple[str, ...] = ()
 
 
@@ -129,11 +133,12 @@ def _machine(spec: MachineSpec) -> tuple[str, ...]:
 
 
 def _boot(spec: MachineSpec) -> tuple[str, ...]:
+    told = () if spec.counter_khz is None else (f"tsc_early_khz={spec.counter_khz}",)
     return (
         "-bios", "qboot.rom",
         "-kernel", os.fspath(spec.kernel),
         "-initrd", os.fspath(spec.initramfs),
-        "-append", " ".join((*KERNEL_ARGUMENTS, *spec.kernel_arguments)),
+        "-append", " ".join((*KERNEL_ARGUMENTS, *told, *spec.kernel_arguments)),
     )  # fmt: skip
 
 

@@ -40,6 +40,8 @@ __all__ = ["BootSpec", "Guest", "Machine", "booted_guest", "running_machine"]
 QUIT_S = 15.0
 GONE_S = 3.0
 EXIT_S = 2.0
+CLOCK_FACTOR = 1.1
+CLOCK_S = 1.0  # so much longer than QEMU may a guest say that it has run
 # a QEMU that ends is noticed at once; one that reads its libraries from a cold disk takes its time
 GREETING_S = 120.0
 RENDER_SERVER = "virgl_render"
@@ -221,6 +223,7 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
             raise GuestError("the machine has no serial console")
         port = forwarded_port(qmp.human("info usernet", deadline=deadline))
         ready = machine.console.wait_ready(deadline)
+        _require_clock(ready, time.monotonic() - started)
         _require_capsets(spec, ready, machine, time.monotonic() - started)
         shell, transport = stack.enter_context(connected_shell(port, keys, machine, deadline))
         machine.cut_on_loss(transport)
@@ -228,6 +231,20 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
         yield Guest(shell, ready, time.monotonic() - started, port, keys, qmp, machine, spec.name, spec.worker)
         if not machine.alive() and not machine.end_expected:
             raise GuestLost(machine.lost() or "unknown", machine.serial_tail())
+
+
+def _require_clock(ready: Ready, waited_s: float) -> None:
+    """A guest cannot have run for longer than its QEMU has: one that says so has a clock that is too fast, for all its life.
+
+    That comes of a kernel that has measured the time stamp counter wrongly (``lab.qemu.time_stamp_counter``), where the lab could
+    not tell it the frequency.
+    """
+    if ready.uptime_s > waited_s * CLOCK_FACTOR + CLOCK_S:
+        raise GuestError(
+            f"the guest's clock is too fast: it says that it has run for {ready.uptime_s:.1f} s, QEMU has for {waited_s:.1f} s; "
+            "limits and durations in it would all be wrong. Its kernel measured the processor wrongly (see `tsc:` in its log), "
+            "as it may on a busy host: run it again"
+        )
 
 
 def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: float) -> None:

@@ -19,7 +19,7 @@ from lab.errors import GuestLost, WaitTimeout
 from lab.guest.console import Console, Ready, kernel_death, parsed_ready, watched_console
 from lab.threads import beside
 
-READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128"
+READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128 uptime=7.25"
 
 
 class Pair:
@@ -48,8 +48,8 @@ def console(pair: Pair) -> Iterator[Console]:
 
 
 def test_marker() -> None:
-    assert parsed_ready(READY) == Ready("6.12.1", (1, 2, 4), ("renderD128",))
-    assert parsed_ready("LAB-READY release=6.1 capsets= render=") == Ready("6.1", (), ())
+    assert parsed_ready(READY) == Ready("6.12.1", (1, 2, 4), ("renderD128",), 7.25)
+    assert parsed_ready("LAB-READY release=6.1 capsets= render= uptime=0.00") == Ready("6.1", (), (), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,9 @@ def test_marker() -> None:
         READY + " more",
         READY.replace("1,2,4", "1,x"),
         READY.replace("1,2,4", "1" * 5000),
+        READY.replace("7.25", ""),
+        READY.replace("7.25", "1" * 5000 + ".00"),
+        READY.partition(" uptime")[0],
         "[drm] cap set 0: id 1",
     ],
 )

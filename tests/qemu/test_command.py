@@ -7,6 +7,7 @@ import pytest
 
 from lab.host.root import Bind, HostRoot
 from lab.image import GuestImage
+from lab.qemu import boot
 from lab.qemu.boot import BootSpec, hostname, launch_plan
 from lab.qemu.command import Accel, Display, Gpu, MachineSpec, display_environment, expected_capsets, qemu_argv
 
@@ -45,6 +46,17 @@ def test_commas_in_paths_are_doubled() -> None:
 
 def test_guest_is_on_the_loopback_only_and_reaches_nothing() -> None:
     assert value_of(qemu_argv(SPEC), "-netdev") == ["user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:0-:22"]
+
+
+def test_emulated_kernel_is_told_how_fast_its_counter_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "host_counter_khz", lambda: 2_445_400)
+    (emulated,) = value_of(launch_plan(BOOT, Path("/l")).qemu, "-append")
+    assert "tsc_early_khz=2445400" in emulated.split()
+    (virtual,) = value_of(launch_plan(dataclasses.replace(BOOT, accel=Accel.KVM), Path("/l")).qemu, "-append")
+    assert "tsc_early_khz" not in virtual
+    monkeypatch.setattr(boot, "host_counter_khz", lambda: None)
+    (unknown,) = value_of(launch_plan(BOOT, Path("/l")).qemu, "-append")
+    assert "tsc_early_khz" not in unknown
 
 
 def test_root_image_is_shared_read_only() -> None:
