@@ -15,6 +15,7 @@ import ctypes
 import functools
 import mmap
 import platform
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -37,7 +38,7 @@ def host_counter_khz() -> int | None:
     None on other processors than x86-64, where the machine code may not be run, and where the host never let us look at counter
     and clock at one time: a guest then measures it by itself.
     """
-    if platform.machine() != "x86_64":
+    if platform.machine() != "x86_64" or sys.maxsize < 2**32:  # a Python of 32 bits cannot run the code either
         return None
     try:
         with closing(mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)) as page:
