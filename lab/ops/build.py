@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.errors import LabError
 from lab.ggml.library import TensorStruct
-from lab.ggml.tensor import Context, block_of
+from lab.ggml.tensor import DIMENSIONS, Context, block_of
 from lab.ggml.types import Type
 from lab.ops.data import UNIFORM, Fill
 
@@ -25,7 +25,8 @@ SINKS = "+sinks"
 LAYOUT = re.compile(r"(?:of(?P<of>[\dx]+))?(?:at(?P<at>[\dx]+))?(?:by(?P<by>[\dx]+))?(?:p(?P<axes>[0-3]{4})|(?P<swapped>t))?")
 """How a source lies in memory. Nothing: one element after another. ``slice``: cut out of a larger tensor. ``step``: every second
 row. ``p0213``: with dimensions swapped as ``ggml_permute`` does, ``t`` as ``ggml_transpose`` does. ``of22x48``: the first part of a
-tensor of those sizes, or with ``at0x1`` that from there on, or with ``by1x2`` every so many; and permuted then.
+tensor of those sizes, or with ``at0x1`` that from there on, or with ``by1x2`` every so many; and permuted then. In the first
+dimension every element is taken (``by`` begins with 1), and blocks stay whole.
 """
 
 
@@ -105,9 +106,17 @@ class Builder:
     def slice(
         self, parent: Value, ne: Sequence[int], start: Sequence[int] = (0, 0, 0, 0), steps: Sequence[int] = (1, 1, 1, 1)
     ) -> Value:
-        """A view: ``ne`` elements from ``start``, every ``steps``-th. The first dimension has no steps."""
+        """A view: ``ne`` elements from ``start``, every ``steps``-th. The first dimension has no steps, and whole blocks alone.
+
+        Raises:
+            UnbuildableCase: there is no such view.
+        """
         sizes = (*ne, *(1,) * (4 - len(ne)))
         block = block_of(self.leaves.ggml, parent.type)
+        if steps[0] != 1 or min(steps) < 1:
+            raise UnbuildableCase(f"a slice by {tuple(steps)}: the first step is 1, the others are 1 or more")
+        if start[0] % block.elements or sizes[0] % block.elements:
+            raise UnbuildableCase(f"a slice of {sizes} from {tuple(start)} parts blocks of {block.elements} elements")
         for dimension in range(4):
             if start[dimension] + (sizes[dimension] - 1) * steps[dimension] >= parent.ne[dimension]:
                 raise UnbuildableCase(f"a slice of {sizes} from {tuple(start)} does not fit into {parent.ne}")
@@ -135,8 +144,14 @@ class Builder:
 
 
 def four(text: str | None, default: Sequence[int]) -> tuple[int, ...]:
-    """Four numbers such as ``22x48``, with those that are not said as the default has them; all of it for no text."""
+    """Four numbers such as ``22x48``, with those that are not said as the default has them; all of it for no text.
+
+    Raises:
+        UnbuildableCase: there are more.
+    """
     given = tuple(map(int, text.split("x"))) if text else ()
+    if len(given) > DIMENSIONS:
+        raise UnbuildableCase(f"{text!r} are more than {DIMENSIONS} numbers")
     return (*given, *tuple(default)[len(given) :])
 
 
