@@ -7,6 +7,7 @@ golden oracle reads that record and never ggml's own operation codes, so an erro
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -68,8 +69,10 @@ class Builder:
     made: list[Value] = field(default_factory=list)
 
     def leaf(self, kind: Type, ne: Sequence[int], fill: Fill = UNIFORM, *, written: bool = False) -> Value:
-        """A contiguous tensor with data."""
+        """A contiguous tensor with data. Raises ``UnbuildableCase`` for a filling that has too few numbers for it."""
         sizes = (*ne, *(1,) * (4 - len(ne)))
+        if math.prod(sizes) and (why := fill.lacks(sizes[0])):
+            raise UnbuildableCase(f"no data of the sizes {sizes}: {why}")
         tensor = (self.targets if written else self.leaves).new_tensor(kind, sizes)
         value = Value(tensor, LEAF, (), kind, sizes, fill, written)
         self.made.append(value)

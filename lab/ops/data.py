@@ -49,6 +49,14 @@ class Fill:
     low: float = -1.0
     high: float = 1.0
 
+    def lacks(self, row: int) -> str:
+        """Why there are no such numbers for rows of ``row``; nothing where there are: an index must be one, and once in its row."""
+        if self.kind == "integers" and not self.low < self.high:
+            return f"no whole number is from {self.low} to below {self.high}"
+        if self.kind == "rows" and row > self.high:
+            return f"no {row} different numbers of 0 or more are below {self.high}"
+        return ""
+
 
 UNIFORM = Fill()
 POSITIVE = Fill(low=0.125, high=2.0)

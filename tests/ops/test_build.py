@@ -1,4 +1,4 @@
-"""Which parts of tensors make no case, as they are built in contexts that are played."""
+"""Which parts of tensors and which fillings make no case, as they are built in contexts that are played."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from lab.ggml.library import TensorStruct
 from lab.ggml.types import Type
 from lab.ops.build import Builder, UnbuildableCase
+from lab.ops.catalog import case_named
+from lab.ops.data import UNIFORM, Fill, distinct_rows, integers
 
 BLOCKS = {Type.F32: (1, 4), Type.I32: (1, 4), Type.I64: (1, 8), Type.Q4_0: (32, 18)}
 
@@ -56,6 +58,11 @@ def builder(played: Played) -> Builder:
     return Builder(context, context, context)
 
 
+def build(played: Played, text: str) -> None:
+    case = case_named(text)
+    case.family.build(builder(played), case.op, case.parameters)
+
+
 @pytest.mark.parametrize(
     ("layout", "kind", "ne", "why"),
     [
@@ -88,3 +95,30 @@ def test_parts_are_views_from_their_first_byte_on(
 ) -> None:
     builder(played).source(kind, ne, layout)
     assert played.asked == [("view_4d", *(*ne, 1, 1)[:4], *view)]
+
+
+@pytest.mark.parametrize(
+    ("fill", "ne", "why"),
+    [
+        (distinct_rows(7), (8, 1), "no 8 different numbers of 0 or more are below 7"),
+        (distinct_rows(0), (1,), "no 1 different numbers"),
+        (integers(0), (4,), "no whole number is from 0 to below 0"),
+        (integers(-5), (4,), "no whole number is from 0 to below -5"),
+    ],
+)
+def test_fillings_without_numbers_enough_are_refused(played: Played, fill: Fill, ne: tuple[int, ...], why: str) -> None:
+    with pytest.raises(UnbuildableCase, match=why):
+        builder(played).leaf(Type.I32, ne, fill)
+    assert builder(played).leaf(Type.I32, (ne[0], 0), fill).ne == (ne[0], 0, 1, 1)
+
+
+@pytest.mark.parametrize("fill", [distinct_rows(4), integers(1), integers(5, -5), UNIFORM], ids=lambda fill: fill.kind)
+def test_fillings_with_as_many_numbers_as_places_are_none_too_few(played: Played, fill: Fill) -> None:
+    assert builder(played).leaf(Type.I32, (4, 9), fill).fill is fill
+
+
+@pytest.mark.parametrize("text", ["SET_ROWS(r=8)", "SET_ROWS(r=9)", "SET_ROWS(m=0)", "MUL_MAT_ID(used=6)", "GET_ROWS(m=0)"])
+def test_more_rows_chosen_than_there_are_make_no_case(played: Played, text: str) -> None:
+    with pytest.raises(UnbuildableCase, match="no data of the sizes"):
+        build(played, text)
+    assert played.asked == []
