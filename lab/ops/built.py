@@ -75,10 +75,8 @@ def built_case(contexts: Contexts, case: Case, device: Asked | None, before: int
         LabError: the parameters make no case, such as a type that there is not.
     """
     builder = Builder(contexts.leaves, contexts.targets, contexts.nodes)
-    try:
+    with parameters_of_a_case():
         made = case.family.build(builder, case.op, case.parameters)
-    except NO_PARAMETERS as error:
-        raise UnbuildableCase(f"its parameters make no case: {type(error).__name__}: {error}") from error
     results = made if isinstance(made, tuple) else (made,)
     outputs = (*results, *wholes(builder.made, results))
     nodes = tuple(contexts.nodes.tensors(before))
@@ -86,6 +84,15 @@ def built_case(contexts: Contexts, case: Case, device: Asked | None, before: int
         device.supports(tensor) for tensor in nodes if _operation_name(device.ggml, tensor) not in VIEWS
     )
     return Built(case, tuple(builder.made), outputs, nodes, supported)
+
+
+@contextlib.contextmanager
+def parameters_of_a_case() -> Iterator[None]:
+    """For what is made of parameters. Raises ``UnbuildableCase`` where they lead to what nobody expected."""
+    try:
+        yield
+    except NO_PARAMETERS as error:
+        raise UnbuildableCase(f"its parameters make no case: {type(error).__name__}: {error}") from error
 
 
 def wholes(leaves: Iterable[Value], results: Sequence[Value]) -> Iterator[Value]:
@@ -105,10 +112,12 @@ def _operation_name(ggml: Ggml, tensor: int) -> str:
 
 
 def leaf_data(ggml: Ggml, built: Built, seed: int, number: int) -> Iterator[tuple[Value, Bytes]]:
-    """The bytes of a case's leaves in one round."""
+    """The bytes of a case's leaves in one round. Raises ``LabError`` for parameters that no data can be made for."""
     source = Source(built.case.id, seed, number)
     for leaf in built.leaves:
-        yield leaf, filled(source, leaf.type, leaf.ne, block_of(ggml, leaf.type), leaf.fill)
+        with parameters_of_a_case():
+            data = filled(source, leaf.type, leaf.ne, block_of(ggml, leaf.type), leaf.fill)
+        yield leaf, data
 
 
 def last_tensor(context: Context, after: int | None = None) -> int:

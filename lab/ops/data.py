@@ -202,6 +202,8 @@ def numbers(fill: Fill, words: Iterable[int]) -> Iterable[float]:
 
 def unblocked(mask: Bytes, row: int, size: int) -> Bytes:
     """A mask whose rows all begin with 0: none is infinite as a whole."""
+    if not mask:
+        return b""
     changed, stride = bytearray(mask), row * size
     for place in range(size):
         changed[place::stride] = bytes(len(mask) // stride)

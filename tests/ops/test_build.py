@@ -11,6 +11,7 @@ import pytest
 from lab.ggml.library import TensorStruct
 from lab.ggml.types import Type
 from lab.ops.build import Builder, UnbuildableCase
+from lab.ops.built import Built, leaf_data
 from lab.ops.catalog import case_named
 from lab.ops.data import UNIFORM, Fill, distinct_rows, integers
 
@@ -58,9 +59,10 @@ def builder(played: Played) -> Builder:
     return Builder(context, context, context)
 
 
-def build(played: Played, text: str) -> None:
-    case = case_named(text)
-    case.family.build(builder(played), case.op, case.parameters)
+def build(played: Played, text: str) -> Built:
+    case, maker = case_named(text), builder(played)
+    case.family.build(maker, case.op, case.parameters)
+    return Built(case, tuple(maker.made), (), (), supported=True)
 
 
 @pytest.mark.parametrize(
@@ -122,3 +124,14 @@ def test_more_rows_chosen_than_there_are_make_no_case(played: Played, text: str)
     with pytest.raises(UnbuildableCase, match="no data of the sizes"):
         build(played, text)
     assert played.asked == []
+
+
+def test_parameters_that_no_data_can_be_made_for_are_told_and_end_nothing(played: Played) -> None:
+    built = build(played, "ROPE(context=4294967296)")
+    with pytest.raises(UnbuildableCase, match="its parameters make no case: OverflowError: "):
+        list(leaf_data(cast("Any", played), built, 1, 0))
+
+
+def test_leaves_of_no_elements_have_no_data(played: Played) -> None:
+    built = build(played, "SOFT_MAX(ne=0x16x1x1,mask=f32)")
+    assert [bytes(data) for _, data in leaf_data(cast("Any", played), built, 1, 0)] == [b"", b""]

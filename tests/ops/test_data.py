@@ -143,6 +143,12 @@ def test_constants_and_counts() -> None:
     assert made(Type.F32, (0,), DISTINCT).tolist() == []
 
 
+def test_masks_of_no_elements_are_empty() -> None:
+    for ne in ((0, 16), (16, 0), (0,)):
+        assert made(Type.F32, ne, MASK).tolist() == []
+        assert made(Type.F16, ne, SLANTED).tolist() == []
+
+
 def test_unknown_filling_is_refused() -> None:
     with pytest.raises(ValueError, match="sparkling"):
         made(Type.F32, (4,), Fill("sparkling"))
