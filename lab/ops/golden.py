@@ -107,8 +107,14 @@ def sliced(parent: Array, ne: Sequence[int], start: Sequence[int], steps: Sequen
     return parent[ranges[::-1]]
 
 
+BEYOND = {Type.F32: 2.0**128 - 2.0**103, Type.BF16: 2.0**128 - 2.0**119}
+"""From here on a number is rounded to infinity: half a step behind the largest of the type (IEEE 754, ties to even)."""
+
+
 def rounded(values: Array, kind: Type) -> Array:
-    """Values as a result of that type holds them; f32 results stay as exact as they are."""
+    """Values as a result of that type holds them; those of f32 and bf16 that are finite there stay as exact as they are."""
+    if kind in BEYOND:
+        return np.where(np.abs(values) >= BEYOND[kind], np.copysign(np.inf, values), values)
     if kind is Type.F16:
         return values.astype(np.float16).astype(np.float64)
     if kind in WHOLE_NUMBERS:
