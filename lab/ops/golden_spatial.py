@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from lab.ggml.arrays import Array
-from lab.ggml.modes import ANTIALIAS, BILINEAR, CORNERS, NEAREST
-from lab.ops.golden import Definition
+from lab.ggml.modes import ANTIALIAS, BICUBIC, BILINEAR, CORNERS, NEAREST
+from lab.ops.golden import Definition, NoGolden
 from lab.ops.golden_elementwise import GGML
 
 COLUMNS = 2
 """The first axis that is of an image."""
 PYTORCH = "PyTorch 2 documentation, torch.nn.functional"
+INTERPOLATIONS = frozenset((NEAREST, BILINEAR, BICUBIC, BILINEAR | ANTIALIAS, BILINEAR | CORNERS, BICUBIC | CORNERS))
+"""The modes that ``interpolated`` defines: what ggml makes of other flags together is said nowhere."""
 
 
 def padded(x: Array, *sides: int) -> Array:
@@ -147,8 +149,14 @@ def pool(x: Array, kernel: tuple[int, int], s: tuple[int, int], p: tuple[int, in
 
 
 def interpolated(x: Array, *numbers: int) -> Array:
-    """Nearest: element floor(i * old / new). The other modes mix elements of rows and columns."""
+    """Nearest: element floor(i * old / new). The other modes mix elements of rows and columns.
+
+    Raises:
+        NoGolden: a mode that is none of ``INTERPOLATIONS``.
+    """
     *ne, mode = numbers
+    if mode not in INTERPOLATIONS:
+        raise NoGolden(f"interpolation of mode {mode} has no definition here")
     for axis, size in enumerate(ne[::-1]):
         old = x.shape[axis]
         if mode == NEAREST or axis < COLUMNS:

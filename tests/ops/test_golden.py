@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from lab.ggml.arrays import bf16_bits, bf16_values
+from lab.ggml.modes import ANTIALIAS, BICUBIC, BILINEAR, CORNERS, NEAREST
 from lab.ggml.types import Type
-from lab.ops.golden import rounded
+from lab.ops.catalog import cases_of
+from lab.ops.golden import NoGolden, rounded
+from lab.ops.golden_spatial import INTERPOLATIONS, interpolated
 
 LARGEST = {Type.F32: float(np.finfo(np.float32).max), Type.BF16: 2.0**128 - 2.0**120}
+IMAGE = np.arange(24.0).reshape(1, 2, 3, 4)
 
 
 @pytest.mark.parametrize("kind", LARGEST)
@@ -30,3 +34,17 @@ def test_infinity_begins_where_numbers_are_rounded_to_it() -> None:
         numbers = np.array([2.0**128 - 2.0**119, 2.0**128 - 2.0**120, 2.0**128 - 2.0**119 - 2.0**104])
         stored = bf16_values(bf16_bits(numbers.astype(np.float32)))
         assert np.isinf(rounded(numbers, Type.BF16)).tolist() == np.isinf(stored).tolist() == [True, False, False]
+
+
+def test_modes_of_interpolation_with_goldens_are_those_of_the_catalog() -> None:
+    assert {case.parameters["mode"] for case in cases_of("UPSCALE")} == INTERPOLATIONS
+    for mode in INTERPOLATIONS:
+        assert interpolated(IMAGE, 8, 4, 2, 1, mode).shape == (1, 2, 4, 8)
+
+
+@pytest.mark.parametrize(
+    "mode", [NEAREST | CORNERS, NEAREST | ANTIALIAS, BILINEAR | ANTIALIAS | CORNERS, BICUBIC | ANTIALIAS, 3, BILINEAR | 1 << 10]
+)
+def test_other_modes_of_interpolation_have_no_golden(mode: int) -> None:
+    with pytest.raises(NoGolden, match=f"interpolation of mode {mode} has no definition here"):
+        interpolated(IMAGE, 8, 4, 2, 1, mode)
