@@ -141,11 +141,24 @@ def col2im(columns: Array, s: int, out: int, p: int) -> Array:
 
 
 def pool(x: Array, kernel: tuple[int, int], s: tuple[int, int], p: tuple[int, int], *, mean: bool) -> Array:
-    """The largest or the mean of windows, to which padding belongs as zeros."""
+    """The largest or the mean of windows, to which padding belongs as zeros.
+
+    Raises:
+        NoGolden: the largest of a window that lies in the padding alone: ggml has the lowest number there, PyTorch refuses it.
+    """
+    if not mean and any(side >= size for side, size in zip(p, kernel, strict=True)):
+        raise NoGolden("the largest of a window that lies in the padding alone has no definition here")
     sides = [(0, 0), (0, 0), (p[0], p[0]), (p[1], p[1])]
     parts = windows(np.pad(x, sides, constant_values=0.0 if mean else -np.inf), kernel, s, (1, 1))
     result: Array = parts.mean(axis=(-1, -2)) if mean else parts.max(axis=(-1, -2))
     return result
+
+
+def pool_1d(x: Array, kind: int, k: int, s: int, p: int) -> Array:
+    """``pool`` of rows. Raises ``NoGolden`` for means with padding, too: ggml leaves it out of them, and in images it does not."""
+    if kind and p:
+        raise NoGolden("means of rows with padding have no definition here")
+    return pool(x, (1, k), (1, s), (0, p), mean=bool(kind))
 
 
 def interpolated(x: Array, *numbers: int) -> Array:
@@ -215,7 +228,7 @@ DEFINITIONS = {
     "conv_transpose_1d": Definition(conv_transpose_1d, f"{PYTORCH}.conv_transpose1d"),
     "conv_transpose_2d_p0": Definition(conv_transpose_2d, f"{PYTORCH}.conv_transpose2d"),
     "col2im_1d": Definition(col2im, GGML),
-    "pool_1d": Definition(lambda x, kind, k, s, p: pool(x, (1, k), (1, s), (0, p), mean=bool(kind)), f"{PYTORCH}.max_pool1d"),
+    "pool_1d": Definition(pool_1d, f"{PYTORCH}.max_pool1d"),
     "pool_2d": Definition(
         lambda x, kind, k0, k1, s0, s1, p0, p1: pool(x, (k1, k0), (s1, s0), (int(p1), int(p0)), mean=bool(kind)),
         f"{PYTORCH}.max_pool2d",

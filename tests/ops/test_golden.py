@@ -10,7 +10,7 @@ from lab.ggml.modes import ANTIALIAS, BICUBIC, BILINEAR, CORNERS, NEAREST
 from lab.ggml.types import Type
 from lab.ops.catalog import cases_of
 from lab.ops.golden import NoGolden, rounded
-from lab.ops.golden_spatial import INTERPOLATIONS, interpolated
+from lab.ops.golden_spatial import DEFINITIONS, INTERPOLATIONS, interpolated
 
 LARGEST = {Type.F32: float(np.finfo(np.float32).max), Type.BF16: 2.0**128 - 2.0**120}
 IMAGE = np.arange(24.0).reshape(1, 2, 3, 4)
@@ -48,3 +48,23 @@ def test_modes_of_interpolation_with_goldens_are_those_of_the_catalog() -> None:
 def test_other_modes_of_interpolation_have_no_golden(mode: int) -> None:
     with pytest.raises(NoGolden, match=f"interpolation of mode {mode} has no definition here"):
         interpolated(IMAGE, 8, 4, 2, 1, mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("pool_1d", (0, 1, 1, 1)), ("pool_2d", (0, 1, 3, 1, 1, 1.0, 1.0)), ("pool_2d", (0, 3, 2, 1, 1, 0.0, 2.0))]
+)
+def test_largest_of_padding_alone_has_no_golden(name: str, numbers: tuple[float, ...]) -> None:
+    with pytest.raises(NoGolden, match="the largest of a window that lies in the padding alone"):
+        DEFINITIONS[name].compute(IMAGE, *numbers)
+
+
+def test_largest_of_windows_that_reach_into_padding_is_finite() -> None:
+    assert DEFINITIONS["pool_1d"].compute(IMAGE, 0, 3, 1, 1)[0, 0, 0].tolist() == [1.0, 2.0, 3.0, 3.0]
+    assert DEFINITIONS["pool_2d"].compute(IMAGE, 0, 3, 3, 2, 2, 2.0, 2.0)[0, 0, :, 0].tolist() == [0.0, 8.0, 8.0]
+
+
+def test_means_with_padding_have_goldens_of_images_alone() -> None:
+    assert DEFINITIONS["pool_2d"].compute(np.ones((1, 1, 1, 1)), 1, 3, 3, 1, 1, 1.0, 1.0).tolist() == [[[[pytest.approx(1 / 9)]]]]
+    assert DEFINITIONS["pool_1d"].compute(IMAGE, 1, 2, 2, 0)[0, 0, 0].tolist() == [0.5, 2.5]
+    with pytest.raises(NoGolden, match="means of rows with padding"):
+        DEFINITIONS["pool_1d"].compute(IMAGE, 1, 3, 1, 1)
