@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.ggml.arrays import bf16_bits, bf16_values
+from lab.ggml.arrays import Array, bf16_bits, bf16_values
 from lab.ggml.modes import ANTIALIAS, BICUBIC, BILINEAR, CORNERS, NEAREST
 from lab.ggml.types import Type
+from lab.ops.build import LEAF, Value
 from lab.ops.catalog import cases_of
-from lab.ops.golden import NoGolden, rounded
-from lab.ops.golden_spatial import DEFINITIONS, INTERPOLATIONS, interpolated
+from lab.ops.golden import NoGolden, evaluated, rounded
+from lab.ops.golden_spatial import INTERPOLATIONS, interpolated
+from lab.ops.judge import DEFINITIONS
 
 LARGEST = {Type.F32: float(np.finfo(np.float32).max), Type.BF16: 2.0**128 - 2.0**120}
 IMAGE = np.arange(24.0).reshape(1, 2, 3, 4)
@@ -68,3 +70,18 @@ def test_means_with_padding_have_goldens_of_images_alone() -> None:
     assert DEFINITIONS["pool_1d"].compute(IMAGE, 1, 2, 2, 0)[0, 0, 0].tolist() == [0.5, 2.5]
     with pytest.raises(NoGolden, match="means of rows with padding"):
         DEFINITIONS["pool_1d"].compute(IMAGE, 1, 3, 1, 1)
+
+
+def product(kind: Type, m: int, n: int) -> Array:
+    """The golden of ``m`` times ``n`` elements of a product; the numbers are all 1."""
+    first, second = (Value(tensor, LEAF, (), of, (64, rows, 1, 1)) for tensor, of, rows in ((1, kind, m), (2, Type.F32, n)))
+    value = Value(3, "mul_mat", (first, second), Type.F32, (m, n, 1, 1))
+    return evaluated(value, {1: np.ones((1, 1, m, 64)), 2: np.ones((1, 1, n, 64))}, DEFINITIONS)
+
+
+def test_products_of_a_quantised_type_with_hardly_an_element_have_no_golden() -> None:
+    for m, n in ((1, 1), (1, 3), (2, 3)):
+        with pytest.raises(NoGolden, match=f"a product of {m * n} elements of a quantised type"):
+            product(Type.Q8_0, m, n)
+        assert product(Type.F16, m, n).tolist() == np.full((1, 1, n, m), 64.0).tolist()
+    assert product(Type.Q8_0, 7, 1).tolist() == np.full((1, 1, 1, 7), 64.0).tolist()

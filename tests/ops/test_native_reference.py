@@ -121,17 +121,26 @@ def test_no_result_of_many_elements_has_one_number_all_over_without_need(own: Co
 
 def test_parameters_that_make_no_case_are_told_and_cost_no_other_case(run: NativeRun) -> None:
     bad = ["CPY(to=zzz)", "GRAPH(kind=foo)", "ROLL(by=1)", "PAD(by=1)", "MUL_MAT(nr=2)", "SCALE(ne=18446744073709551617)"]
+    bad += ["CONT(layout=of10x5x4x3by1x0)", "SET_ROWS(r=9)", "MUL_MAT_ID(used=6)", "GET_ROWS(m=0)", "ROPE(context=4294967296)"]
     rows = run.compute(OWN, [*bad, "ADD()"], "bad", Deadline.after(RUN_S), threads=1).rows
     assert {case: row.outcome for case, row in rows.items()} == {**dict.fromkeys(bad, "error"), "ADD()": "computed"}
     assert "its parameters make no case: KeyError: 'zzz'" in rows["CPY(to=zzz)"].text
 
 
 def test_results_without_elements_are_nothing_to_compare(run: NativeRun) -> None:
-    cases = ["GET_ROWS(r=0)", "TOP_K(k=0)", "CPY(type=q4_0,to=q4_0,ne=256x0)"]
+    cases = ["GET_ROWS(r=0)", "TOP_K(k=0)", "CPY(type=q4_0,to=q4_0,ne=256x0)", "SOFT_MAX(ne=0x16x1x1,mask=f32)"]
     own = run.compute(OWN, cases, "empty", Deadline.after(RUN_S), threads=1)
     assert {row.outcome for row in own.rows.values()} == {"computed"}
     said = run.judge(own.files, Deadline.after(RUN_S), own.files)
     assert said == dict.fromkeys(cases, Judged(None, "", None, "its results have no elements"))
+
+
+def test_right_results_at_the_ends_of_types_and_definitions_are_not_refused(run: NativeRun) -> None:
+    infinite = ["SCALE(x=1e+38)", "SCALE(type=bf16,x=1e+38)"]
+    none = ["UPSCALE(to=20x10x4x3,mode=256)", "POOL_2D(p=1)", "POOL_1D(mean=1,k=2,p=1)", "MUL_MAT(type=q8_0,m=1)"]
+    own = run.compute(OWN, [*infinite, *none], "ends", Deadline.after(RUN_S), threads=1)
+    said = run.judge(own.files, Deadline.after(RUN_S))
+    assert {case: one.golden_ok for case, one in said.items()} == {**dict.fromkeys(infinite, True), **dict.fromkeys(none)}
 
 
 def test_every_operation_has_goldens_and_no_result_is_without_one_but_quantised_ones(

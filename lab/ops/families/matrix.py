@@ -19,7 +19,7 @@ PRECISIONS = {"": None, "f32": 10}
 def build_mul_mat(b: Builder, _op: str, p: Parameters) -> Value:
     """``a`` [k, m] times ``b`` [k, n], with batches of which ``b`` may have more.
 
-    A product of one element must not cancel: ``b`` may be rounded to f16 or less.
+    A product of one element must not cancel: ``b`` may be rounded to f16 or less. (Of a quantised type it has no golden.)
     """
     batch, repeats = p["bs"], p["nr"]
     fill = POSITIVE if p["m"] == p["n"] == 1 else UNIFORM
