@@ -85,7 +85,7 @@ def _one(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, De
         raise NoGolden(f"a result of type {value.type.label}")
     if value.made_by in PRODUCTS and value.arguments[0].type.quantised and math.prod(value.ne) < ENOUGH:
         raise NoGolden(f"a product of {math.prod(value.ne)} elements of a quantised type, which may cancel")
-    arguments = [done[id(argument)] if isinstance(argument, Value) else argument for argument in value.arguments]
+    arguments = [done[id(argument)] if isinstance(argument, Value) else given(argument) for argument in value.arguments]
     if value.made_by == SLICE:
         _, ne, start, steps = value.arguments
         return sliced(arguments[0], ne, start, steps)
@@ -101,6 +101,12 @@ def _one(value: Value, leaves: Mapping[int, Array], definitions: Mapping[str, De
     if result.size != int(np.prod(wanted)):
         raise NoGolden(f"the definition of {name} makes {result.shape}, ggml {wanted}")
     return rounded(result.reshape(wanted), value.type)
+
+
+def given(argument: Any) -> Any:
+    """A number as ggml is given it: all that are not whole are f32 in its functions."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(argument)) if isinstance(argument, float) else argument
 
 
 def _copies(value: Value) -> bool:

@@ -85,3 +85,10 @@ def test_products_of_a_quantised_type_with_hardly_an_element_have_no_golden() ->
             product(Type.Q8_0, m, n)
         assert product(Type.F16, m, n).tolist() == np.full((1, 1, n, m), 64.0).tolist()
     assert product(Type.Q8_0, 7, 1).tolist() == np.full((1, 1, 1, 7), 64.0).tolist()
+
+
+def test_numbers_are_those_that_ggml_is_given() -> None:
+    source = Value(1, LEAF, (), Type.F32, (2, 1, 1, 1))
+    for x, wanted in ((0.1, float(np.float32(0.1))), (1e39, np.inf), (-1e39, -np.inf)):
+        value = Value(2, "scale", (source, x), Type.F32, (2, 1, 1, 1))
+        assert evaluated(value, {1: np.ones((1, 1, 1, 2))}, DEFINITIONS).tolist() == [[[[wanted, wanted]]]]
