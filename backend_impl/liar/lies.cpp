@@ -67,12 +67,14 @@ uint64_t number(const std::string &lie, const std::string &key, const std::strin
     return read;
 }
 
+// As ggml_op_desc has it: no tensor is of op UNARY or GLU there, but of one of theirs.
 bool is_op(const std::string &name) {
     auto among = [&](int count, auto name_of) {
         for (int i = 0; i < count; ++i)
             if (name == name_of(i)) return true;
         return false;
     };
+    if (name == ggml_op_name(GGML_OP_UNARY) || name == ggml_op_name(GGML_OP_GLU)) return false;
     return among(GGML_OP_COUNT, [](int op) { return ggml_op_name(static_cast<ggml_op>(op)); }) ||
            among(GGML_UNARY_OP_COUNT, [](int op) { return ggml_unary_op_name(static_cast<ggml_unary_op>(op)); }) ||
            among(GGML_GLU_OP_COUNT, [](int op) { return ggml_glu_op_name(static_cast<ggml_glu_op>(op)); });

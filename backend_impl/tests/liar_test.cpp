@@ -124,6 +124,8 @@ void test_what_cannot_be_followed_is_refused() {
     refused("flip:bit", "'bit' is no key=value");
     refused("wrong:bit=1", "wrong has no key 'bit'");
     refused("wrong:op=ADDD", "ggml has no op 'ADDD'");
+    refused("wrong:op=UNARY", "ggml has no op 'UNARY'"); // its results are of ABS, GELU and the like
+    refused("deny:op=GLU", "ggml has no op 'GLU'");
     refused("wrong:nth=0", "nth counts from 1");
     refused("deny:nth=1", "deny has no key 'nth'");
     refused("slow:op=ADD", "it needs ms=N");
