@@ -14,7 +14,7 @@ from rich.text import Text
 from lab.bundle.writer import write_whole
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.display import progress_display
-from lab.cli.words import given_path
+from lab.cli.words import finite, given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.host.progress import Progress
 from lab.visible import visible
@@ -45,6 +45,7 @@ def compare(
             "--least",
             metavar="PERCENT",
             min=0,
+            callback=finite,
             help="What has changed by less is the same. 5; 25 of times where fewer than four runs are compared.",
         ),
     ] = None,

@@ -15,7 +15,7 @@ from lab import paths
 from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.compare import STYLES, Page, write_page
 from lab.cli.display import progress_display
-from lab.cli.words import given_path
+from lab.cli.words import finite, given_path
 from lab.errors import ConfigError, ConfigProblem
 from lab.visible import visible
 from reports.compare import LEAST
@@ -39,8 +39,9 @@ def history(
     figure: Annotated[
         str, typer.Option("--figure", metavar="PATTERN", help="Only figures whose names fit, as in '*p50_us'.")
     ] = "*",
-    least: Annotated[float, typer.Option("--least", metavar="PERCENT", min=0, help="What changed by less is the same.")] = PERCENT
-    * LEAST,
+    least: Annotated[
+        float, typer.Option("--least", metavar="PERCENT", min=0, callback=finite, help="What changed by less is the same.")
+    ] = PERCENT * LEAST,
     page: Page = None,
     json: Annotated[bool, typer.Option("--json", help="End with one line of JSON.")] = False,
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from pathlib import Path
 
 import typer
@@ -22,3 +23,14 @@ def given_path(word: str) -> Path:
         if not is_utf8(whole := str(Path(word).absolute())):
             raise typer.BadParameter(f"{whole!r} is no text in UTF-8")
     return Path(word)
+
+
+def finite(number: float | None) -> float | None:
+    """A number that a figure can be more than, which ``inf`` and ``nan`` are not; ``nan`` is within all bounds of click's.
+
+    Raises:
+        typer.BadParameter: it is not finite.
+    """
+    if number is not None and not math.isfinite(number):
+        raise typer.BadParameter(f"{number} is no finite number")
+    return number

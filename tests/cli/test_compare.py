@@ -92,6 +92,15 @@ def test_single_runs_have_a_bound_of_their_own_unless_one_is_given(tmp_path: Pat
     assert f"base: {base}, no commit" in lab("compare", base, new).stdout.replace("\n", "")
 
 
+@pytest.mark.parametrize("number", ["nan", "inf"])
+@pytest.mark.parametrize("command", ["compare", "history"])
+def test_bound_that_nothing_could_be_held_against_is_refused(tmp_path: Path, command: str, number: str) -> None:
+    sides = [write_run(tmp_path / side, [us] * 50) for side, us in (("b", 10.0), ("n", 30.0))]
+    told = lab(command, *sides, "--least", number)
+    assert told.exit_code == 2
+    assert "Invalid value for '--least': " in told.stderr
+
+
 def test_counts_that_never_differ_are_certain(tmp_path: Path) -> None:
     for _ in range(2):
         write_run(tmp_path / "b", [10.0] * 50)
