@@ -55,10 +55,14 @@ class Batched:
 
     @property
     def data_resource(self) -> int | None:
-        """Which data resource the call names; None: none."""
+        """Which data resource the call names; None: none, nor does a request that does not decode."""
         if self.call not in REQUESTS:
             return None
-        resource = getattr(REQUESTS[Call(self.call)].decode(Reader(self.payload)), "resource", None)
+        try:
+            request = REQUESTS[Call(self.call)].decode(Reader(self.payload))
+        except WireError:
+            return None
+        resource = getattr(request, "resource", None)
         return None if resource is None else int(resource)
 
 

@@ -234,6 +234,23 @@ def test_data_along_that_belong_to_no_call_are_told_with_their_line(tmp_path: Pa
         read_trace(path)
 
 
+def test_call_along_that_does_not_decode_names_no_data_resource(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    writer = Writer()
+    gen.BatchRequest(2).encode(writer)
+    for payload in (b"\xff\0\0\0", b""):
+        gen.BatchedCall(0, gen.Call.BUFFER_SET_TENSOR if payload else gen.Call.DEVICE_GET_NAME, len(payload)).encode(writer)
+        writer.raw(payload)
+    batch = sent(gen.Call.BATCH, writer.data)
+    path.write_text(batch + "\n")
+    (command,) = read_trace(path)
+    assert isinstance(command, Command)
+    assert (command.name, [each.data_resource for each in command.along]) == ("device_get_name", [None])
+    path.write_text(batch.removesuffix("}") + ', "data_along": ["00"]}\n')
+    with pytest.raises(ConfigError, match="line 1: not a row of a trace: data of buffer_set_tensor, which names no data resource"):
+        read_trace(path)
+
+
 def test_no_rows_are_a_trace_and_no_calls_are_no_batch(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text("")

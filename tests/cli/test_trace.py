@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lab.apir.protocol_gen import Call, CommandHeader
+from lab.apir.protocol_gen import BatchedCall, BatchRequest, Call, CommandHeader
 from lab.apir.trace import Ioctl
 from lab.apir.wire import Reader, Writer
 from lab.cli.app import app
@@ -171,6 +171,16 @@ def test_replay_that_ends_early_is_none(tmp_path: Path, status: int, told: int, 
         replayed(tmp_path, done, 3)
 
 
+def malformed_along() -> bytes:
+    """The payload of a batch whose first call does not decode."""
+    writer = Writer()
+    BatchRequest(2).encode(writer)
+    BatchedCall(0, Call.BUFFER_SET_TENSOR, 4).encode(writer)
+    writer.raw(b"\xff\0\0\0")
+    BatchedCall(0, Call.DEVICE_GET_NAME, 0).encode(writer)
+    return writer.data
+
+
 @pytest.mark.protocol
 @pytest.mark.parametrize(
     ("call", "payload", "more"),
@@ -178,10 +188,11 @@ def test_replay_that_ends_early_is_none(tmp_path: Path, status: int, told: int, 
         (Call.BUFFER_SET_TENSOR, b"\xff\0\0\0", {}),
         (Call.ON_DEVICE, b"\xff\0\0\0", {}),
         (Call.BATCH, b"\xff\0\0\0", {}),
+        (Call.BATCH, malformed_along(), {}),
         (Call.BUFFER_GET_BASE, bytes(8), {}),
         (Call.BUFFER_CLEAR, bytes(12), {"data_resource": 99, "data_bytes": 1 << 60}),
     ],
-    ids=["set", "on a device", "batch", "refused", "data that nobody has"],
+    ids=["set", "on a device", "batch", "along", "refused", "data that nobody has"],
 )
 def test_request_that_the_host_refused_is_refused_again(tmp_path: Path, call: Call, payload: bytes, more: dict[str, int]) -> None:
     rows = rows_of(TRACES[0])
