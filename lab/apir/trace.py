@@ -32,6 +32,8 @@ from lab.errors import ConfigError, ConfigProblem, WireError
 HEADER_BYTES = 12
 ROW_START = "{"
 """What else begins otherwise may be an image of a disk, or have no end: it is not read on."""
+ANSWER = ',"return_code"'
+"""With what the answer in a row begins, as it is recorded."""
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, WireError)
 """What reading a row raises of content that is none."""
 
@@ -125,9 +127,12 @@ def rows(path: Path, lines: list[str]) -> Iterator[Row]:
 
 
 def unfinished(line: str) -> Iterator[Row]:
-    """The command that a killed process was at, whose request is written before it is carried out; nothing of less than that."""
+    """The command that a killed process was at, whose request is written before it is carried out; nothing of less than that.
+
+    Its answer is written in one piece: one that is cut off is none.
+    """
     with contextlib.suppress(*MALFORMED):
-        yield row(json.loads(line + "}"))
+        yield row(json.loads(line.partition(ANSWER)[0] + "}"))
 
 
 def is_json(line: str) -> bool:

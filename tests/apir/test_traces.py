@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lab.apir import protocol_gen as gen
-from lab.apir.trace import Command, read_trace, shown
+from lab.apir.trace import ANSWER, Command, read_trace, shown
 from lab.apir.wire import Reader, Writer
 from lab.errors import ConfigError
 
@@ -175,6 +175,21 @@ def test_the_command_that_killed_the_worker_is_read_and_a_row_cut_in_the_middle_
     for length in (1, 20, len(begun) - 3):
         path.write_text(whole + "\n" + begun[:length])
         assert len(read_trace(path)) == 1
+
+
+def test_answer_that_is_cut_off_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    begun, answered = (
+        json.dumps(json.loads(text), separators=(",", ":")).removesuffix("}")
+        for text in (recorded(), recorded(return_code=4, reply="0a0b", data_out="0c0d"))
+    )
+    for length in (len(begun), *range(len(begun + ANSWER), len(answered) + 1)):
+        path.write_text(answered[:length])
+        (command,) = read_trace(path)
+        assert isinstance(command, Command)
+        assert (command.call, command.return_code, command.reply, command.data_out) == (gen.Call.BUFFER_CLEAR, None, b"", b"")
+    path.write_text(answered + "}")
+    assert [command.return_code for command in read_trace(path) if isinstance(command, Command)] == [4]
 
 
 def sent(call: gen.Call, payload: bytes) -> str:
