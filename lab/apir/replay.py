@@ -2,8 +2,8 @@
 
 Handles are other in every run: those that the recorded host gave are replaced by those that this one gives. Judged are return
 codes, the status of graphs and the bytes that tensors give back; facts about the device, sizes, handles and bases are shown
-and not judged, for they may differ without fault. ``python -m lab.apir.replay`` is what ``lab trace replay`` runs inside
-the host root; it needs the standard library only.
+and not judged, for they may differ without fault, and so is the return code of negotiate, which was the component's.
+``python -m lab.apir.replay`` is what ``lab trace replay`` runs inside the host root; it needs the standard library only.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ class Replay:
         differences: list[str] = []
         remarks: list[str] = []
         if guest_code(code) != command.return_code:
-            differences.append(f"return code {guest_code(code)}, recorded {command.return_code}{UNRECORDED * self._unrecorded}")
+            told = f"return code {guest_code(code)}, recorded {command.return_code}{UNRECORDED * self._unrecorded}"
+            # The component negotiates itself, too: it says yes where a host library without extensions refuses.
+            (remarks if number == Call.NEGOTIATE else differences).append(told)
         else:
             differences += self._reply_differences(command, answer, remarks)
             differences += self._data_differences(command)

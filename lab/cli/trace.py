@@ -1,7 +1,8 @@
 """``lab trace``: conversations of guest and host, recorded in a run, read, and played again without a VM.
 
 ``show`` needs nothing but the file. ``replay`` plays it against a host library in the host root and ends with 1 when an answer
-differs in what is judged: return codes, the status of graphs, the data that tensors give back.
+differs in what is judged: return codes (but negotiate's, which the component answers), the status of graphs, the data that
+tensors give back.
 """
 
 from __future__ import annotations

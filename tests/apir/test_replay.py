@@ -176,6 +176,18 @@ def test_reply_that_does_not_decode_is_another_answer_than_one_that_does(recorde
     assert [list(answer.differences) for answer in Replay(cast("HostLibrary", library), {}).play(rows)] == [told, []]
 
 
+@pytest.mark.parametrize(
+    ("call", "device", "judged"),
+    [(gen.Call.NEGOTIATE, None, False), (gen.Call.NEGOTIATE, 0, True), (gen.Call.DEVICE_GET_DEVICE_COUNT, None, True)],
+)
+def test_refusal_to_negotiate_is_told_and_not_judged(call: gen.Call, device: int | None, judged: bool) -> None:
+    request = gen.NegotiateRequest(1, 1, 0) if call == gen.Call.NEGOTIATE else gen.DeviceGetDeviceCountRequest()
+    row = dataclasses.replace(command(call, request, encoded(gen.NegotiateReply(1))), device=device)
+    (answer,) = Replay(cast("HostLibrary", Refusing()), {}).play((row,))
+    told = ("return code 5, recorded 4",)
+    assert (answer.differences, answer.remarks) == ((told, ()) if judged else ((), told))
+
+
 class Symbols:
     """What ``ctypes`` gives of a host library: its initialisation ends with this code, its replies that far behind their page."""
 
