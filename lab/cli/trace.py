@@ -23,6 +23,7 @@ from lab.cli.page import written_page
 from lab.cli.words import given_path
 from lab.deadline import Deadline
 from lab.errors import BuildError, ConfigError, ConfigProblem
+from lab.host.allowance import processor_count
 from lab.host.native import native_payloads
 from lab.host.outside import absolute, outside
 from lab.host.root import Bind, host_root
@@ -43,6 +44,8 @@ TRACING = "host.trace=true"
 DIFFERENT_EXIT = 1
 INSIDE = Path("/run/trace.jsonl")
 """Where the player finds the conversation: by its own name its folder could hide the root, or could not be bound in it."""
+MOST_THREADS = 512
+"""Of the host library's (GGML_MAX_N_THREADS)."""
 HOST_OPTION = "--host-library"
 GGML_OPTION = "--ggml-library"
 ANSWER = {"index": int, "name": str, "differences": list, "remarks": list, "duration_ns": int}
@@ -130,12 +133,23 @@ def replay(
     registration: Annotated[
         str, typer.Option("--registration", metavar="SYMBOL", help="Of the ggml library.")
     ] = DEFAULT_REGISTRATION,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            max=MOST_THREADS,
+            help="As when it was recorded (host.threads); the host's cores if not given. Some sums round otherwise by others.",
+            show_default=False,
+        ),
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Play a conversation against a host library, without a VM. Exit status: 0 equal answers, 1 others, 2 nothing was played."""
     with answering(as_json=json_, empty={"played": 0, "different": 0}):
         commands = sum(map(is_played, read_trace(file)))
-        played = played_again(file.resolve(), commands, host_library, library, registration)
+        played = played_again(file.resolve(), commands, host_library, library, registration, threads=threads or processor_count())
         if json_:
             durations = [row["duration_ns"] for row in played.rows]
             answer = {"played": len(played.rows), "different": played.different, "duration_us": sum(durations) / 1000}
@@ -145,7 +159,9 @@ def replay(
     raise typer.Exit(played.exit_status)
 
 
-def played_again(file: Path, commands: int, host_library: Path | None, library: str, registration: str) -> Replayed:
+def played_again(
+    file: Path, commands: int, host_library: Path | None, library: str, registration: str, *, threads: int
+) -> Replayed:
     """Play the conversation, which has so many commands to play, in the host root.
 
     Raises:
@@ -160,10 +176,7 @@ def played_again(file: Path, commands: int, host_library: Path | None, library: 
         chosen = ggml_library(library, root, deadline, named_by=GGML_OPTION)
         named = ((option, one.path) for option, one in ((HOST_OPTION, host), (GGML_OPTION, chosen)) if one.of_machine)
         require_loadable(named, root, "lab trace replay", ggml=chosen)
-        argv = (
-            "python3", "-m", "lab.apir.replay", INSIDE, "--host-library", host.inside,
-            "--ggml-library", chosen.inside, "--registration", registration,
-        )  # fmt: skip
+        argv = player_words(host, chosen, registration, threads)
         loaded = outside([host.path], root, ggml=chosen.path if chosen.of_machine else None).binds
         variables = vulkan_here(library, root)
         binds = tuple(dict.fromkeys((Bind(paths.PROJECT), Bind(file, inside=INSIDE), *loaded, *shader_binds(variables))))
@@ -171,6 +184,14 @@ def played_again(file: Path, commands: int, host_library: Path | None, library: 
         with progress.step(f"playing {file.name}"):
             done = finish(entered, deadline=Deadline.after(REPLAY_S))
     return replayed(file, done, commands)
+
+
+def player_words(host: Payload, ggml: Payload, registration: str, threads: int) -> tuple[str | Path, ...]:
+    """The command line of the player. The host library computes with that many threads."""
+    return (
+        "python3", "-m", "lab.apir.replay", INSIDE, "--host-library", host.inside,
+        "--ggml-library", ggml.inside, "--registration", registration, "--threads", str(threads),
+    )  # fmt: skip
 
 
 def replayed(file: Path, done: Finished, commands: int) -> Replayed:

@@ -18,12 +18,13 @@ from lab.apir.protocol_gen import BatchedCall, BatchRequest, Call, CommandHeader
 from lab.apir.trace import Ioctl
 from lab.apir.wire import Reader, Writer
 from lab.cli.app import app
-from lab.cli.trace import Replayed, answers_in, line_of, replayed
+from lab.cli.trace import Replayed, answers_in, line_of, player_words, replayed
 from lab.deadline import Deadline
 from lab.errors import BuildError
 from lab.host.root import HostRoot
 from lab.paths import PROJECT
 from lab.process import Finished, finish
+from lab.scenario.shipment import Payload
 from tests.lacking import LACKED, lacking_library
 
 LAB = (sys.executable, "-c", "from lab.cli import main; main()", "trace")
@@ -138,7 +139,7 @@ def row_of(**more: Any) -> dict[str, Any]:
 
 def test_replay_tells_how_long_it_took_and_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = (row_of(differences=["another name", "and type"]), row_of(remarks=["memory"]), row_of(remarks=["a handle", "a size"]))
-    monkeypatch.setattr("lab.cli.trace.played_again", lambda *_: Replayed(rows, 1))
+    monkeypatch.setattr("lab.cli.trace.played_again", lambda *_, **_more: Replayed(rows, 1))
     told, line = (CliRunner().invoke(app, ["trace", "replay", str(TRACES[0]), *words]) for words in ((), ("--json",)))
     assert (told.exit_code, line.exit_code) == (1, 1)
     assert told.stdout.splitlines() == [
@@ -147,6 +148,30 @@ def test_replay_tells_how_long_it_took_and_what_differs(monkeypatch: pytest.Monk
         "3 commands played in 4.5 ms: 1 with another answer, 2 with other facts of the device, sizes or handles",
     ]
     assert json.loads(line.stdout) == {"played": 3, "different": 1, "duration_us": 4500.0, "exit": 1}
+
+
+@pytest.mark.parametrize(("words", "threads"), [((), 3), (("--threads", "5"), 5)])
+def test_replay_computes_with_as_many_threads_as_a_run(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], threads: int
+) -> None:
+    asked: list[int] = []
+
+    def play(*_: Any, threads: int) -> Replayed:
+        asked.append(threads)
+        return Replayed((row_of(),), 0)
+
+    monkeypatch.setattr("lab.cli.trace.played_again", play)
+    monkeypatch.setattr("lab.cli.trace.processor_count", lambda: 3)
+    assert CliRunner().invoke(app, ["trace", "replay", str(TRACES[0]), *words]).exit_code == 0
+    assert asked == [threads]
+    host, ggml = (Payload(name, Path(name), f"/{name}", "", None) for name in ("host.so", "ggml.so"))
+    assert player_words(host, ggml, "init", threads)[-2:] == ("--threads", str(threads))
+
+
+@pytest.mark.parametrize("number", ["0", "513", "many"])
+def test_threads_that_no_host_library_has_are_refused(number: str) -> None:
+    told = CliRunner().invoke(app, ["trace", "replay", str(TRACES[0]), "--threads", number])
+    assert (told.exit_code, "Invalid value for '--threads'" in told.stderr) == (2, True)
 
 
 def test_blob_is_told_with_its_size_and_its_resource() -> None:
