@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from lab.apir.computed import COPIES, Computed, Records
 from lab.apir.loopback import HostLibrary, guest_code, loaded_host_library
 from lab.apir.protocol_gen import (
     REPLIES,
@@ -59,14 +60,12 @@ MOST_RESOURCE_BYTES = 1 << 36
 KNOWN_OPS = 64
 UNRECORDED = "; what the guest wrote into that memory itself is in no recording: one with guest.data_path=copied has it"
 """Why a graph that reads rows by their numbers may be refused: these are whatever earlier graphs have left there."""
-Records = Graph | WideGraph | GraphChanges | WideGraphChanges
 GRAPHS: dict[int, type[Records]] = {Call.BACKEND_GRAPH_COMPUTE: Graph, Call.WIDE_GRAPH_COMPUTE: WideGraph}
 HANDLES = frozenset({"buffer", "buft", "graph"})
 GETS: dict[int, type[BufferGetTensorRequest | WideGetTensorRequest]] = {
     Call.BUFFER_GET_TENSOR: BufferGetTensorRequest,
     Call.WIDE_GET_TENSOR: WideGetTensorRequest,
 }
-Record = TensorRecord | WideTensorRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,8 @@ class Replay:
         self._library = library
         self._tolerance_of = tolerance_of
         self._handles: dict[int, int] = {}
-        self._computed_by: dict[tuple[int, int], Record] = {}
+        self._computed = Computed()
+        self._sent: Records | None = None
         self._wide_graphs: set[int] = set()
         self._in_place: set[int] = set()
         self._unrecorded = False
@@ -106,9 +106,13 @@ class Replay:
         self._unrecorded = False
         reply = self._library.resources[command.header.reply_resource]
         payload = self._translated_payload(command)
+        done = command.return_code == ReturnCode.OK
         for each in command.along:
             self._put(each.call, each.payload, each.data, each.data_resource)
+            self._computed.follow(each.call, each.payload, self._sent, carried_out=done)
         self._put(command.call, command.payload, command.data_in, command.data_resource)
+        done = done and (command.call not in COPIES or any(command.reply))  # else it says that it did not copy
+        self._computed.follow(cast("int", command.call), command.payload, self._sent, carried_out=done)
         start = time.perf_counter_ns()
         number = cast("int", command.call) if command.device is None else Call.ON_DEVICE
         number = Call.BATCH if command.along else number
@@ -127,6 +131,7 @@ class Replay:
 
     def _put(self, call: int | None, payload: bytes, data: bytes, resource: int | None) -> None:
         """What a call sends in a data resource, to where the host finds it."""
+        self._sent = None
         if not data or resource is None:
             return
         kind = self._records_of(call, payload)
@@ -200,11 +205,8 @@ class Replay:
             graph: Any = kind.decode(Reader(data))
         except WireError:
             return data
+        self._sent = graph
         self._unrecorded = any(tensor.buffer in self._in_place for tensor in graph.tensors)
-        nodes = getattr(graph, "nodes", None)  # changes say nothing of them
-        for tensor in graph.tensors:
-            if nodes is None or tensor.id in nodes:
-                self._computed_by[tensor.buffer, tensor.data] = tensor
         writer = Writer()
         dataclasses.replace(graph, tensors=tuple(self._translated(tensor) for tensor in graph.tensors)).encode(writer)
         return writer.data
@@ -233,6 +235,8 @@ class Replay:
             before, now = getattr(recorded, name), getattr(new, name)
             if name in HANDLES:
                 self._handles[before] = now
+                if name == "graph" and self._sent is not None:
+                    self._computed.keep(before, self._sent)
                 if name == "graph" and self._records_of(command.call, command.payload) is WideGraph:
                     self._wide_graphs.add(before)
                 if (before == 0) != (now == 0):
@@ -252,14 +256,23 @@ class Replay:
         if len(got) != len(command.data_out):
             yield f"data_out has {len(got)} bytes, recorded {len(command.data_out)}"
             return
-        tensor = kind.decode(Reader(command.payload)).tensor
-        maker = self._computed_by.get((tensor.buffer, tensor.data))
-        tolerance = self._tolerance_of.get(maker.op, 0.0) if maker is not None and tensor.type == TYPE_F32 else 0.0
+        tolerance = self._tolerance(kind.decode(Reader(command.payload)), got, command.data_out)
         error = nmse(got, command.data_out) if tolerance else math.inf
         if not error <= tolerance:
             first = next(at for at, (a, b) in enumerate(zip(got, command.data_out, strict=True)) if a != b)
             told = f", NMSE {beside(error, tolerance, '{:.3g}'.format)} > {tolerance:.3g}" if tolerance else ""
             yield f"data_out differs from byte {first} on{told}"
+
+    def _tolerance(self, request: BufferGetTensorRequest | WideGetTensorRequest, got: bytes, recorded: bytes) -> float:
+        """Of what a tensor gave back: none where bytes differ that were not computed, but written."""
+        made = self._computed.of(request.tensor)
+        if made is None or request.tensor.type != TYPE_F32:
+            return 0.0
+        for begin, end in made.written:
+            first, behind = max(begin - request.offset, 0), max(end - request.offset, 0)
+            if got[first:behind] != recorded[first:behind]:
+                return 0.0
+        return self._tolerance_of.get(made.by.op, 0.0)
 
 
 def is_played(row: Row) -> bool:

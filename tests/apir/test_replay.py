@@ -86,7 +86,7 @@ class Computing(Refusing):
     def dispatch(self, call: int, _payload: bytes, _reply: Resource) -> tuple[int, bytes]:
         if call == gen.Call.BUFFER_GET_TENSOR:
             self.resources[2].memory[: len(self.numbers)] = self.numbers
-        return 0, bytes(4)
+        return 0, bytes(16)
 
 
 def floats(*numbers: float) -> bytes:
