@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,10 +57,10 @@ def compare(
     with answering(as_json=json, empty=EMPTY):
         places = {path: bundles_at(path) for path in (base, new)}
         with progress_display() as progress:
-            before, after = (runs_of(path, places[path], progress) for path in (base, new))
+            before, after, shared = on_one_side(*(runs_of(path, places[path], progress) for path in (base, new)))
             before, after = in_parts(before, after, progress)
         found = compared(before, after, None if least is None else least / PERCENT)
-        found = replace(found, notes=(*(note for place in places.values() for note in place.notes), *found.notes))
+        found = replace(found, notes=(*(note for place in places.values() for note in place.notes), *shared, *found.notes))
         _refuse_nothing(base, new, found)
         status = REGRESSED_EXIT if found.regressed else 0
         if page is not None:
@@ -79,14 +79,40 @@ def write_page(path: Path, text: str) -> None:
 
 
 def runs_of(path: Path, found: Found, progress: Progress) -> tuple[Measured, ...]:
-    """The runs of a side. Raises ``ConfigError`` where there are none."""
+    """The runs of a side, each once. Raises ``ConfigError`` where there are none."""
     folders = found.bundles
     if not folders:
         text = "may not be looked into" if path in found.closed else "is neither a run bundle nor a folder of some"
         hint = "; ".join(found.notes) or "lab run … --out DIR makes one in DIR"
         raise ConfigError(path, [ConfigProblem("", text, None if path in found.closed else hint)])
     with progress.step(f"reading {len(folders)} run{'s' if folders[1:] else ''} of {path}"):
-        return tuple(measured(folder) for folder in folders)
+        return distinct(measured(folder) for folder in folders)
+
+
+def distinct(runs: Iterable[Measured]) -> tuple[Measured, ...]:
+    """Each run once: another way to the same folder, or a copy of it, is no other run."""
+    found: dict[str, Measured] = {}
+    for run in runs:
+        found.setdefault(run.run.model_dump_json(), run)
+    return tuple(found.values())
+
+
+def on_one_side(
+    base: tuple[Measured, ...], new: tuple[Measured, ...]
+) -> tuple[tuple[Measured, ...], tuple[Measured, ...], list[str]]:
+    """Both sides without the runs that they share, and what is to be said of it: a run says nothing against itself.
+
+    These are left out of BASE; of NEW where BASE has no others; of neither where NEW has none, too.
+    """
+    records, known = ([run.run.model_dump_json() for run in side] for side in (base, new))
+    before = tuple(run for run, record in zip(base, records, strict=True) if record not in known)
+    after = tuple(run for run, record in zip(new, known, strict=True) if record not in records)
+    shared = len(base) - len(before)
+    if shared and before:
+        return before, new, [f"left out of BASE: {shared} of its {len(base)} runs, which NEW has, too"]
+    if shared and after:
+        return base, after, [f"left out of NEW: {shared} of its {len(new)} runs, which BASE has, too"]
+    return base, new, []
 
 
 def in_parts(base: Sequence[Measured], new: Sequence[Measured], progress: Progress) -> tuple[tuple[Measured, ...], ...]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lab import paths
 from lab.cli.answer import answer_console, answering, print_json
-from lab.cli.compare import STYLES, Page, write_page
+from lab.cli.compare import STYLES, Page, distinct, write_page
 from lab.cli.display import progress_display
 from lab.cli.words import finite, given_path
 from lab.errors import ConfigError, ConfigProblem
@@ -70,14 +70,9 @@ def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
     found = [bundles_at(folder) for folder in folders]
     runs: list[Measured] = []
     notes = [note for one in found for note in one.notes]
-    seen: set[str] = set()
     for bundle in (bundle for one in found for bundle in one.bundles):
         try:
-            run = figures(bundle)
-            record = run.run.model_dump_json()
-            if record not in seen:  # another way to the same folder, or a copy of it, is no other run
-                runs.append(run)
-            seen.add(record)
+            runs.append(figures(bundle))
         except ConfigError as error:
             notes.append(f"left out: {error.message}")
     if not runs:
@@ -85,7 +80,7 @@ def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
             "", "no run bundle that can be read", "; ".join(dict.fromkeys(notes)) or "lab run scenarios/smoke.toml makes one"
         )
         raise ConfigError(" ".join(map(str, folders)), [problem])
-    return runs, list(dict.fromkeys(notes))
+    return list(distinct(runs)), list(dict.fromkeys(notes))
 
 
 def told_series(series: Series) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -325,3 +326,29 @@ def test_another_way_to_the_same_run_is_no_other_run(tmp_path: Path) -> None:
     write_run(tmp_path / "more", [10.0] * 50, name="more")
     answer = last_line(lab("history", tmp_path / "runs", tmp_path / "more", "--json"))
     assert [len(one["points"]) for one in answer["series"]] == [2, 2]  # type: ignore[attr-defined]
+
+
+def test_a_run_counts_once_on_its_side(tmp_path: Path) -> None:
+    """Twice the same run has no scatter, and whatever differs from it would be certain."""
+    for side, us in (("b", 10.0), ("n", 10.5)):
+        run = write_run(tmp_path / side, [us] * 50)
+        (tmp_path / side / "link").symlink_to(run.name)
+        shutil.copytree(run, tmp_path / side / "copy")
+    told = lab("compare", tmp_path / "b", tmp_path / "n", "--all")
+    assert (told.exit_code, told.stdout.splitlines()[-1]) == (0, "2 unchanged")
+    assert "note: fewer than 4 runs in all" in told.stdout
+
+
+def test_a_run_of_both_sides_is_no_witness_for_itself(tmp_path: Path) -> None:
+    """BASE loses it, else NEW does; where both sides are the same they are compared as they are."""
+    runs = [write_run(tmp_path / "runs", [10.0] * 50, ok("a")) for _ in range(3)]
+    bad = write_run(tmp_path / "runs", [10.0] * 50, [("a", Outcome.FAIL, "")])
+    answer = last_line(lab("compare", tmp_path / "runs", bad, "--json"))
+    assert answer["exit"] == 1
+    assert answer["metrics"][0]["cases"] == ["ops: a"]  # type: ignore[index]
+    assert answer["notes"] == ["left out of BASE: 1 of its 4 runs, which NEW has, too"]
+    answer = last_line(lab("compare", runs[0], tmp_path / "runs", "--json"))
+    assert (answer["exit"], answer["metrics"][0]["new"]) == (1, 0.0)  # type: ignore[index]
+    assert answer["notes"] == ["left out of NEW: 1 of its 4 runs, which BASE has, too"]
+    answer = last_line(lab("compare", tmp_path / "runs", tmp_path / "runs", "--json"))
+    assert (answer["exit"], answer["notes"]) == (0, [])
