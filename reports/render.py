@@ -65,8 +65,8 @@ VERDICTS = {
 class VariantView:
     """A variant with everything the page shows of it.
 
-    ``label`` is how the page calls it; ``host_only``: it ended before its calls were joined with the guest's. ``durations`` and
-    ``parts`` are by command.
+    ``label`` is how the page calls it; ``host_only``: it ended before its calls were joined with the guest's, or its
+    guest library writes no records. ``durations`` and ``parts`` are by command.
     """
 
     record: VariantRecord
@@ -186,7 +186,7 @@ def variant_views(bundle: Bundle) -> tuple[tuple[VariantView, ...], Mapping[bool
 
 
 def _host_only(calls: Sequence[CallRow]) -> bool:
-    """Whether the durations are those of the host's computing, where a run ended before calls were joined."""
+    """Whether the durations are those of the host's computing, where no calls were joined with the guest's."""
     return any(call.side == "host" for call in calls)
 
 

@@ -43,7 +43,7 @@ class Bundle:
 
 
 def told_calls(rows: Sequence[CallRow]) -> tuple[CallRow, ...]:
-    """Of a variant's calls the joined ones, or those of the host alone where the run ended before they were joined."""
+    """Of a variant's calls the joined ones, or those of the host alone where none were joined."""
     return tuple(row for row in rows if row.side == "both") or tuple(rows)
 
 

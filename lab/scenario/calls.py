@@ -114,6 +114,10 @@ class CallCollector:
         if now - self._last < STREAM_EVERY_S:
             return
         self._last = now
+        self._append()
+
+    def _append(self) -> None:
+        """Append what the workers have recorded since."""
         for log in self.host_logs():
             for record in log.records[self._streamed.get(log.path, 0) :]:
                 self.bundle.call(host_row(self.place, log, record), flush=False)
@@ -122,6 +126,8 @@ class CallCollector:
 
     def joined(self, guest: Guest | None, guest_folder: str, *, apart: bool = False) -> Joined:
         """Fetch the guest's files (none from a lost guest), join both sides, and append all calls.
+
+        Where nothing can be joined, what the workers have recorded since is appended.
 
         ``apart``: of those contexts that are kept apart, whose files on the guest's side have a folder of their own.
         """
@@ -138,6 +144,8 @@ class CallCollector:
         for call in joined.calls:
             self.bundle.call(joined_row(self.place, call), flush=False)
         self.bundle.flush_calls()
+        if not joined.calls:
+            self._append()
         return joined
 
     def listing_ended(self) -> None:

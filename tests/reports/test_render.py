@@ -252,6 +252,7 @@ def test_page_of_a_run_that_was_cut_off_says_whose_durations_it_has(tmp_path: Pa
     (folder / "calls.jsonl").write_text(re.sub(r'"encode_ns":\d+', '"encode_ns":null', rows))
     text = rendered_report(folder).read_text()
     assert "<h3>Host compute alone</h3>" in text
+    assert "ended before their calls were joined with the guest's records, or their guest library writes no records" in text
     assert "as the guest saw it" not in text
     assert "Where the time goes" not in text
 

@@ -138,6 +138,27 @@ def test_each_call_of_a_worker_is_streamed_once(tmp_path: Path, monkeypatch: pyt
     assert [row.seq for row in rows] == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("names", "sides"),
+    [(None, ["host"] * 5), ((), ["host"] * 5), (("guest-7-1.calls",), ["host"] * 2 + ["both"])],
+    ids=["lost", "silent", "recording"],
+)
+def test_what_cannot_be_joined_is_appended_to_its_last_call(
+    tmp_path: Path, names: tuple[str, ...] | None, sides: list[str]
+) -> None:
+    rows: list[CallRow] = []
+    bundle: Any = SimpleNamespace(call=lambda row, **_: rows.append(row), flush_calls=lambda: None)
+    others = frozenset({"guest"})
+    collector = calls.CallCollector(bundle, ("ops", "venus"), tmp_path, tmp_path / "guest-calls", others)
+    for count in (2, 5):
+        write_calls(tmp_path / "host-1.calls", 1, Made(7, 4, 9), count)
+        collector.stream()
+    guest: Any = None if names is None else SimpleNamespace(ssh=Shell(names, {}))
+    collector.joined(guest, "/run/calls of it")
+    assert [row.side for row in rows] == sides
+    assert [row.seq for row in rows if row.side == "host"] == list(range(sides.count("host")))
+
+
 @pytest.mark.parametrize(("unanswered", "told"), [(2, 2), (100, 100), (5000, 101)])
 def test_of_many_unanswered_calls_the_last_finding_has_the_rest(unanswered: int, told: int) -> None:
     lost = JoinedCall(1, 9, 3, 4, 7, "x", 1, 1000, 0, None, None, calls.UNANSWERED, 0, 0)
