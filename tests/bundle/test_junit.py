@@ -8,8 +8,8 @@ import pytest
 
 from lab.bundle import Bundle, read_bundle
 from lab.bundle.junit import junit_xml
-from lab.bundle.outcome import REFERENCE_REFUSES, Outcome
-from lab.bundle.rows import CaseRow, FactRow
+from lab.bundle.outcome import REFERENCE_REFUSES, Blame, FindingKind, Outcome
+from lab.bundle.rows import CaseRow, FactRow, FindingRow
 from lab.bundle.schema import Status
 from tests.reports.realistic import write_bundle
 
@@ -24,8 +24,30 @@ def test_junit_counts_are_those_of_its_tests(whole: Path) -> None:
     suites = {suite.get("name"): suite for suite in root}
     venus, apir = suites["smoke.venus"], suites["smoke.apir"]
     assert (venus.get("failures"), venus.get("errors"), venus.get("skipped")) == ("0", "0", "0")
-    assert (apir.get("failures"), apir.get("errors"), apir.get("skipped")) == ("3", "2", "3")
+    assert (apir.get("failures"), apir.get("errors"), apir.get("skipped")) == ("2", "1", "3"), "the verdict has both, and fails"
     assert root.get("tests") == str(len(root.findall("testsuite/testcase")))
+
+
+@pytest.mark.parametrize(
+    ("blames", "counts"),
+    [
+        ((Blame.PRODUCT,) * 10, ("11", "11", "0", "0")),
+        ((Blame.PRODUCT, Blame.LAB), ("3", "3", "0", "0")),
+        ((Blame.LAB, Blame.LAB), ("3", "2", "1", "0")),
+    ],
+    ids=["failures", "both", "errors"],
+)
+def test_junit_counts_a_test_once_whatever_it_holds(whole: Path, blames: tuple[Blame, ...], counts: tuple[str, ...]) -> None:
+    bundle = read_bundle(whole)
+    variant = bundle.run.variants[0].model_copy(update={"status": Status.SKIPPED})
+    place = (variant.name, variant.variant)
+    cases = tuple(CaseRow(*place, "ops", f"ADD({at})", "ADD", "", Outcome.FAIL, "", 0.0, 0.0) for at, _ in enumerate(blames))
+    findings = tuple(FindingRow(*place, "ops", FindingKind.CASE_FAILED, blame, "text", None, 0.0) for blame in blames)
+    run = bundle.run.model_copy(update={"variants": (variant,)})
+    root = ET.fromstring(junit_xml(Bundle(bundle.folder, run, cases, (), findings, (), 0)))  # noqa: S314 - our own text
+    assert len(root.findall(".//failure") + root.findall(".//error")) == 2 * len(blames)
+    for of in (root, root[0]):
+        assert tuple(of.get(key) for key in ("tests", "failures", "errors", "skipped")) == counts
 
 
 @pytest.mark.parametrize(
