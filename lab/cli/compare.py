@@ -27,6 +27,7 @@ EMPTY: dict[str, Any] = {"metrics": [], "notes": []}
 """The line of a comparison that did not come about."""
 MOST_CASES = 20
 """Cases of one variant that are told; all of them are in the line of JSON."""
+NO_RUNS = "is neither a run bundle nor a folder of some"
 STYLES = {Verdict.REGRESSED: "red", Verdict.IMPROVED: "green", Verdict.UNCHANGED: "dim"}
 REGRESSED_EXIT = 1
 
@@ -82,7 +83,7 @@ def runs_of(path: Path, found: Found, progress: Progress) -> tuple[Measured, ...
     """The runs of a side, each once. Raises ``ConfigError`` where there are none."""
     folders = found.bundles
     if not folders:
-        text = "may not be looked into" if path in found.closed else "is neither a run bundle nor a folder of some"
+        text = "may not be looked into" if path in found.closed else NO_RUNS
         hint = "; ".join(found.notes) or "lab run … --out DIR makes one in DIR"
         raise ConfigError(path, [ConfigProblem("", text, None if path in found.closed else hint)])
     with progress.step(f"reading {len(folders)} run{'s' if folders[1:] else ''} of {path}"):

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lab import paths
 from lab.cli.answer import answer_console, answering, print_json
-from lab.cli.compare import STYLES, Page, distinct, write_page
+from lab.cli.compare import NO_RUNS, STYLES, Page, distinct, write_page
 from lab.cli.display import progress_display
 from lab.cli.words import finite, given_path
 from lab.errors import ConfigError, ConfigProblem
@@ -80,6 +80,9 @@ def runs_in(folders: Sequence[Path]) -> tuple[list[Measured], list[str]]:
             "", "no run bundle that can be read", "; ".join(dict.fromkeys(notes)) or "lab run scenarios/smoke.toml makes one"
         )
         raise ConfigError(" ".join(map(str, folders)), [problem])
+    notes += [
+        f"left out: {folder} {NO_RUNS}" for folder, one in zip(folders, found, strict=True) if not (one.bundles or one.closed)
+    ]
     return list(distinct(runs)), list(dict.fromkeys(notes))
 
 

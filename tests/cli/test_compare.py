@@ -239,6 +239,15 @@ def test_history_passes_over_what_it_cannot_read_and_says_so(tmp_path: Path) -> 
     assert (answer["series"], answer["changes"], answer["notes"], answer["exit"]) == ([], [], [], 2)
 
 
+def test_history_names_the_folders_that_have_no_runs(tmp_path: Path) -> None:
+    """But where there is no run at all it says how to make one."""
+    good, empty, none = write_run(tmp_path / "b", [10.0] * 50), tmp_path / "empty", tmp_path / "none"
+    empty.mkdir()
+    notes = last_line(lab("history", none, good, empty, none, "--json"))["notes"]
+    assert notes == [f"left out: {folder} is neither a run bundle nor a folder of some" for folder in (none, empty)]
+    assert "lab run scenarios/smoke.toml makes one" in lab("history", none, empty).stderr
+
+
 def test_a_folder_that_may_not_be_looked_into_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, closed = write_run(tmp_path / "b", [10.0] * 50), write_run(tmp_path / "b", [10.0] * 50)
     new = write_run(tmp_path / "n", [10.0] * 50)
