@@ -76,7 +76,7 @@ def compare(
 def write_page(path: Path, text: str) -> None:
     """A page as a whole or not at all, in a folder that is made where it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text)
+    write_whole(path, text.encode(errors="backslashreplace").decode())  # names of folders need be no UTF-8
 
 
 def runs_of(path: Path, found: Found, progress: Progress) -> tuple[Measured, ...]:

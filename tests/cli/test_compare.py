@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from lab.bundle.outcome import Outcome
 from lab.bundle.schema import Status
 from lab.cli.app import app
 from lab.cli.history import course
+from lab.paths import PROJECT
 from tests.reports.runs import write_run
 
 
@@ -325,6 +328,24 @@ def test_pages_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused = lab("compare", base, new, "--page", tmp_path / "file" / "page.html", "--json")
     assert (refused.exit_code, last_line(refused)["exit"]) == (2, 2)
+
+
+def test_a_page_names_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
+    base, new, odd = tmp_path / "b", tmp_path / "n", os.fsdecode(b"odd \xff")
+    write_run(base, [10.0] * 50)
+    write_run(new, [10.1] * 50)
+    write_run(new, [10.0] * 50, status=Status.INTERRUPTED).rename(new / odd)
+
+    def page_of(*words: str | Path) -> str:
+        page = tmp_path / "page.html"
+        argv = (sys.executable, "-c", "import lab.cli; lab.cli.main()", *words, "--page", page)
+        done = subprocess.run(argv, capture_output=True, env={**os.environ, "PYTHONPATH": str(PROJECT)}, check=False)
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
+        return page.read_text(encoding="utf-8")
+
+    assert "odd \\udcff: s/v did not come to its end" in page_of("compare", base, new)
+    (new / odd / "run.json").write_text("{")
+    assert re.search(r"left out: .*/odd \\udcff/run\.json", page_of("history", new))
 
 
 def test_another_way_to_the_same_run_is_no_other_run(tmp_path: Path) -> None:
