@@ -237,6 +237,14 @@ def _counted(calls: float | None) -> str:
     return DASH if calls is None else f"{calls:g}"
 
 
+def _size(count: float | None) -> int | None:
+    """Bytes as a whole number. Raises ``OverflowError`` for more than can be told."""
+    if count is None:
+        return None
+    float(count)  # which tells them, by a unit, and has an end
+    return int(count)
+
+
 def _ends(token: Mapping[str, Any], key: str) -> tuple[float, float] | None:
     low, high = (token.get(f"{key}_{end}") for end in ("min", "max"))
     return None if low is None or high is None else (float(low), float(high))
@@ -249,7 +257,7 @@ def _tokens(record: BenchRecord, native_us: float | None) -> tuple[Token, ...]:
             name=one["extensions"],
             path=one["path"],
             calls=_counted(one["calls"]),
-            bytes=None if one["bytes"] is None else int(one["bytes"]),
+            bytes=_size(one["bytes"]),
             us=float(one["us"]),
             rebuilt_calls=_counted(one["rebuilt_calls"]),
             rebuilt_us=float(one["rebuilt_us"]),

@@ -172,6 +172,9 @@ DAMAGED: dict[str, bytes] = {
         f"a token whose {key} is none": json.dumps({"answer": {}, "tokens": [token("all", "copied", 2, 1.0) | {key: [1]}]}).encode()
         for key in ("nodes", "calls", "bytes", "us", "us_min", "rebuilt_us", "rebuilt_us_max")
     },
+    "a token of endless bytes": json.dumps(
+        {"answer": {}, "tokens": [token("all", "copied", 2, 1.0) | {"bytes": 10**400}]}
+    ).encode(),
     "a native token that is none": json.dumps({"answer": {"token_native_us": "x"}}).encode(),
 }
 
