@@ -51,13 +51,18 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Where a series changed: ``at`` is the first run behind it, ``before`` and ``after`` are medians of the parts beside it."""
+    """Where a series changed: from the point of ``index`` on. ``before`` and ``after`` are medians of the parts beside it."""
 
     series: Series
-    at: Point
+    index: int
     before: float
     after: float
     p: float
+
+    @property
+    def at(self) -> Point:
+        """The first run behind it."""
+        return self.series.points[self.index]
 
     @property
     def change(self) -> float | None:
@@ -100,7 +105,7 @@ def shifts(series: Series, least: float = LEAST) -> tuple[Shift, ...]:
 def _shift(series: Series, start: int, at: int, end: int) -> Shift:
     values = series.values
     before, after = float(np.median(values[start:at])), float(np.median(values[at:end]))
-    return Shift(series, series.points[at], before, after, _doubt(values, start, at, end))
+    return Shift(series, at, before, after, _doubt(values, start, at, end))
 
 
 def _splits(values: Sequence[float], least: float) -> Iterator[int]:

@@ -55,11 +55,10 @@ def comparison_page(found: Comparison, base: Sequence[Measured], new: Sequence[M
     return _rendered("compare.html.j2", found=found, sections=sections, sides=(("BASE", base), ("NEW", new)), Verdict=Verdict)
 
 
-def history_page(series: Sequence[Series], shifts: Sequence[Shift], notes: Sequence[str]) -> str:
-    """The page of a history: what changed for good, then every figure's course."""
+def history_page(series: Sequence[Series], shifts: Sequence[Shift], notes: Sequence[str], runs: Sequence[Measured]) -> str:
+    """The page of these runs' history: what changed for good, then every figure's course."""
     courses = tuple(course_of(one, [shift for shift in shifts if shift.series is one]) for one in series)
-    runs = {point.run: point for one in series for point in one.points}
-    ends = sorted(point.started for point in runs.values())
+    ends = sorted(run.run.started for run in runs)
     machines = tuple(dict.fromkeys(one.machine for one in series if one.machine))
     return _rendered(
         "history.html.j2",
@@ -119,5 +118,5 @@ def course_of(series: Series, shifts: Sequence[Shift]) -> Course:
         (WIDTH * (EDGE + index / last * (1 - 2 * EDGE)), HEIGHT * (1 - place(value, series.values)))
         for index, value in enumerate(series.values)
     )
-    marks = tuple((dots[series.points.index(shift.at)][0], HEADINGS[shift.verdict][2]) for shift in shifts)
+    marks = tuple((dots[shift.index][0], HEADINGS[shift.verdict][2]) for shift in shifts)
     return Course(series, " ".join(f"{x:.1f},{y:.1f}" for x, y in dots), dots, marks)

@@ -57,7 +57,7 @@ def history(
             with progress.step(f"looking for changes of {len(series)} figures in {len(runs)} runs"):
                 found = [shift for one in series for shift in shifts(one, least / PERCENT)]
         if page is not None:
-            write_page(page, history_page(series, found, notes))
+            write_page(page, history_page(series, found, notes, runs))
         if json:
             told = {"series": [told_series(one) for one in series], "changes": [told_shift(one) for one in found]}
             print_json({**told, "notes": notes, "exit": 0})

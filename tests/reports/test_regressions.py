@@ -11,7 +11,7 @@ import pytest
 from lab.bundle.outcome import Outcome
 from lab.bundle.schema import HostRecord
 from reports.compare import Change, Verdict, compared
-from reports.history import series_of, shifts
+from reports.history import Shift, series_of, shifts
 from reports.measures import Sort
 from reports.regressions import change_text, comparison_page, course_of, dots_of, history_page, place, plain_figure, sorted_by_size
 from tests.reports.runs import measure, run_of, runs_of
@@ -62,8 +62,9 @@ def test_page_of_a_comparison_says_what_it_compares_and_how_sure_it_is() -> None
 
 
 def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
-    series = series_of(runs_of("a", STEP))
-    page = history_page(series, shifts(series[0]), ["left out: x <y>"])
+    runs = runs_of("a", STEP)
+    series = series_of(runs)
+    page = history_page(series, shifts(series[0]), ["left out: x <y>"], runs)
     assert "6 runs 2026-01-01 to 2026-01-06 a machine" in text_of(page)
     assert "Worse s/v/a 10 20 +100.0 % run of 2026-01-04 commit of 20" in text_of(page)
     assert "left out: x &lt;y&gt;" in page
@@ -71,7 +72,7 @@ def test_page_of_a_history_has_every_figure_and_marks_its_changes() -> None:
     assert "s/v/a 6 10 19.9 9.9 20.1" in text_of(page)
     assert "Changes (1) Every figure (1)" in text_of(page)
     assert f'<polyline points="{course_of(series[0], ()).line}"/>' in page
-    assert "No figure changed for good" in history_page(series, (), ())
+    assert "No figure changed for good" in history_page(series, (), (), runs)
 
 
 def test_page_of_a_history_is_of_all_runs_and_tells_machines_apart_where_there_are_several() -> None:
@@ -80,19 +81,30 @@ def test_page_of_a_history_is_of_all_runs_and_tells_machines_apart_where_there_a
         run_of(measure("a", 3.0), started="2026-01-09"),
         run_of(measure("b", 2.0), measure("n", 5, Sort.COUNT), started="2026-01-08", machine="another machine"),
     ]
-    text = text_of(history_page(series_of(runs), (), ()))
+    text = text_of(history_page(series_of(runs), (), (), runs))
     assert "3 runs 2026-01-01 to 2026-01-09 a machine another machine" in text
     assert "s/v/a a machine 2 1 3" in text
     assert "s/v/b another machine 1 2 2" in text
     assert "s/v/n 1 5 5" in text
 
 
+def test_runs_that_began_in_the_same_second_are_told_apart() -> None:
+    """Two machines may give their runs the same name."""
+    runs = [run_of(measure("a", 1.0), started="2026-01-01", machine=machine) for machine in ("a machine", "another machine")]
+    assert "<title>2 runs" in history_page(series_of(runs), (), (), runs)
+    same = [run_of(measure("n", value, Sort.COUNT), started="2026-01-01") for value in (1.0, 2.0, 2.0, 2.0)]
+    (series,) = series_of(same)
+    course = course_of(series, [Shift(series, 2, 1.5, 2.0, 0.0)])
+    assert course.marks == ((course.dots[2][0], "bad"),)
+
+
 def test_a_change_is_marked_in_its_own_course_and_one_machine_is_told_once() -> None:
-    times, counts = (
-        series_of([replace(run, run=run.run.model_copy(update={"commit": ""})) for run in runs_of("a", STEP, sort)])
+    runs = [
+        [replace(run, run=run.run.model_copy(update={"commit": ""})) for run in runs_of("a", STEP, sort)]
         for sort in (Sort.TIME, Sort.COUNT)
-    )
-    page = history_page([*times, *counts], shifts(times[0]), ())
+    ]
+    times, counts = map(series_of, runs)
+    page = history_page([*times, *counts], shifts(times[0]), (), runs[0])
     assert "Changes (1) Every figure (2)" in text_of(page)
     assert "run of 2026-01-04 none" in text_of(page)
     assert page.count("<line ") == 1
@@ -132,5 +144,5 @@ def test_a_course_goes_from_left_to_right_and_up_to_the_most() -> None:
 def test_words_of_a_run_are_no_markup(tmp_path: Path) -> None:
     run = run_of(measure("<script>", 1.0))
     named = replace(run, run=run.run.model_copy(update={"commit": "<i>", "started": "<u>"}), folder=tmp_path)
-    pages = comparison_page(compared([named], [named]), [named], [named]) + history_page(series_of([named]), (), ())
+    pages = comparison_page(compared([named], [named]), [named], [named]) + history_page(series_of([named]), (), (), [named])
     assert not re.search("<(script|i|u)>", pages)
