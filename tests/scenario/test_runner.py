@@ -269,6 +269,16 @@ def test_what_the_loader_has_against_the_guest_library_is_told(running: Running,
     assert "loaded CPU backend" not in texts(bundle)
 
 
+def test_state_of_a_guest_without_a_remote_device_tells_what_the_library_said(running: Running) -> None:
+    said = "ggml-virtgpu: backend not available: no reply came within 30 s"
+    script = Script(devices=(REFERENCE,), listing=("a word of the loader's", said, "{}"))
+    bundle = running(script, 'name = "small"\n[[checks]]\nkind = "state"\n', variants=("default",))
+    assert texts(bundle) == (
+        "no such device [product] registry of the remote device: expected ggml-virtgpu, seen no such device "
+        f"(when the guest library was loaded was said: {said})"
+    )
+
+
 @pytest.mark.parametrize("refused", [errno.EPERM, errno.ENOTSUP, errno.EMLINK])
 def test_logs_are_copied_where_there_are_no_hard_links(running: Running, monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
     def link(*_: object) -> None:

@@ -33,7 +33,7 @@ from lab.ops.upstream import (
     remote_device,
 )
 from lab.ops.upstream_cases import Listed, Mode
-from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, tell
+from lab.scenario.checks.state import Fact, mapped_facts, missing_variables, said_at_loading, tell
 from lab.scenario.checks.watch import Watch, watched
 from lab.scenario.ended import time_over
 from lab.scenario.evidence import crash_blame, crash_outcome
@@ -44,9 +44,6 @@ from lab.scenario.stage import Stage
 
 LOG = "test-backend-ops{}.log"
 KILL_S = 10.0
-LIBRARY_WORD = "virtgpu"
-LOADED = "load_backend: loaded"
-"""How ggml's loader tells that nothing was wrong with a library."""
 INTERRUPTED = Ending(None, Outcome.ERROR, "the lab was interrupted")
 """How every run has ended that was not told another end."""
 SIGNALLED = 128
@@ -207,10 +204,9 @@ def run_named(stage: Stage, run: OpsRun, writer: CheckWriter, cases: Sequence[st
 def explained(finding: Finding, stage: Stage) -> Finding:
     """The finding with what is known of its cause: variables that the run does not set, and what loader and library have said."""
     missing = missing_variables(stage)
-    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line and not line.startswith(LOADED)]
     text = finding.text
-    if said:
-        text += f"; when the guest library was loaded was said: {' / '.join(said[-3:])}"
+    if said := said_at_loading(stage):
+        text += f"; {said}"
     if missing:
         text += f"; QEMU's environment lacks {', '.join(missing)}, without which there can be no remote device"
     return Finding(finding.kind, Blame.LAB if missing else finding.blame, text, finding.case)

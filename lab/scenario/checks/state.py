@@ -25,9 +25,12 @@ from lab.scenario.stage import Stage
 
 RENDER_NODES = "/dev/dri"
 MAPPED = "build id of the "
+"""How the names of the facts begin that tell which libraries a process has mapped."""
 DELETED = " (deleted)"
 """What is behind the path of a mapping whose file was replaced since."""
-"""How the names of the facts begin that tell which libraries a process has mapped."""
+LIBRARY_WORD = "virtgpu"
+LOADED = "load_backend: loaded"
+"""How ggml's loader tells that nothing was wrong with a library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +100,18 @@ def device_facts(stage: Stage) -> Iterator[Fact]:
     """Whose the remote device and the reference are. Without a variable that the host needs, a lack is not the product's."""
     remote, reference = remote_device(stage.listing.devices), reference_device(stage.listing.devices)
     blame = Blame.LAB if missing_variables(stage) else Blame.PRODUCT
-    seen = remote.registry if remote else "no such device"
-    yield Fact("registry of the remote device", "ggml-virtgpu", seen, FindingKind.NO_SUCH_DEVICE, blame)
+    seen, hint = (remote.registry, "") if remote else ("no such device", said_at_loading(stage))
+    yield Fact("registry of the remote device", "ggml-virtgpu", seen, FindingKind.NO_SUCH_DEVICE, blame, hint)
     if remote is not None:
         yield Fact("type of the remote device", "not CPU", "CPU" if remote.type == "CPU" else "not CPU", blame=Blame.PRODUCT)
     seen = reference.registry if reference else "no such device"
     yield Fact("registry of the reference", "CPU", seen, FindingKind.WRONG_REFERENCE, blame)
+
+
+def said_at_loading(stage: Stage) -> str:
+    """The last that loader and guest library said while the devices were listed, which tells why there is none; or nothing."""
+    said = [line for line in stage.listing.output.splitlines() if LIBRARY_WORD in line and not line.startswith(LOADED)]
+    return f"when the guest library was loaded was said: {' / '.join(said[-3:])}" if said else ""
 
 
 def process_facts(stage: Stage) -> Iterator[Fact]:
