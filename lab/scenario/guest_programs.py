@@ -23,6 +23,8 @@ LISTING = f"{GUEST_FOLDER}/listing.py"
 SURVIVOR = f"{GUEST_FOLDER}/survivor.py"
 FACTS_S = 30.0
 LISTING_S = 90.0
+ENDING_S = 30.0
+"""So long a program that was told to end has for it before it is blamed: looking at it and telling it may have taken the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,16 @@ def observation(guest: Guest, process: Callable[[int], ProcessFacts], pid: int, 
 
 @dataclass(slots=True)
 class ListingProgram:
-    """The program that lists the devices, as far as it got. ``busy``: the guest could not be brought to something in time."""
+    """The program that lists the devices, as far as it got.
+
+    ``limit`` is its own deadline, ``deadline`` that of all that is done in the guest. ``busy``: the guest could not be brought to
+    something in time, or the program was told to end when little of its time was left.
+    """
 
     guest: Guest
     observe: Callable[[int], Observation]
     deadline: Deadline
+    limit: Deadline
     said: list[str] = field(default_factory=list)
     pid: int | None = None
     devices: tuple[Device, ...] | None = None
@@ -113,6 +120,7 @@ class ListingProgram:
                 self._in_time(self._look, self.pid)
             finally:
                 self._in_time(self._end, self.pid)
+                self.busy = self.busy or self.limit.remaining_s < ENDING_S
         else:
             self.said.append(line.rstrip("\n"))
 
@@ -139,16 +147,18 @@ def listed_devices(
     """List ggml's registry in the guest with our library loaded, and look at the process while its context is open.
 
     The program waits after its answer until it is told to end, so there is no race between listing and looking. What else is
-    said, by the library too, is kept. A guest that is too busy to look at it, or to end it, is nothing that the program did.
+    said, by the library too, is kept. A guest that is too busy to look at it, or to end it, is nothing that the program did; nor is
+    it when that took so long that the program had less than ``ENDING_S`` of its time left to end.
 
     Raises:
         CommandFailed: there is no answer, or the program died before it could be looked at.
         WaitTimeout: it did not come to its end.
     """
-    listed = ListingProgram(guest, observe, deadline)
+    limit = deadline.narrowed(LISTING_S)
+    listed = ListingProgram(guest, observe, deadline, limit)
     command = guest_command((*PYTHON, LISTING, "hold"), environment)
     try:
-        status = guest.ssh.stream(command, listed.on_line, deadline.narrowed(LISTING_S))
+        status = guest.ssh.stream(command, listed.on_line, limit)
     except WaitTimeout:
         if not listed.busy:
             raise
