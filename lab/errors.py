@@ -10,6 +10,7 @@
      │   ├─ LaunchError        QEMU did not start
      │   ├─ GuestLost          the guest went away: QEMU ended, kernel panic, connection lost
      │   ├─ CommandFailed      a command in the guest ended with a status other than 0
+     │   ├─ CopyFailed         a file did not come over, whatever is in it
      │   ├─ WaitTimeout        something awaited did not come in time
      │   └─ AbnormalShutdown   the guest did not go down the way it was asked to
      └─ RemotingError  the protocol between guest and host went wrong
@@ -131,6 +132,10 @@ class CommandFailed(GuestError):
         self.command_status = exit_status
         self.output = output
         super().__init__(f"the guest command ended with status {exit_status}: {command}{indented_tail(output)}")
+
+
+class CopyFailed(GuestError):
+    """A file was not copied to or from the guest, which says nothing of what is in it."""
 
 
 class WaitTimeout(GuestError):

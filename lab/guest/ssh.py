@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 import paramiko
 
 from lab.deadline import Deadline, poll
-from lab.errors import CommandFailed, GuestError, GuestLost, WaitTimeout
+from lab.errors import CommandFailed, CopyFailed, GuestError, GuestLost, WaitTimeout
 from lab.guest.keys import BootKeys
 from lab.threads import beside
 
@@ -152,7 +152,8 @@ class GuestShell:
         """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole.
 
         Raises:
-            GuestError: among others, it has more than ``most_bytes``, which is seen before its first byte is asked for.
+            GuestError: it has more than ``most_bytes``, which is seen before its first byte is asked for, or is another one here.
+            CopyFailed, CommandFailed, WaitTimeout, GuestLost: it did not come over.
         """
         limit = deadline or Deadline.after(COMMAND_S)
         with self._files(limit) as sftp:
@@ -187,7 +188,7 @@ class GuestShell:
             if not self._transport.is_active():
                 raise self._loss("the SSH connection broke while a file was copied") from error
             deadline.require("a file copied to or from the guest")
-            raise GuestError(f"copying a file to or from the guest failed: {error!r}") from error
+            raise CopyFailed(f"copying a file to or from the guest failed: {error!r}") from error
 
     @contextlib.contextmanager
     def _running(

@@ -121,7 +121,7 @@ class Joined:
     """Calls of a run, what is wrong with them, and how many commands either side counted.
 
     ``silent``: the sides that write no records. Of a guest that is one, ``served`` has what the host did; its durations are the
-    host's.
+    host's. ``lacking``: why some of the guest's files did not come over, which is no fault of theirs.
     """
 
     calls: tuple[JoinedCall, ...]
@@ -130,6 +130,7 @@ class Joined:
     host_counted: int
     silent: frozenset[str] = frozenset()
     served: tuple[JoinedCall, ...] = ()
+    lacking: tuple[str, ...] = ()
 
     @property
     def unproven(self) -> bool:
@@ -203,26 +204,27 @@ def told_number(number: int) -> str:
     return str(number) if number < FAR_NUMBER else f"{FAR_NUMBER} or more"
 
 
-def join(logs: Iterable[CallLog], silent: Collection[str] = ()) -> Joined:
+def join(logs: Iterable[CallLog], silent: Collection[str] = (), lacking: Sequence[str] = ()) -> Joined:
     """Join the records of both sides and say what is wrong: records that are missing, counts that differ, sides that lack.
 
-    Those of ``silent`` sides lack by right.
+    Those of ``silent`` sides lack by right. Where some of the guest's did not come over (``lacking``, why) nothing is said against
+    contexts that have none, nor of those without a session, which the order of all of them tells apart.
     """
     guests, hosts = sided(logs)
     findings = [*(finding for guest in guests for finding in own_findings(guest)), *told_twice(guests)]
     calls: list[JoinedCall] = []
     for guest, host in paired(guests, hosts):
         calls += joined_calls(guest, host)
-        if host is not None or "host" not in silent:
+        if (host is not None or "host" not in silent) and (guest.session or not lacking):
             findings += pair_findings(guest, host)
-    for host in unpaired(guests, hosts):
+    for host in () if lacking else unpaired(guests, hosts):
         findings += own_findings(host)
         if "guest" not in silent:
             findings.append(
                 f"host context {host.context} (pid {host.pid}) served {host.counted} commands that no guest record tells of"
             )
     by_guest, by_host = (sum(log.counted for log in side) for side in (guests, hosts))
-    return Joined(tuple(calls), tuple(findings), by_guest, by_host, frozenset(silent))
+    return Joined(tuple(calls), tuple(findings), by_guest, by_host, frozenset(silent), lacking=tuple(lacking))
 
 
 def sided(logs: Iterable[CallLog]) -> tuple[list[CallLog], list[CallLog]]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from lab.bundle.rows import CallRow
 from lab.bundle.schema import CallsRecord, CommandRecord
 from lab.bundle.writer import BundleWriter, CheckWriter
 from lab.deadline import Deadline
-from lab.errors import GuestError, GuestLost, WireError
+from lab.errors import CommandFailed, CopyFailed, GuestError, GuestLost, WaitTimeout, WireError
 from lab.metrics.calls import UNANSWERED, CallLog, Joined, JoinedCall, command_name, join, read_call_log, served_calls, summarise
 from lab.scenario.platform import Guest
 
@@ -32,6 +33,8 @@ FETCHED_BYTES = 256 << 20
 """So much of call records is fetched from a guest, three million calls."""
 FETCHED_FILES = 4096
 """So many files of call records are fetched from a guest, one of each context of each process."""
+NOT_COME = (WaitTimeout, CommandFailed, CopyFailed)
+"""Errors that say nothing of what a guest has: it did not come over."""
 NAME = re.compile(r"\w[\w.-]*\.calls", re.ASCII)
 TRACES = "traces"
 SUFFIX = "*.calls"
@@ -133,13 +136,13 @@ class CallCollector:
         """
         folder = self.folder.with_name(f"{self.folder.name}-apart") if apart else self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        logs, wrong = fetched_logs(guest, guest_folder, folder) if guest is not None else ([], [])
+        logs, wrong, late = fetched_logs(guest, guest_folder, folder) if guest is not None else Fetched([], [], [])
         logs += [log for log in self.host_logs() if (log.path in self._apart) is apart]
         silent = self.others - {log.side for log in logs}
         served = (
             () if "guest" not in silent else (call for log in logs if log.path not in self._listed for call in served_calls(log))
         )
-        joined = join(logs, silent)
+        joined = join(logs, silent, late)
         joined = replace(joined, findings=(*wrong, *joined.findings), served=tuple(served))
         for call in joined.calls:
             self.bundle.call(joined_row(self.place, call), flush=False)
@@ -176,27 +179,39 @@ class CallCollector:
         return f"{command_name(record)} (number {number} of worker {worker}, {duration_us:.0f} µs, status {status}{op})"
 
 
-def fetched_logs(guest: Guest, remote: str, folder: Path) -> tuple[list[CallLog], list[str]]:
-    """The guest's files, copied into ``folder``, and what is wrong with them: names, sizes and contents are the guest's word.
+class Fetched(NamedTuple):
+    """Files of a guest, what is wrong with them (names, sizes, contents are its word), and why others did not come over."""
+
+    logs: list[CallLog]
+    wrong: list[str]
+    late: list[str]
+
+
+def fetched_logs(guest: Guest, remote: str, folder: Path) -> Fetched:
+    """The guest's files, copied into ``folder``.
 
     A guest that is lost meanwhile, or has more than is fetched, gives those that came over before.
     """
-    logs, left, limit = list[CallLog](), FETCHED_BYTES, Deadline.after(FETCH_ALL_S)
+    logs, wrong, late = fetched = Fetched([], [], [])
+    left, limit = FETCHED_BYTES, Deadline.after(FETCH_ALL_S)
     try:
         listed = listed_names(guest, remote, limit)
     except GuestError as error:
-        return [], [f"the guest's call records in {remote} cannot be listed: {error}"]
+        text = f"the guest's call records in {remote} cannot be listed: {error}"
+        (late if isinstance(error, NOT_COME) else wrong).append(text)
+        return fetched
     names = [name for name in listed if NAME.fullmatch(name)]
     others = [name for name in listed if not NAME.fullmatch(name)]
-    wrong = []
     if others:
         wrong.append(f"the guest has {len(others)} files that are no call records by their names, the first is {others[0]!r}")
     for number, name in enumerate(names):
-        if number == FETCHED_FILES or limit.expired:
-            bound = f"at most {FETCHED_FILES} are" if number == FETCHED_FILES else f"what comes in {FETCH_ALL_S:.0f} s is"
-            wrong.append(
+        too_many = number == FETCHED_FILES
+        if too_many or limit.expired:
+            bound = f"at most {FETCHED_FILES} are" if too_many else f"what comes in {FETCH_ALL_S:.0f} s is"
+            text = (
                 f"{len(names) - number} of {len(names)} call records of the guest are left there, from {name} on: {bound} fetched"
             )
+            (wrong if too_many else late).append(text)
             break
         path = folder / name
         try:
@@ -206,8 +221,8 @@ def fetched_logs(guest: Guest, remote: str, folder: Path) -> tuple[list[CallLog]
         except GuestLost:
             break
         except (GuestError, WireError) as error:
-            wrong.append(f"call records {name} of the guest: {error}")
-    return logs, wrong
+            (late if isinstance(error, NOT_COME) else wrong).append(f"call records {name} of the guest: {error}")
+    return fetched
 
 
 def listed_names(guest: Guest, remote: str, deadline: Deadline) -> list[str]:
@@ -252,12 +267,17 @@ def work_of(writers: Iterable[CheckWriter], asking: Collection[str], texts: int,
 def findings_of(joined: Joined, work: Work, listing: Collection[int] = ()) -> Iterator[Finding]:
     """What is wrong with the calls. Results without calls mean that the remote device did not compute them.
 
-    Of a guest library that writes no records the host's are the proof.
+    Of a guest library that writes no records the host's are the proof. Where some of the guest's did not come over there is none,
+    which is the lab's: it is not said then that calls lack.
 
     ``listing``: sessions of the program that lists the devices, which calls whatever computes afterwards.
     """
     for text in joined.findings:
         yield Finding(FindingKind.CALLS_DIFFER, Blame.PRODUCT, text)
+    for text in joined.lacking:
+        yield Finding(FindingKind.CALLS_DIFFER, Blame.LAB, text)
+    if joined.lacking:
+        return
     others = [call for call in joined.calls if call.session not in listing] or list(joined.served)
     graphs = sum(call.command in COMPUTING for call in others)
     if work.results and joined.unproven:

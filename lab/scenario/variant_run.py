@@ -264,7 +264,7 @@ class VariantRun:
         if alive and not cut_off and not lost_processes and not self.interrupted:
             # a call that was under way when the program was ended is counted and not recorded: no finding of its own
             writer, recorded = self._writer("calls"), self.here.variant.scenario.call_records
-            if recorded and self._tensors_travelled() and not joined.unproven:
+            if recorded and self._tensors_travelled() and not joined.unproven and not joined.lacking:
                 scenario, built_in = self.here.variant.scenario, self.here.plan.ingredients.shipment.built_in
                 capsets = collector.capsets() or tuple(call.capset for call in joined.calls)
                 for fact in way.way_facts(scenario, capsets, calls.proof_of(joined), built_in=built_in):

@@ -137,6 +137,22 @@ def test_a_guest_without_host_and_a_host_without_guest_are_found(tmp_path: Path)
     assert len(joined.findings) == 2
 
 
+def test_of_files_that_did_not_come_over_nothing_is_said(tmp_path: Path) -> None:
+    guest = write_log(tmp_path / "guest.calls", 0, records_of([3, 4]), counted=3)
+    nameless = write_log(tmp_path / "guest-2.calls", 0, records_of([3]), session=0)
+    others = [write_log(tmp_path / "host-1.calls", 1, records_of([3]), session=6, counted=2)]
+    others += [write_log(tmp_path / "host-2.calls", 1, records_of([3, 4]), session=0)]
+    host = write_log(tmp_path / "host-3.calls", 1, records_of([3]))
+    logs = [read_call_log(path) for path in (guest, nameless, *others, host)]
+    joined = join(logs, lacking=("it came not in time",))
+    assert joined.findings == (
+        "guest pid 100: 3 commands counted, 2 recorded",
+        "guest pid 100 sent 3 commands, the worker of context 3 (pid 101) counted 1",
+    )
+    assert joined.lacking == ("it came not in time",)
+    assert len(join(logs).findings) == 5, "of an unpaired host two, of two without a session one"
+
+
 def test_peers_without_session_are_joined_in_order(tmp_path: Path) -> None:
     guest = read_call_log(write_log(tmp_path / "guest.calls", 0, records_of([3]), session=9))
     host = read_call_log(write_log(tmp_path / "host.calls", 1, records_of([3]), session=0))

@@ -11,11 +11,13 @@ import pytest
 
 from lab.bundle.rows import CallRow
 from lab.deadline import Deadline, poll
-from lab.errors import GuestError, GuestLost, WaitTimeout
+from lab.errors import CommandFailed, CopyFailed, GuestError, GuestLost, WaitTimeout
 from lab.metrics.calls import Joined, JoinedCall
 from lab.scenario import calls
 from lab.scenario.calls import calls_record, fetched_logs
 from tests.scenario.call_files import Made, write_calls
+from tests.scenario.fakes import HEADER_LINE, SCENARIO, TEXTS, FakeShell, Script, row
+from tests.scenario.small_runs import Running, texts
 
 
 class Shell:
@@ -42,26 +44,27 @@ class Shell:
         return ""
 
 
-def fetched(folder: Path, *names: str, **contents: bytes) -> tuple[list[str], list[str], Shell]:
+def fetched(folder: Path, *names: str, **contents: bytes) -> tuple[list[str], list[str], list[str], Shell]:
     shell = Shell((*names, *(f"{name}.calls" for name in contents)), {f"{name}.calls": raw for name, raw in contents.items()})
     guest: Any = SimpleNamespace(ssh=shell)
     folder.mkdir(parents=True)
-    logs, wrong = fetched_logs(guest, "/run/calls of it", folder)
-    return [log.path.name for log in logs], wrong, shell
+    logs, wrong, late = fetched_logs(guest, "/run/calls of it", folder)
+    return [log.path.name for log in logs], wrong, late, shell
 
 
 @pytest.mark.parametrize(
     "name", ["../outside.calls", "../../../../outside.calls", "{}/outside.calls", ".hidden.calls", "a b.calls"]
 )
 def test_only_a_bare_name_of_a_call_record_file_is_fetched(tmp_path: Path, name: str) -> None:
-    logs, wrong, _ = fetched(tmp_path / "logs" / "guest-calls", "guest-7-1.calls", name.format(tmp_path))
+    logs, wrong, late, _ = fetched(tmp_path / "logs" / "guest-calls", "guest-7-1.calls", name.format(tmp_path))
     assert logs == ["guest-7-1.calls"]
     assert wrong == [f"the guest has 1 files that are no call records by their names, the first is {name.format(tmp_path)!r}"]
+    assert not late
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["guest-7-1.calls"]
 
 
 def test_file_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path) -> None:
-    logs, wrong, _ = fetched(tmp_path / "guest-calls", "sparse.calls", "guest-7-1.calls", short=b"1234")
+    logs, wrong, late, _ = fetched(tmp_path / "guest-calls", "sparse.calls", "guest-7-1.calls", short=b"1234")
     assert logs == ["guest-7-1.calls"]
     assert [text.partition(": ")[0] for text in wrong] == [
         "call records sparse.calls of the guest",
@@ -69,10 +72,11 @@ def test_file_that_cannot_be_read_is_told_and_the_others_are_read(tmp_path: Path
     ]
     assert "it is too large" in wrong[0]
     assert "4 bytes are too few" in wrong[1]
+    assert not late
 
 
 def test_files_have_a_bound_together(tmp_path: Path) -> None:
-    _, _, shell = fetched(tmp_path / "guest-calls", "guest-7-1.calls", "guest-7-2.calls")
+    *_, shell = fetched(tmp_path / "guest-calls", "guest-7-1.calls", "guest-7-2.calls")
     first, second = shell.bounds
     assert first - second == (tmp_path / "guest-calls" / "guest-7-1.calls").stat().st_size
 
@@ -80,10 +84,10 @@ def test_files_have_a_bound_together(tmp_path: Path) -> None:
 def test_files_have_one_deadline_together_and_what_came_before_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "FETCH_ALL_S", 0.2)
     names = ("guest-7-1.calls", "stalled.calls", *(f"third-{number}.calls" for number in range(500)))
-    logs, wrong, shell = fetched(tmp_path / "guest-calls", *names)
-    assert logs == ["guest-7-1.calls"]
+    logs, wrong, late, shell = fetched(tmp_path / "guest-calls", *names)
+    assert (logs, wrong) == (["guest-7-1.calls"], [])
     assert len(shell.bounds) == 2
-    stalled, rest = wrong
+    stalled, rest = late
     assert stalled.startswith("call records stalled.calls of the guest: ")
     assert rest == "500 of 502 call records of the guest are left there, from third-0.calls on: what comes in 0 s is fetched"
 
@@ -91,12 +95,13 @@ def test_files_have_one_deadline_together_and_what_came_before_it_is_kept(tmp_pa
 def test_more_files_than_are_fetched_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "FETCHED_FILES", 3)
     names = [f"guest-7-{number}.calls" for number in range(7)]
-    logs, wrong, shell = fetched(tmp_path / "one" / "guest-calls", *names)
+    logs, wrong, late, shell = fetched(tmp_path / "one" / "guest-calls", *names)
     assert logs == names[:3]
     assert len(shell.bounds) == 3
     assert wrong == ["4 of 7 call records of the guest are left there, from guest-7-3.calls on: at most 3 are fetched"]
-    logs, wrong, _ = fetched(tmp_path / "other" / "guest-calls", *names[:3])
-    assert (logs, wrong) == (names[:3], [])
+    assert not late
+    logs, wrong, late, _ = fetched(tmp_path / "other" / "guest-calls", *names[:3])
+    assert (logs, wrong, late) == (names[:3], [], [])
 
 
 @pytest.mark.parametrize("error", [
@@ -111,10 +116,49 @@ def test_names_that_cannot_be_listed_are_told_but_of_a_lost_guest(tmp_path: Path
             raise error
 
     guest: Any = SimpleNamespace(ssh=Unlisted((), {}))
-    logs, wrong = fetched_logs(guest, "/run/calls of it", tmp_path)
+    logs, wrong, late = fetched_logs(guest, "/run/calls of it", tmp_path)
     assert logs == []
     told = [] if isinstance(error, GuestLost) else [f"the guest's call records in /run/calls of it cannot be listed: {error}"]
-    assert wrong == told
+    assert (wrong, late) == (([], told) if isinstance(error, WaitTimeout) else (told, []))
+
+
+NOT_COME = [
+    pytest.param(WaitTimeout("a file copied out of the guest", 60.0), id="too slow"),
+    pytest.param(CommandFailed("sha256sum < x", 137, ""), id="no hash"),
+    pytest.param(CopyFailed("copying a file to or from the guest failed: OSError(28)"), id="no room"),
+]
+
+
+@pytest.mark.parametrize("error", NOT_COME)
+@pytest.mark.parametrize("failing", [False, True])
+def test_records_that_do_not_come_over_are_the_labs_and_nothing_is_said_of_calls_that_lack(
+    running: Running, monkeypatch: pytest.MonkeyPatch, error: GuestError, *, failing: bool
+) -> None:
+    def get(*_: object, **__: object) -> str:
+        raise error
+
+    monkeypatch.setattr(FakeShell, "get", get)
+    last = row(TEXTS[2], error="test failed" if failing else "")
+    script = Script(ops=(HEADER_LINE, *map(row, TEXTS[:2]), last), ops_status=int(failing), ring=4)
+    bundle = running(script, SCENARIO + '\n[guest.environment]\nGGML_VIRTGPU_RING = "auto"\n', variants=("venus",))
+    found = [line for line in texts(bundle).splitlines() if "case failed" not in line and "too few" not in line]
+    assert found == [f"calls differ [lab] call records guest-7-101.calls of the guest: {error}"]
+    assert bundle.run.exit == (1 if failing else 2), "never 0: the proof lacks"
+
+
+def test_names_that_do_not_come_in_time_are_the_labs(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed = FakeShell.execute
+
+    def execute(shell: FakeShell, command: str, deadline: Deadline) -> tuple[int, str]:
+        if command.startswith("ls "):
+            raise WaitTimeout(f"the guest command: {command}", 60.0)
+        return executed(shell, command, deadline)
+
+    monkeypatch.setattr(FakeShell, "execute", execute)
+    bundle = running(Script(), variants=("venus",))
+    (told,) = texts(bundle).splitlines()
+    assert told.startswith("calls differ [lab] the guest's call records in ")
+    assert bundle.run.exit == 2
 
 
 def test_summary_tells_the_largest_call_of_a_command_and_the_replies_that_tell_times() -> None:

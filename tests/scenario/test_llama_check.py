@@ -294,6 +294,20 @@ def test_program_of_which_a_component_of_ours_records_nothing_used_no_remote_dev
     assert texts(bundle) == "program failed [product] no call records of llama-bench were found: it used no remote device"
 
 
+def test_call_records_that_do_not_come_in_time_are_the_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    got = FakeShell.get
+
+    def get(shell: FakeShell, remote: str, *rest: Any, **bounds: Any) -> str:
+        if remote.endswith(".calls"):
+            raise WaitTimeout("a file copied out of the guest", 60.0)
+        return got(shell, remote, *rest, **bounds)
+
+    monkeypatch.setattr(FakeShell, "get", get)
+    bundle = ran(tmp_path, Llama())
+    assert (bundle.run.exit, {row.blame for row in bundle.findings}) == (2, {"lab"}), texts(bundle)
+    assert "program failed [lab] call records " in texts(bundle)
+
+
 def test_speed_is_the_median_and_may_be_just_what_is_asked_for(tmp_path: Path) -> None:
     llama = Llama()
     llama.each = (10_000_000, 20_000_000, 40_000_000)

@@ -202,7 +202,9 @@ class LlamaRun:
         before = {log.path for log in collector.host_logs()}
         argv = bench_argv(self.model, self.device, prompt=0, generated=tokens, repetitions=0)
         self.program(argv, {**self.uncounted, GUEST_CALL_LOG: inside})
-        logs, wrong = fetched_logs(self.stage.guest, inside, fetched)
+        logs, wrong, late = fetched_logs(self.stage.guest, inside, fetched)
+        if late and not wrong:
+            raise self.broken(late[0], Blame.LAB)
         if not wrong and not logs and "guest" in collector.others:
             logs = [log for log in collector.host_logs() if log.path not in before]
             if not logs and ("host" in collector.others or not self.stage.variant.scenario.call_records):
