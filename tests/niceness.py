@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab.deadline import Deadline, poll
 from lab.errors import WaitTimeout
-from lab.qemu.priority import LEAST_NICE, STEP
+from lab.qemu.priority import STEP, USUAL_NICE
 from lab.qemu.processes import descendants
 
 GIVEN_S = 2.0
@@ -52,9 +52,9 @@ def given(pid: int, nice: int) -> bool:
 
 
 def may_hurry() -> bool:
-    """Whether this process may make one of its own go before it by ``STEP``: by CAP_SYS_NICE, or by its limit."""
+    """Whether a process that is not nice may be made to go before others by ``STEP``: by CAP_SYS_NICE, or by its limit."""
     capabilities = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
     if int(capabilities.split()[1], 16) >> 23 & 1:
         return True
     least = 20 - resource.getrlimit(resource.RLIMIT_NICE)[0]
-    return least <= max(LEAST_NICE, os.getpriority(os.PRIO_PROCESS, 0) - STEP)
+    return least <= USUAL_NICE - STEP

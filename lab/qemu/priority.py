@@ -14,7 +14,7 @@ import os
 
 STEP = 10
 """By how much its nice value is below that of the virtual processors: ten times their weight."""
-LEAST_NICE = -20
+USUAL_NICE = 0
 WEIGHED = (os.SCHED_OTHER, os.SCHED_BATCH)
 """Policies by which nice values count. Who starts the lab by another one (``chrt``) has chosen it for all that it starts."""
 
@@ -24,14 +24,15 @@ def put_main_thread_first(pid: int) -> bool | None:
 
     Its other threads, and what the main thread makes later (workers among them), stay as nice as they were. It takes CAP_SYS_NICE
     or a limit of nice values with room for it (``ulimit -e 30``, with which QEMU has to run, too); without, nothing changes, nor
-    with a process that is just ending. None, and nothing changes, where another scheduling policy than the usual ones was chosen.
+    with a process that is just ending. None, and nothing changes, where another scheduling policy than the usual ones was chosen,
+    or another nice value than 0: what the main thread makes gets 0 from Linux where its own is negative, else that one.
     """
     try:
         policy, nice = os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
-        if policy not in WEIGHED:
+        if policy not in WEIGHED or nice != USUAL_NICE:
             return None
         os.sched_setscheduler(pid, policy | os.SCHED_RESET_ON_FORK, os.sched_param(0))
-        os.setpriority(os.PRIO_PROCESS, pid, max(LEAST_NICE, nice - STEP))
+        os.setpriority(os.PRIO_PROCESS, pid, USUAL_NICE - STEP)
     except (PermissionError, ProcessLookupError):
         return False
     return True

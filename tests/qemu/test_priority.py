@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab.qemu.priority import STEP, put_main_thread_first
+from lab.qemu.priority import STEP, USUAL_NICE, put_main_thread_first
 from tests.niceness import may_hurry
 
 NOBODY = 65534
@@ -38,9 +38,13 @@ for line in sys.stdin:
 
 
 @contextlib.contextmanager
-def several_threads(first: str = "") -> Iterator[tuple[int, int, Callable[[], tuple[int, int]]]]:
-    """A process, a thread of it, and what makes another thread and a child of its main thread's; ids of all of them."""
-    argv = (sys.executable, "-c", first + PROGRAM)
+def several_threads(first: str = "", of: int | None = None) -> Iterator[tuple[int, int, Callable[[], tuple[int, int]]]]:
+    """A process, a thread of it, and what makes another thread and a child of its main thread's; ids of all of them.
+
+    ``of``: its nice value, else it has ours.
+    """
+    given = "" if of is None else f"import os; os.setpriority(os.PRIO_PROCESS, 0, {of})\n"
+    argv = (sys.executable, "-c", given + first + PROGRAM)
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         stdin, stdout = process.stdin, process.stdout
         assert stdin is not None
@@ -60,12 +64,19 @@ def nice(task: int) -> int:
 
 @pytest.mark.skipif(not may_hurry(), reason="this user may not lower a nice value (CAP_SYS_NICE, ulimit -e)")
 def test_main_thread_alone_becomes_less_nice() -> None:
-    ours = nice(0)
-    with several_threads() as (pid, thread, more):
+    with several_threads(of=USUAL_NICE) as (pid, thread, more):
         assert put_main_thread_first(pid)
         later = more()
-        assert nice(pid) == max(-20, ours - STEP)
-        assert {nice(one) for one in (thread, *later)} == {ours}
+        assert nice(pid) == USUAL_NICE - STEP
+        assert {nice(one) for one in (thread, *later)} == {USUAL_NICE}
+
+
+@pytest.mark.skipif(not may_hurry(), reason="this user may not lower a nice value (CAP_SYS_NICE, ulimit -e)")
+@pytest.mark.parametrize("own", [-5, 1, 19])
+def test_nice_value_that_was_chosen_is_kept(own: int) -> None:
+    with several_threads(of=own) as (pid, thread, more):
+        assert put_main_thread_first(pid) is None
+        assert {nice(one) for one in (pid, thread, *more())} == {own}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's process needs root to be made")
@@ -75,7 +86,7 @@ def test_where_it_is_not_allowed_nothing_changes() -> None:
         script = f"from lab.qemu.priority import put_main_thread_first as put\n{AS_NOBODY}print(put({pid}))"
         argv = (sys.executable, "-c", script)
         told = subprocess.run(argv, capture_output=True, text=True, check=True)
-        assert told.stdout == "False\n"
+        assert told.stdout == ("False\n" if ours == USUAL_NICE else "None\n")
         assert {nice(one) for one in (pid, thread, *more())} == {ours}
 
 
