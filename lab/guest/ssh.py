@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import paramiko
+from paramiko.packet import Packetizer
 
 from lab.deadline import Deadline, poll
 from lab.errors import CommandFailed, CopyFailed, GuestError, GuestLost, WaitTimeout
@@ -336,18 +337,27 @@ def connected_shell(
         transport.join(CONNECT_S)
 
 
+class Unhurried(Packetizer):
+    """Gives a key exchange no time of paramiko's own (15 s), the thread of which would outlast an attempt that has failed."""
+
+    def start_handshake(self, timeout: float) -> None:
+        """Nothing begins: whoever waits for the key exchange has a deadline."""
+
+
 def _transport(port: int, keys: BootKeys, deadline: Deadline) -> paramiko.Transport:
+    """A connection to whoever listens. One that is begun has all the time there is: a slow guest would be at each of several."""
     link = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_S)
     try:
-        transport = paramiko.Transport(link)
+        transport = paramiko.Transport(link, packetizer_class=Unhurried)
     except BaseException:
         link.close()
         raise
     try:
-        transport.banner_timeout = CONNECT_S
+        transport.banner_timeout = deadline.remaining_s
         transport.set_keepalive(0)
-        transport.start_client(timeout=deadline.narrowed(CONNECT_S * 3).remaining_s)
+        transport.start_client(timeout=deadline.remaining_s)
         _require_host_key(transport, keys)
+        transport.auth_timeout = deadline.remaining_s
         transport.auth_publickey(USER, keys.client_key)
     except BaseException:
         transport.close()

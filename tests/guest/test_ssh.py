@@ -382,7 +382,7 @@ def test_guest_with_another_host_key_is_shown_no_key_of_ours(monkeypatch: pytest
         for step in ("set_keepalive", "start_client", "close", "join"):
             setattr(other, step, lambda *_, **__: None)
         monkeypatch.setattr("socket.create_connection", lambda *_, **__: None)
-        monkeypatch.setattr("paramiko.Transport", lambda _link: other)
+        monkeypatch.setattr("paramiko.Transport", lambda _link, **_: other)
         reached = connected_shell(22, keys, Alive(), Deadline.after(5))
         with pytest.raises(GuestLost, match="a host key that is not the one it was given"), reached:
             pytest.fail("it was let in")
