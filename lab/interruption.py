@@ -18,6 +18,7 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 OUTPUTS = (1, 2)
+STOPPING = b"already stopping: taking down what was started\n"
 
 
 @contextlib.contextmanager
@@ -30,8 +31,9 @@ def interruptible() -> Iterator[None]:
         if number == signal.SIGHUP:
             silence_lost_outputs()
         if stopping:
-            with contextlib.suppress(OSError):
-                sys.stderr.write("already stopping: taking down what was started\n")
+            # past its buffer, which the main thread may be writing at this moment; there may be none, and none with a descriptor
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                os.write(sys.stderr.fileno(), STOPPING)
             return
         stopping = True
         raise KeyboardInterrupt(signal.Signals(number).name)

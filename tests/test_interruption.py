@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -21,7 +23,7 @@ from lab.threads import beside
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_first_signal_interrupts_and_later_ones_wait(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
+def test_first_signal_interrupts_and_later_ones_wait(number: signal.Signals, capfd: pytest.CaptureFixture[str]) -> None:
     torn_down = False
     before = signal.getsignal(number)
 
@@ -38,8 +40,41 @@ def test_first_signal_interrupts_and_later_ones_wait(number: signal.Signals, cap
     with pytest.raises(KeyboardInterrupt):
         work()
     assert torn_down
-    assert "already stopping" in capsys.readouterr().err
+    assert "already stopping" in capfd.readouterr().err
     assert signal.getsignal(number) == before
+
+
+def test_signal_in_the_middle_of_words_to_who_does_not_read_them_ends_no_teardown(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, ours = os.pipe()
+    read = bytearray()
+
+    def interrupt_and_read() -> None:
+        time.sleep(0.2)  # the pipe is full
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
+        time.sleep(0.2)
+        while data := os.read(theirs, 1 << 16):
+            read.extend(data)
+
+    with os.fdopen(ours, "w", buffering=1) as stderr, interruptible(), beside(interrupt_and_read, "a reader", stderr.close):
+        monkeypatch.setattr(sys, "stderr", stderr)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        stderr.write(f"{'torn down' * 100_000}\n")
+        monkeypatch.undo()
+    os.close(theirs)
+    assert read.count(b"torn down") > 99_990, "a word may have been cut in two"
+    assert b"already stopping: " in read
+
+
+@pytest.mark.parametrize("stderr", [None, io.StringIO()])
+def test_signal_without_anywhere_to_say_something_ends_no_teardown(
+    monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO | None
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with interruptible():
+        for _ in range(2):
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
 
 
 def interrupted_after(step: Callable[..., Any]) -> Callable[..., Any]:
