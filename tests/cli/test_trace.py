@@ -68,13 +68,13 @@ def changed(trace: Path, folder: Path, key: str, value: Any) -> Path:
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_show_tells_every_row(trace: Path) -> None:
     status, output = lab_trace("show", trace)
-    assert status == 0
+    assert status == 0, output
     rows = rows_of(trace)
     assert len(output.splitlines()) == len(rows)
     assert "device_get_name" in output
     status, output = lab_trace("show", trace, "--json")
     answer = answer_of(output)
-    assert (status, answer["exit"]) == (0, 0)
+    assert (status, answer["exit"]) == (0, 0), output
     assert answer["commands"] == sum(row["kind"] == "command" for row in rows)
     assert answer["commands"] + answer["ioctls"] == len(rows)
     assert answer["calls"].get("backend_graph_compute", 0) == sum(row.get("call") == 22 for row in rows)
@@ -90,7 +90,7 @@ def test_file_that_is_no_trace_is_told_with_its_line(tmp_path: Path, command: st
     path = tmp_path / "trace.jsonl"
     path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0] + f"{line}\n")
     status, output = lab_trace(command, path, "--json")
-    assert status == 2
+    assert status == 2, output
     assert "line 2: not a row of a trace" in output
     assert answer_of(output)["exit"] == 2
 
@@ -127,7 +127,7 @@ def test_replay_tells_another_answer_and_ends_with_1(tmp_path: Path, key: str, v
     other = value * (len(first["data_out"]) // 2) if key == "data_out" else value
     path = changed(TRACES[0], tmp_path, key, other)
     status, output = lab_trace("replay", path)
-    assert status == 1
+    assert status == 1, output
     assert "buffer_get_tensor: " in output
     assert "1 with another answer" in output
     assert answer_of(lab_trace("replay", path, "--json")[1])["different"] == 1
@@ -234,7 +234,7 @@ def test_request_that_the_host_refused_is_refused_again(tmp_path: Path, call: Ca
 @pytest.mark.protocol
 def test_recording_with_less_data_than_was_asked_for_is_another_answer(tmp_path: Path) -> None:
     status, output = lab_trace("replay", changed(TRACES[0], tmp_path, "data_out", "00"))
-    assert status == 1
+    assert status == 1, output
     assert re.search(r"buffer_get_tensor: data_out has [0-9]+ bytes, recorded 1\n", output)
 
 
@@ -243,7 +243,7 @@ def test_replay_of_nothing_ends_with_2(tmp_path: Path) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_text(TRACES[0].read_text(encoding="utf-8").splitlines(keepends=True)[0])
     status, output = lab_trace("replay", path, "--json")
-    assert (status, answer_of(output)["exit"]) == (2, 2)
+    assert (status, answer_of(output)["exit"]) == (2, 2), output
     assert "could not be played" in output
 
 
@@ -251,11 +251,11 @@ def test_replay_of_nothing_ends_with_2(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--host-library", "--ggml-library"])
 def test_library_that_cannot_be_played_against_is_told_with_its_option(root: HostRoot, tmp_path: Path, option: str) -> None:
     status, output = lab_trace("replay", TRACES[0], option, tmp_path / "none.so")
-    assert status == 2
+    assert status == 2, output
     assert f"{tmp_path / 'none.so'} cannot be used: No such file or directory\nhint: {option} names it" in output
     library = lacking_library(root, tmp_path)
     status, output = lab_trace("replay", TRACES[0], option, library)
-    assert status == 2
+    assert status == 2, output
     assert f"lab trace replay: {option}: {library} needs {LACKED}, which neither the host root nor this machine has" in output
 
 

@@ -55,8 +55,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
         for worker in (pid for pid, name in processes_with(str(made.folder)) if name == "apir-worker"):
             os.kill(worker, signal.SIGKILL)
 
-    status, _ = made.run(meanwhile=kill)
-    assert status == 1
+    status, output = made.run(meanwhile=kill)
+    assert status == 1, output
     return made
 
 

@@ -118,11 +118,11 @@ def test_interrupted_during_the_boot(lab: Lab) -> None:
         poll("the guest's kernel", lambda: any(lab.out.glob("*/logs/*/serial.log")), Deadline.after(RUN_S))
         os.kill(child.pid, signal.SIGINT)
 
-    status, _ = lab.run(meanwhile=interrupt)
-    assert status == 2
-    assert lab.bundle().run.status == "interrupted"
+    status, output = lab.run(meanwhile=interrupt)
+    assert status == 2, output
+    assert lab.bundle().run.status == "interrupted", output
     assert lab.answer()["exit"] == 2
-    assert [one["status"] for one in lab.answer()["scenarios"]] == ["interrupted"]
+    assert [one["status"] for one in lab.answer()["scenarios"]] == ["interrupted"], output
 
 
 def test_terminated_during_ops_keeps_the_results(lab: Lab) -> None:
@@ -130,10 +130,10 @@ def test_terminated_during_ops_keeps_the_results(lab: Lab) -> None:
         lab.await_case(child)
         os.kill(child.pid, signal.SIGTERM)
 
-    status, _ = lab.run(meanwhile=terminate)
-    assert status == 2
+    status, output = lab.run(meanwhile=terminate)
+    assert status == 2, output
     bundle = lab.bundle()
-    assert bundle.run.status == "interrupted"
+    assert bundle.run.status == "interrupted", output
     assert bundle.cases
     assert bundle.calls
     assert "the first case without a result is" in texts(bundle)
@@ -145,8 +145,8 @@ def test_killed_lab_leaves_a_readable_bundle_and_nothing_running(lab: Lab) -> No
         os.kill(child.pid, signal.SIGKILL)
         poll("the end of everything it had started", lambda: not processes_with(str(lab.folder)), Deadline.after(20))
 
-    status, _ = lab.run(meanwhile=kill)
-    assert status == -signal.SIGKILL
+    status, output = lab.run(meanwhile=kill)
+    assert status == -signal.SIGKILL, output
     folder = newest(lab.out)
     assert folder is not None
     page = rendered_report(folder)
@@ -162,8 +162,8 @@ def test_killed_qemu_during_ops(lab: Lab) -> None:
         (qemu,) = (pid for pid, name in processes_with(str(lab.folder)) if name.startswith("qemu-system"))
         os.kill(qemu, signal.SIGKILL)
 
-    status, _ = lab.run(meanwhile=kill)
-    assert status == 2
+    status, output = lab.run(meanwhile=kill)
+    assert status == 2, output
     bundle = lab.bundle()
     assert bundle.cases[-1].outcome == "host crash"
     told = texts(bundle)
@@ -180,8 +180,8 @@ def test_killed_worker_during_ops_fails_the_run_and_is_named(lab: Lab) -> None:
         (worker,) = (pid for pid, name in processes_with(str(lab.folder)) if name == "apir-worker")
         os.kill(worker, signal.SIGKILL)
 
-    status, _ = lab.run(meanwhile=kill)
-    assert status == 1
+    status, output = lab.run(meanwhile=kill)
+    assert status == 1, output
     bundle, told = lab.bundle(), texts(lab.bundle())
     assert re.search(r"worker lost \[product\] host crash: the worker of context \d+ was lost during [a-z_]+ \(call \d+ of", told)
     assert re.search(
@@ -193,8 +193,8 @@ def test_killed_worker_during_ops_fails_the_run_and_is_named(lab: Lab) -> None:
 
 def test_library_that_takes_the_other_data_path_fails_the_run(lab: Lab) -> None:
     other = "guest.environment.GGML_VIRTGPU_DATA_PATH=copied"
-    status, _ = lab.run("--set", "guest.data_path=shared", "--set", other)
-    assert status == 1
+    status, output = lab.run("--set", "guest.data_path=shared", "--set", other)
+    assert status == 1, output
     expected = "commands that made buffers (shared): expected device_buffer_from_ptr, seen alloc_with_base"
     assert f"wrong data path [product] {expected}" in texts(lab.bundle())
     assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
@@ -202,7 +202,7 @@ def test_library_that_takes_the_other_data_path_fails_the_run(lab: Lab) -> None:
 
 def test_library_without_the_registration_symbol_is_refused_before_the_boot(lab: Lab) -> None:
     status, output = lab.run("--set", f"host.ggml_library={library_without_ggml()}")
-    assert status == 2
+    assert status == 2, output
     assert "has no registration symbol ggml_backend_init" in output + texts(lab.bundle())
     assert lab.bundle().run.boots == ()
 
@@ -212,16 +212,16 @@ def library_without_ggml() -> Path:
 
 
 def test_unset_library_path_is_named(lab: Lab) -> None:
-    status, _ = lab.run("--set", "host.environment.APIR_LLAMA_CPP_GGML_LIBRARY_PATH=false")
-    assert status == 2
+    status, output = lab.run("--set", "host.environment.APIR_LLAMA_CPP_GGML_LIBRARY_PATH=false")
+    assert status == 2, output
     told = texts(lab.bundle())
     assert "no device of registry ggml-virtgpu" in told
     assert "QEMU's environment lacks APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in told
 
 
 def test_pattern_that_matches_nothing_does_not_pass(lab: Lab) -> None:
-    status, _ = lab.run("--set", 'checks.0.patterns=["type=f7"]')
-    assert status == 2
+    status, output = lab.run("--set", 'checks.0.patterns=["type=f7"]')
+    assert status == 2, output
     assert "no cases [lab] the patterns leave no case of ADD, MUL, SUB" in texts(lab.bundle())
 
 
@@ -238,8 +238,8 @@ def test_dropped_call_record_fails_the_run(lab: Lab) -> None:
             records.seek(HEADER.itemsize + 10 * RECORD.itemsize)
             records.write(bytes(RECORD.itemsize))
 
-    status, _ = lab.run(meanwhile=drop)
-    assert status == 1
+    status, output = lab.run(meanwhile=drop)
+    assert status == 1, output
     assert "calls differ [product]" in texts(lab.bundle())
     assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
 
@@ -252,8 +252,10 @@ def test_swapped_library_fails_the_run(lab: Lab) -> None:
     chosen.write_bytes(ours.read_bytes())
     identity = bytes.fromhex(build_id(ours) or "")
     swapped.write_bytes(ours.read_bytes().replace(identity, identity[::-1]))
-    status, _ = lab.run("--set", f"implementation.host={chosen}", "--set", f"host.environment.VIRGL_APIR_BACKEND_LIBRARY={swapped}")
-    assert status == 2
+    status, output = lab.run(
+        "--set", f"implementation.host={chosen}", "--set", f"host.environment.VIRGL_APIR_BACKEND_LIBRARY={swapped}"
+    )
+    assert status == 2, output
     expected = f"build id of the host library mapped in worker: expected {identity.hex()}, seen {identity[::-1].hex()}"
     assert f"wrong library [lab] {expected}" in texts(lab.bundle())
 
@@ -284,7 +286,7 @@ def test_dry_run_shows_the_command_line_and_starts_nothing(lab: Lab) -> None:
 def test_doctor_and_setup_answer_as_promised(lab: Lab) -> None:
     for command, keys in (("doctor", {"capabilities"}), ("setup", SETUP_KEYS)):
         with spawn((*LAB, command, "--json"), log=lab.folder / f"{command}.log") as child:
-            assert child.wait(Deadline.after(RUN_S)) == 0
+            assert child.wait(Deadline.after(RUN_S)) == 0, child.log_tail()
         answer = json.loads((lab.folder / f"{command}.log").read_text().splitlines()[-1])
         assert set(answer) == keys
     assert all(Path(path).exists() for path in answer.values())
@@ -302,5 +304,5 @@ def test_shell_gives_a_terminal_in_the_guest_with_its_variables(lab: Lab) -> Non
         shell.expect("libggml-virtgpu.so")
         shell.sendline("exit 3")
         shell.expect(pexpect.EOF)
-    assert shell.exitstatus == 3
+    assert shell.exitstatus == 3, shell.before
     assert processes_with(str(lab.folder)) == []

@@ -79,7 +79,7 @@ def bundle(folder: Path) -> Bundle:
     done = finish((*LAB, "run", *files, "-j", "2", "--out", str(folder / "runs"), "--json"), deadline=Deadline.after(RUN_S))
     assert done.exit_status == 1, done.output
     answer = json.loads(done.output.splitlines()[-1])
-    assert {one["name"]: one["status"] for one in answer["scenarios"]} == {"known": "failed", "other": "passed"}
+    assert {one["name"]: one["status"] for one in answer["scenarios"]} == {"known": "failed", "other": "passed"}, done.output
     assert next(one["expected"] for one in answer["scenarios"] if one["name"] == "known") == {
         "expected": 2,
         "flaky": 1,

@@ -41,8 +41,8 @@ def test_fault_that_was_not_brought_about_does_not_pass(tmp_path: Path) -> None:
     path.write_text(HEALTHY)
     status, answer = lab_run(path, tmp_path / "runs")
     bundle = read_bundle(Path(answer["dir"]))
-    assert status == 1
-    assert [row.outcome for row in bundle.cases] == ["fail", "pass"]
-    assert not any(path.is_symlink() for path in bundle.folder.rglob("*"))
     told = [row.text for row in bundle.findings]
+    assert status == 1, told
+    assert [row.outcome for row in bundle.cases] == ["fail", "pass"], told
+    assert not any(path.is_symlink() for path in bundle.folder.rglob("*"))
     assert [text.partition(": expected")[0] for text in told] == ["no-device: message", "no-device: remote device"]
