@@ -83,7 +83,7 @@ def test_a_reader_that_goes_away_leaves_the_status_as_it_is(tmp_path: Path, word
 @pytest.mark.parametrize(("file", "error", "exit_status"), [("small.toml", "test failed", 1), ("none.toml", "", 2)])
 def test_a_failure_outlasts_its_reader(tmp_path: Path, file: str, error: str, exit_status: int) -> None:
     with pipe_that_nobody_reads() as writer:
-        status, errors = lab(tmp_path, "run", file, "--json", stdout=writer, error=error)
+        status, errors = lab(tmp_path, "run", file, "--out", "runs", "--json", stdout=writer, error=error)
     assert status == exit_status, errors
     assert "Traceback" not in errors
 
