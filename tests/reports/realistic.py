@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +69,29 @@ BUILD_ID = "6d3b87a1abd3136545c86eace4943f949aeba5fc"
 
 
 def write_bundle(parent: Path, *, failing: bool = False, variants: tuple[str, ...] = ("venus", "apir")) -> Path:
-    """A whole bundle below ``parent``; with ``failing`` the second variant has a wrong result and a lost guest."""
+    """A whole bundle below ``parent``, the caller's own; with ``failing`` the second variant has a wrong result and a lost guest.
+
+    It is written once, for that takes a second: each is a copy, of one name, that of the time when the first was made.
+    """
+    name, files = _written(failing=failing, variants=variants)
+    folder = parent / name
+    folder.mkdir(parents=True)
+    for path, content in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+@functools.cache
+def _written(*, failing: bool, variants: tuple[str, ...]) -> tuple[str, tuple[tuple[Path, bytes], ...]]:
+    """The name of a bundle by the real writer, and its files."""
+    with tempfile.TemporaryDirectory() as parent:
+        folder = _write(Path(parent), failing=failing, variants=variants)
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        return folder.name, tuple((path.relative_to(folder), path.read_bytes()) for path in files)
+
+
+def _write(parent: Path, *, failing: bool, variants: tuple[str, ...]) -> Path:
     random = np.random.default_rng(7)
     with new_bundle(parent, "smoke") as bundle:
         records = []
