@@ -22,10 +22,11 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import lab.cli.app as app
+import lab.scenario.dry_run as dry
 from tests.scenario.fakes import HEADER_LINE, TEXTS, FakePlatform, Script, row
 folder, error = Path(sys.argv.pop(1)), sys.argv.pop(1)
 script = Script(ops=(HEADER_LINE, *(row(text, error=error) for text in TEXTS)))
-app.real_platform = lambda: FakePlatform(script, folder).platform()
+app.real_platform = dry.real_platform = lambda: FakePlatform(script, folder).platform()
 app.main()
 """
 LIMIT_S = 120
