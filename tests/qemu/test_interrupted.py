@@ -63,9 +63,13 @@ def qemu_of(lab: subprocess.Popen[str]) -> tuple[Process, ...]:
 
 
 def keys_of(qemu: Process) -> Path:
-    """The folder of the boot's keys, by QEMU's command line."""
-    words = Path(f"/proc/{qemu.pid}/cmdline").read_text(encoding="utf-8").split("\0")
-    (file,) = (word.partition("file=")[2] for word in words if word.startswith("name=opt/virtgpu-lab/host-key,"))
+    """The folder of the boot's keys, by QEMU's command line, which the kernel shows a moment after the name."""
+
+    def files() -> list[str]:
+        words = Path(f"/proc/{qemu.pid}/cmdline").read_text(encoding="utf-8").split("\0")
+        return [word.partition("file=")[2] for word in words if word.startswith("name=opt/virtgpu-lab/host-key,")]
+
+    (file,) = poll("QEMU's command line", files, Deadline.after(10))
     return Path(file).parent
 
 
