@@ -35,21 +35,24 @@ BlobPool::~BlobPool() {
 }
 
 // Called with the lock held: blobs are made seldom, and two threads must not both take the last of the window.
-Blob *BlobPool::make(size_t size) {
+Blob *BlobPool::make(size_t size, Room room) {
     auto blob = std::make_unique<Blob>();
     blobs_.reserve(blobs_.size() + 1);
     free_.reserve(blobs_.size() + 1);
-    if (!device_.create_blob(size, *blob).ok()) return nullptr;
+    const Status status = room == Room::at_once ? device_.create_blob(size, *blob) : device_.create_blob_in_time(size, *blob);
+    if (!status.ok()) return nullptr;
     blobs_.push_back(std::move(blob));
     return blobs_.back().get();
 }
 
 Blob *BlobPool::grow() {
     if (usable_ >= limit_ || (usable_ != 0 && Clock::now() < full_until_)) return nullptr;
-    Blob *blob = make(size_);
+    // Whoever has none to wait for waits for what others have closed.
+    const Room room = usable_ == 0 ? Room::in_time : Room::at_once;
+    Blob *blob = make(size_, room);
     while (blob == nullptr && usable_ == 0 && size_ / 2 >= least_) {
         size_ = size_ / 2;
-        blob = make(size_);
+        blob = make(size_, room);
     }
     if (blob != nullptr) ++usable_;
     else full_until_ = Clock::now() + full_for;
@@ -124,7 +127,7 @@ bool BlobPool::lends() {
 BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
     if (!taken || taken->size >= size) return taken;
     std::lock_guard lock(mutex_);
-    return {*this, make(size)};
+    return {*this, make(size, Room::in_time)};
 }
 
 void BlobPool::give_up_free() {

@@ -83,7 +83,9 @@ class BlobPool {
     void tell_of_it();
     bool is_ordinary(const Blob &blob) const;
     void gather();
-    Blob *make(size_t size);
+    // As with create_blob and create_blob_in_time.
+    enum class Room { at_once, in_time };
+    Blob *make(size_t size, Room room);
     Blob *grow();
 
     Device &device_;

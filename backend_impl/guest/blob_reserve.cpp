@@ -35,7 +35,7 @@ Status BlobReserve::take(size_t size, Blob &blob) {
     if (status.ok()) return status;
     // The window is full: with what is kept, and with rounding, there may have been room.
     give_up_all();
-    return device_.create_blob(size, blob);
+    return device_.create_blob_in_time(size, blob);
 }
 
 // The smallest that fits and is not more than twice as large.

@@ -57,13 +57,20 @@ class Device {
     // The host has the extension bunched_fences: from here on submissions are fenced on unawaited_ring where that saves interrupts.
     virtual void bunch_fences() {}
 
-    // A mapped blob of at least `size` bytes. Fails when the host-visible window is full.
+    // A mapped blob of at least `size` bytes. Fails, without room, when the host-visible window is full.
     virtual Status create_blob(size_t size, Blob &blob) = 0;
+    // The same for who has nothing else to wait for: where there is no room, tries again until what was closed before has given its
+    // own back.
+    Status create_blob_in_time(size_t size, Blob &blob);
     // From here on the host's pointer to the blob is dead.
     virtual void close_blob(Blob &blob) = 0;
 
     // Hands one command over; does not wait for it.
     virtual Status submit(const void *command, size_t size) = 0;
+
+  protected:
+    // A blob was closed whose room others have only when the host has let go of it, of which nobody is told.
+    static void expect_room() noexcept;
 };
 
 } // namespace apir::guest

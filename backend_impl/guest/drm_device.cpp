@@ -152,7 +152,8 @@ Status DrmDevice::create_object(size_t size, uint32_t flags, Blob &blob) {
     create.blob_flags = flags;
     create.size = rounded;
     if (int error = control(DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB, &create)) {
-        return Status::failure("cannot make a blob of " + std::to_string(rounded) + " bytes: " + reason(error));
+        std::string why = "cannot make a blob of " + std::to_string(rounded) + " bytes: " + reason(error);
+        return error == ENOSPC ? Status::no_room(std::move(why)) : Status::failure(std::move(why)); // as a full window is told
     }
     blob = {create.res_handle, create.bo_handle, nullptr, rounded};
     return {};
@@ -187,6 +188,7 @@ void DrmDevice::close_blob(Blob &blob) {
         drm_gem_close request = {};
         request.handle = blob.handle;
         control(DRM_IOCTL_GEM_CLOSE, &request);
+        expect_room();
     }
     blob = Blob{};
 }

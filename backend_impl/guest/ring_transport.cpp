@@ -16,7 +16,7 @@ constexpr RingShape shape{32, (batch_command_size + ring_command_offset + 63) / 
 std::unique_ptr<RingTransport> RingTransport::lay_out(Device &device, uint32_t type_offset, std::string &error) {
     static_assert(shape.slots >= 2 && shape.slot_size >= batch_command_size + ring_command_offset);
     Blob blob;
-    Status status = device.create_blob(shape.bytes(), blob);
+    Status status = device.create_blob_in_time(shape.bytes(), blob);
     if (!status.ok()) {
         error = status.text();
         return nullptr;

@@ -18,11 +18,13 @@
 #include "guest/drm_device.hpp"
 #include "guest/emulated.hpp"
 #include "guest/forked.hpp"
+#include "guest/reply_wait.hpp"
 #include "guest_fake.hpp"
 
 using namespace apir;
 using namespace apir::guest;
 using namespace apir::guest::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -34,6 +36,9 @@ struct Kernel {
     int version = 0;
     std::set<uint64_t> lacks; // features
     unsigned long fails = 0;  // this request
+    int error = ENOSPC;       // of what fails
+    Clock::duration closing{}; // how long a closed object keeps its room
+    Clock::time_point full_until = Clock::time_point::min();
     uint64_t offset = 0;      // of what is mapped
 
     int asked = 0;
@@ -60,10 +65,17 @@ void begin_context(const drm_virtgpu_context_init &init) {
     }
 }
 
-void create(drm_virtgpu_resource_create_blob &blob) {
+bool create(drm_virtgpu_resource_create_blob &blob) {
+    if (Clock::now() < kernel.full_until) return false;
     blob.bo_handle = static_cast<uint32_t>(kernel.objects.size()) + 7;
     blob.res_handle = blob.bo_handle + 100;
     kernel.objects[blob.bo_handle] = blob;
+    return true;
+}
+
+bool close_object(const drm_gem_close &object) {
+    if (kernel.closing.count() != 0) kernel.full_until = Clock::now() + kernel.closing;
+    return kernel.objects.erase(object.handle) == 1;
 }
 
 void submit(const drm_virtgpu_execbuffer &submission) {
@@ -82,9 +94,9 @@ bool carry_out(unsigned long request, void *about) {
     }
     case DRM_IOCTL_VIRTGPU_GET_CAPS: kernel.caps = *static_cast<drm_virtgpu_get_caps *>(about); return true;
     case DRM_IOCTL_VIRTGPU_CONTEXT_INIT: begin_context(*static_cast<drm_virtgpu_context_init *>(about)); return true;
-    case DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB: create(*static_cast<drm_virtgpu_resource_create_blob *>(about)); return true;
+    case DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB: return create(*static_cast<drm_virtgpu_resource_create_blob *>(about));
     case DRM_IOCTL_VIRTGPU_MAP: static_cast<drm_virtgpu_map *>(about)->offset = kernel.offset; return true;
-    case DRM_IOCTL_GEM_CLOSE: return kernel.objects.erase(static_cast<drm_gem_close *>(about)->handle) == 1;
+    case DRM_IOCTL_GEM_CLOSE: return close_object(*static_cast<drm_gem_close *>(about));
     case DRM_IOCTL_VIRTGPU_EXECBUFFER: submit(*static_cast<drm_virtgpu_execbuffer *>(about)); return true;
     default: return false;
     }
@@ -100,7 +112,7 @@ extern "C" __attribute__((visibility("default"))) int ioctl(int, unsigned long r
     va_end(arguments);
     ++kernel.asked;
     kernel.interrupted = !kernel.interrupted;
-    errno = kernel.interrupted ? (kernel.asked % 4 == 1 ? EINTR : EAGAIN) : ENOSPC;
+    errno = kernel.interrupted ? (kernel.asked % 4 == 1 ? EINTR : EAGAIN) : kernel.error;
     if (kernel.interrupted || request == kernel.fails || !carry_out(request, about)) return -1;
     return 0;
 }
@@ -213,6 +225,36 @@ void a_blob_that_cannot_be_had_leaves_nothing() {
     for (size_t size : {SIZE_MAX, SIZE_MAX - granularity + 1}) expect(!device.create_blob(size, blob).ok() && kernel.asked == asked, "more than there is");
 }
 
+// The kernel refuses the room of a closed object at once, until the host has let go of it. Where nothing was closed nobody waits:
+// this comes first.
+void a_closed_blob_makes_room_later() {
+    kernel = {};
+    DrmDevice device;
+    Blob blob;
+    expect(device.open(node()).ok(), "a node");
+    const auto attempts = [&] {
+        const int before = kernel.asked;
+        expect(!device.create_blob_in_time(1, blob).ok() && kernel.objects.empty(), "one that is not made");
+        return (kernel.asked - before) / 2;
+    };
+    kernel.fails = DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB;
+    expect(attempts() == 1, "asked again for room that nobody gives back");
+    kernel.fails = 0, kernel.closing = 30ms;
+    expect(device.create_blob(1, blob).ok(), "a blob");
+    device.close_blob(blob);
+    const Status at_once = device.create_blob(1, blob);
+    expect(!at_once.ok() && at_once.had_no_room(), "in the place of one that was just closed: " + at_once.text());
+    expect(device.create_blob_in_time(1, blob).ok(), "when that has given its room back");
+    device.close_blob(blob);
+    kernel.fails = DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB;
+    kernel.error = ENOMEM;
+    expect(attempts() == 1, "asked again where the window is not what is short");
+    kernel.error = ENOSPC;
+    const Clock::time_point start = Clock::now();
+    expect(attempts() > 1 && Clock::now() - start < 1s, "a window that stays full is waited for much longer than a closing takes");
+    expect(attempts() == 1, "nor once more");
+}
+
 void submissions_name_an_object_where_that_saves_interrupts() {
     kernel = {};
     DrmDevice device;
@@ -260,6 +302,7 @@ void a_forked_process_asks_nothing() {
 } // namespace
 
 int main() {
+    a_closed_blob_makes_room_later();
     only_devices_that_have_it_all_are_taken();
     a_context_has_both_rings();
     a_blob_that_cannot_be_had_leaves_nothing();

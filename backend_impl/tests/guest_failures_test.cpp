@@ -419,15 +419,16 @@ void test_slots_of_a_silent_host() {
 }
 
 // A call without a reply keeps the last reply slot, and the window is full: kept blobs make room for another one.
-void test_room_for_another_reply_slot() {
+void test_room_for_another_reply_slot(std::chrono::milliseconds closing) {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
     Variable none_kept("GGML_VIRTGPU_BUFFER_POOL_MIB", "0");
     for (const bool of_a_buffer : {false, true}) {
-        const std::string what = of_a_buffer ? "of a freed buffer: " : "of a data slot: ";
+        const std::string what = std::string(of_a_buffer ? "of a freed buffer" : "of a data slot") + (closing == 0ms ? ": " : ", later: ");
         ScriptedHost host;
         host.takes_pointers = of_a_buffer;
         DevicePlan plan;
         plan.window = data_page_size + size_t{of_a_buffer ? 2U : 1U} * blob_granularity;
+        plan.closing = closing;
         CapturedLog log;
         Bench bench(host, plan);
         Session &session = bench.registry->session();
@@ -442,6 +443,9 @@ void test_room_for_another_reply_slot() {
         host.end_silence(Call::device_get_memory);
         expect(session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).ok(), what + "the next call: " + log.text());
         lent.clear();
+        BlobPool::Lease slot = session.data_slots().take(Clock::now());
+        expect(slot && slot->size >= data_page_size / 2, what + "a data slot has all the room that there is");
+        slot = {};
         Buffer buffer = bench.buffer(4096);
         Context memory = context();
         ggml_tensor *tensor = bench.placed(buffer, ggml_new_tensor_1d(memory.get(), GGML_TYPE_I8, 100), 0);
@@ -555,7 +559,7 @@ int main() {
     test_data_slot_of_a_silent_graph();
     test_no_data_slot_of_a_lost_device();
     test_slots_of_a_silent_host();
-    test_room_for_another_reply_slot();
+    for (const auto closing : {0ms, 30ms}) test_room_for_another_reply_slot(closing);
     test_room_for_a_reply_slot_of_a_transfer();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();

@@ -84,7 +84,8 @@ Status FakeDevice::init_context(uint32_t) { return plan_.context; }
 Status FakeDevice::create_blob(size_t size, Blob &blob) {
     size_t rounded = (size + blob_granularity - 1) / blob_granularity * blob_granularity;
     std::lock_guard lock(mutex_);
-    if (rounded < size || rounded > plan_.window - used_) return Status::failure("the fake window is full");
+    give_back_closed();
+    if (rounded < size || rounded > plan_.window - used_) return Status::no_room("the fake window is full");
     // A file of its own, so that no two blobs are one mapping: that is how they are told apart in /proc/self/maps.
     int file = memfd_create("fake-blob", MFD_CLOEXEC);
     void *memory = MAP_FAILED;
@@ -104,8 +105,22 @@ void FakeDevice::close_blob(Blob &blob) {
     std::lock_guard lock(mutex_);
     host_.on_blob_closed(blob.resource);
     munmap(blob.memory, blob.size);
-    used_ -= blob.size;
+    give_back(blob.size);
     blob = Blob{};
+}
+
+void FakeDevice::give_back(size_t size) {
+    if (plan_.closing.count() == 0) {
+        used_ -= size;
+        return;
+    }
+    closing_.emplace_back(std::chrono::steady_clock::now() + plan_.closing, size);
+    expect_room();
+}
+
+void FakeDevice::give_back_closed() {
+    const auto now = std::chrono::steady_clock::now();
+    for (; !closing_.empty() && closing_.front().first <= now; closing_.pop_front()) used_ -= closing_.front().second;
 }
 
 Status FakeDevice::submit(const void *command, size_t size) {

@@ -1,6 +1,7 @@
 // A virtio-gpu device that exists in this process only, and hosts behind it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "guest/device.hpp"
@@ -67,6 +69,7 @@ struct DevicePlan {
     Status context;
     size_t window = size_t{1} << 30; // bytes for blobs
     uint32_t first_resource = 3;     // as in the recorded conversations
+    std::chrono::milliseconds closing{0}; // how long a closed blob keeps its room
 };
 
 class FakeDevice : public Device {
@@ -85,6 +88,8 @@ class FakeDevice : public Device {
 
   private:
     void serve();
+    void give_back(size_t size);
+    void give_back_closed();
 
     const DevicePlan plan_;
     FakeHost &host_;
@@ -93,6 +98,7 @@ class FakeDevice : public Device {
     std::deque<std::vector<uint8_t>> queue_;
     bool ending_ = false;
     size_t used_ = 0;
+    std::deque<std::pair<std::chrono::steady_clock::time_point, size_t>> closing_; // when how many of these are free
     uint32_t next_resource_ = plan_.first_resource;
     std::thread thread_;
 };
