@@ -118,12 +118,6 @@ bool BlobPool::has_none() {
     return usable_ == 0;
 }
 
-bool BlobPool::lends() {
-    std::lock_guard lock(mutex_);
-    gather();
-    return usable_ > free_.size();
-}
-
 BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
     if (!taken || taken->size >= size) return taken;
     std::lock_guard lock(mutex_);

@@ -64,8 +64,6 @@ class BlobPool {
     bool has_another();
     // Whether there is none, free or lent, that could be waited for.
     bool has_none();
-    // Whether some are lent, which may come back.
-    bool lends();
     // Makes blobs ahead of their use, until there are `count` of them or the window is full.
     void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.

@@ -170,11 +170,12 @@ bool Session::make_room() {
     if (!reply_slots_.has_none()) return true;
     buffer_blobs_.give_up_all();
     if (reply_slots_.has_another()) return true;
-    const bool lent = data_slots_.lends(); // perhaps to the very call that wants room
     data_slots_.give_up_free();
     const bool there = reply_slots_.has_another();
+    // One that is lent, perhaps to the very call that wants room, or that another thread has made of the room meanwhile.
+    const bool others = !data_slots_.has_none();
     data_slots_.prepare(1);
-    return there || !lent;
+    return there || !others;
 }
 
 // What nobody awaits may have the last one: a write that is left, one that has yet to go along with a call, one that went along with a graph, one that was

@@ -1,6 +1,10 @@
 // What goes wrong after set-up: refusals, nonsense, silence, a dead worker. Each ends in a defined result and a message; nothing
 // aborts, nothing waits longer than its deadline.
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <new>
+#include <utility>
 
 #include "guest_bench.hpp"
 
@@ -484,6 +488,60 @@ void test_room_for_a_reply_slot_of_a_transfer() {
     expect(back == bytes && !log.has("device lost"), "transfers go on: " + log.text());
 }
 
+// What happens to its blobs and its commands is for tests to say.
+class HookedDevice : public FakeDevice {
+  public:
+    using FakeDevice::FakeDevice;
+    Status create_blob(size_t size, Blob &blob) override {
+        if (before_blob) before_blob(size);
+        return FakeDevice::create_blob(size, blob);
+    }
+    void close_blob(Blob &blob) override {
+        if (blob.size == data_page_size) ++data_slots_closed;
+        FakeDevice::close_blob(blob);
+    }
+    Status submit(const void *command, size_t size) override {
+        if (throws.exchange(false)) throw std::bad_alloc();
+        return FakeDevice::submit(command, size);
+    }
+
+    static inline std::function<void(size_t)> before_blob;
+    static inline int data_slots_closed = 0;
+    static inline std::atomic<bool> throws{false};
+};
+
+// Another thread makes a data slot of the room that this call has made for itself, and has it still, or has given it back: the call
+// fails alone.
+void test_room_that_another_has_first() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    for (const bool still : {true, false}) {
+        ScriptedHost host;
+        DevicePlan plan;
+        plan.window = data_page_size + blob_granularity;
+        CapturedLog log;
+        Bench bench(make_registry(std::make_unique<HookedDevice>(plan, host)));
+        Session &session = bench.registry->session();
+        DeviceGetMemoryReply reply;
+        const auto ask = [&] { return session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply); };
+        host.silence(Call::device_get_memory);
+        expect(ask().timed_out(), "a call without a reply");
+        host.end_silence(Call::device_get_memory);
+        BlobPool::Lease another;
+        HookedDevice::data_slots_closed = 0;
+        bool taken = false;
+        HookedDevice::before_blob = [&](size_t size) {
+            if (size != reply_page_size || HookedDevice::data_slots_closed != 1 || std::exchange(taken, true)) return;
+            another = session.data_slots().take(Clock::now());
+            expect(static_cast<bool>(another), "a data slot of the room");
+            if (!still) another = {};
+        };
+        expect(!ask().ok() && HookedDevice::data_slots_closed == 1, "a call whose room another has");
+        HookedDevice::before_blob = nullptr;
+        another = {};
+        expect(ask().ok() && !log.has("device lost"), "the next call: " + log.text());
+    }
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -561,6 +619,7 @@ int main() {
     test_slots_of_a_silent_host();
     for (const auto closing : {0ms, 30ms}) test_room_for_another_reply_slot(closing);
     test_room_for_a_reply_slot_of_a_transfer();
+    test_room_that_another_has_first();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
