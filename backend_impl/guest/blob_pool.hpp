@@ -37,6 +37,8 @@ class BlobPool {
         const Blob &operator*() const { return *blob_; }
         const Blob *operator->() const { return blob_; }
         void retire() { retired_ = true; }
+        // The host is through with it after all.
+        void spare() { retired_ = false; }
 
       private:
         BlobPool *pool_ = nullptr;

@@ -2,6 +2,7 @@
 // aborts, nothing waits longer than its deadline.
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <utility>
@@ -542,6 +543,43 @@ void test_room_that_another_has_first() {
     }
 }
 
+// While it is awaited something is thrown, here by the program's log: the host may yet come to the data slot.
+void test_data_slot_of_a_call_that_throws() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
+    for (const bool graph : {false, true}) {
+        ScriptedHost host;
+        Bench bench(host);
+        Doubling doubling(bench);
+        const Call last = graph ? Call::backend_graph_compute : Call::buffer_get_tensor;
+        for (const Call call : {Call::device_get_memory, last}) host.silence(call);
+        Session &session = bench.registry->session();
+        {
+            CapturedLog log;
+            DeviceGetMemoryReply reply;
+            for (int i = 0; i < 2; ++i) session.channel().call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply);
+        }
+        static std::atomic<int> thrown{0};
+        thrown = 0;
+        ggml_log_set(
+            [](ggml_log_level, const char *text, void *) {
+                if (std::strstr(text, "device lost") == nullptr) return;
+                ++thrown;
+                throw std::bad_alloc();
+            },
+            nullptr);
+        std::vector<uint8_t> back(32);
+        if (graph) doubling.compute();
+        else ggml_backend_tensor_get(doubling.a, back.data(), 0, back.size());
+        ggml_log_set(nullptr, nullptr);
+        const std::string what = graph ? "a graph: " : "a transfer: ";
+        expect(thrown == 1 && host.sent(last).size() == 1, what + "one that throws while it is awaited");
+        const std::vector<uint8_t> sent = host.sent(last).at(0);
+        const BlobPool::Lease slot = session.data_slots().take(Clock::now());
+        expect(slot && slot->resource != sent[12 + (graph ? 0 : 8 + TensorRecord::wire_size)], what + "its data slot is used again");
+    }
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -620,6 +658,7 @@ int main() {
     for (const auto closing : {0ms, 30ms}) test_room_for_another_reply_slot(closing);
     test_room_for_a_reply_slot_of_a_transfer();
     test_room_that_another_has_first();
+    test_data_slot_of_a_call_that_throws();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
