@@ -332,6 +332,8 @@ Channel::Exchange::~Exchange() {
     if (!sent_) {
         // They still wait to go along.
         if (carries_deferred_) channel_.carried_.ended(notify_of(*slot_), [](uint32_t) {});
+        // Nobody waits for one whose handing over threw.
+        if (slot_ && may_run_long()) channel_.graphs_.remove(notify_of(*slot_));
         return;
     }
     if (!ended_) {

@@ -543,6 +543,31 @@ void test_room_that_another_has_first() {
     }
 }
 
+// A graph that was not handed over, for that threw, is none that others wait for.
+void test_graph_whose_submission_throws() {
+    Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "200");
+    Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "5000");
+    ScriptedHost host;
+    Bench bench(make_registry(std::make_unique<HookedDevice>(DevicePlan{}, host)));
+    Channel &channel = bench.registry->session().channel();
+    CapturedLog log;
+    CallTraits traits;
+    traits.patience = Patience::graph;
+    HookedDevice::throws = true;
+    bool thrown = false;
+    try {
+        GraphRunReply ran;
+        channel.call(Call::graph_run, GraphRunRequest{1}, ran, traits);
+    } catch (const std::bad_alloc &) {
+        thrown = true;
+    }
+    host.silence(Call::device_get_memory);
+    DeviceGetMemoryReply reply;
+    const Clock::time_point start = Clock::now();
+    expect(channel.call(Call::device_get_memory, DeviceGetMemoryRequest{}, reply).timed_out(), "a call without a reply");
+    expect(thrown && Clock::now() - start < 3s, "it waits for a graph that there is not");
+}
+
 // While it is awaited something is thrown, here by the program's log: the host may yet come to the data slot.
 void test_data_slot_of_a_call_that_throws() {
     Variable deadline("GGML_VIRTGPU_CALL_DEADLINE_MS", "100");
@@ -658,6 +683,7 @@ int main() {
     for (const auto closing : {0ms, 30ms}) test_room_for_another_reply_slot(closing);
     test_room_for_a_reply_slot_of_a_transfer();
     test_room_that_another_has_first();
+    test_graph_whose_submission_throws();
     test_data_slot_of_a_call_that_throws();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
