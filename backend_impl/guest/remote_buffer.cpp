@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "bulk_copy.hpp"
 #include "copied_buffer.hpp"
@@ -180,16 +182,54 @@ bool RemoteBuffer::copy_as(Call call, const ggml_tensor *source, const ggml_tens
     return report("cpy_tensor", result) && reply.copied;
 }
 
-std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment) {
+namespace {
+
+// A blob that is to be a buffer's. Left, unless somebody says otherwise: whatever is thrown, the host may yet come to use it.
+class TakenBlob {
+  public:
+    explicit TakenBlob(BlobReserve &reserve) : reserve_(reserve) {}
+    ~TakenBlob() {
+        if (blob.memory == nullptr) return;
+        guarded("buffer_from_ptr", 0, [this] {
+            reserve_.leave(blob);
+            return 0;
+        });
+    }
+    TakenBlob(const TakenBlob &) = delete;
+    TakenBlob &operator=(const TakenBlob &) = delete;
+
+    Blob release() { return std::exchange(blob, {}); }
+    void give_back() { reserve_.give_back(release()); }
+
     Blob blob;
-    Status status = session.buffer_blobs().take(size, blob);
+
+  private:
+    BlobReserve &reserve_;
+};
+
+// A buffer that the host has. Without memory for it here the host's is freed, as by its own end.
+template <typename Made, typename... Arguments> std::unique_ptr<Made> made_here(Arguments &&...arguments) {
+    try {
+        return std::make_unique<Made>(arguments...);
+    } catch (const std::bad_alloc &) {
+        const Made nobodys(arguments...);
+        throw;
+    }
+}
+
+} // namespace
+
+std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device, size_t size, size_t alignment) {
+    TakenBlob taken(session.buffer_blobs());
+    const Blob &blob = taken.blob;
+    Status status = session.buffer_blobs().take(size, taken.blob);
     if (!status.ok()) {
         log(LogLevel::debug, "%s; the buffer is copied instead", status.text().c_str());
         return nullptr;
     }
     if (!is_aligned(blob.memory, alignment)) {
         log(LogLevel::debug, "a blob is not aligned to %zu bytes; the buffer is copied instead", alignment);
-        session.buffer_blobs().give_back(blob);
+        taken.give_back();
         return nullptr;
     }
     DeviceBufferFromPtrReply reply;
@@ -197,11 +237,10 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     traits.device = device;
     CallResult result =
         session.channel().call(Call::device_buffer_from_ptr, DeviceBufferFromPtrRequest{blob.resource, size, size}, reply, traits);
-    if (result.ok() && reply.buffer != 0) return std::make_unique<SharedBuffer>(session, reply.buffer, blob, size);
+    if (result.ok() && reply.buffer != 0) return made_here<SharedBuffer>(session, reply.buffer, taken.release(), size);
     log(LogLevel::debug, "buffer_from_ptr: %s", result.ok() ? "refused" : result.text().c_str());
     // As with a buffer: without an answer the host may still come to use the blob.
-    if (result.timed_out()) session.buffer_blobs().leave(blob);
-    else session.buffer_blobs().give_back(blob);
+    if (!result.timed_out()) taken.give_back();
     return nullptr;
 }
 
@@ -232,7 +271,7 @@ std::unique_ptr<RemoteBuffer> allocate_copied(Session &session, uint64_t buft, s
     usable = told;
 #endif
     if (told && !usable) log(LogLevel::error, "get_base: %#llx is no usable base", static_cast<unsigned long long>(made.base));
-    auto copied = std::make_unique<CopiedBuffer>(session, made.buffer, reinterpret_cast<void *>(made.base), size, whereabouts);
+    auto copied = made_here<CopiedBuffer>(session, made.buffer, reinterpret_cast<void *>(made.base), size, whereabouts);
     return usable ? std::move(copied) : nullptr;
 }
 

@@ -218,6 +218,28 @@ void every_allocation_of_an_end(const char *path, int times) {
     expect(passed > 2 && passed < 1000, std::string("allocations of an end, ") + path + ": " + std::to_string(passed));
 }
 
+// What the host has of a buffer that is not had here is freed there, and its blob is closed with the context at the latest.
+void every_allocation_of_a_buffer(const char *path) {
+    Variable pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0"); // to be freed on the host at once
+    RunOn<SparedLibrary> run("all", path);
+    run.buffer(4096);
+    int passed = 0;
+    for (bool refused = true; refused && passed < 1000; ++passed) {
+        Shortage shortage(passed, 1);
+        const Buffer buffer = run.buffer(4096);
+        refused = shortage.end();
+    }
+    const std::string what = std::string("buffers without memory, ") + path + ": ";
+    expect(passed > 2 && passed < 1000, what + std::to_string(passed) + " allocations");
+    std::map<uint32_t, int> calls = run.host.calls();
+    const auto times = [&](Call call) { return calls[static_cast<uint32_t>(call)]; };
+    const int made = times(Call::device_buffer_from_ptr) + times(Call::alloc_with_base);
+    expect(times(Call::buffer_free_buffer) == made, what + std::to_string(times(Call::buffer_free_buffer)) + " of " + std::to_string(made) + " are freed");
+    run.backend.reset();
+    run.registry.reset();
+    expect(run.host.shared_bytes() == 0, what + std::to_string(run.host.shared_bytes()) + " bytes are left over");
+}
+
 } // namespace
 
 #define APART __attribute__((noinline)) // the compiler takes malloc and delete for a mismatch
@@ -245,6 +267,7 @@ int main(int count, char **arguments) {
         every_allocation_ahead("all", 128, false, 0, times); // goes along with the next call
         for (const char *path : {"copied", "shared"}) every_allocation_of_an_end(path, times);
     }
+    for (const char *path : {"copied", "shared"}) every_allocation_of_a_buffer(path);
     a_refused_read_without_memory();
     a_refused_graph_without_memory();
     calls_without_a_place();
