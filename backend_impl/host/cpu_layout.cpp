@@ -1,8 +1,11 @@
 #include "cpu_layout.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <initializer_list>
+
+#include "shape_terms.hpp"
 
 namespace apir::host {
 namespace {
@@ -218,10 +221,53 @@ bool lays_out(const ggml_tensor &tensor) {
     return steps_by_int(image, planes) && (!planes || image.ne[1] == 1 || has_dense_planes(image));
 }
 
-// What ggml-cpu plans for each thread: 64 rows of queries, keys, values and results. Models have rows of some hundred numbers.
-bool has_rows_for_tiles(const ggml_tensor &tensor) {
-    constexpr int64_t row_bytes = 2 * 64 * sizeof(float), most_bytes = int64_t{64} << 20;
-    return tensor.src[1]->ne[0] + tensor.src[2]->ne[0] <= most_bytes / row_bytes;
+// Blocks are made of a row of full precision, also where they are copied as they are; so are halves of the other kind, and
+// integers of floats or the reverse.
+bool copies_by_row(const ggml_tensor &from, const ggml_tensor &to) {
+    auto is_half = [](const ggml_tensor &x) { return x.type == GGML_TYPE_F16 || x.type == GGML_TYPE_BF16; };
+    auto is_full = [](const ggml_tensor &x) { return x.type == GGML_TYPE_F32 || x.type == GGML_TYPE_I32; };
+    if (ggml_is_quantized(to.type)) return true;
+    return from.type != to.type && ((is_half(from) && is_half(to)) || (is_full(from) && is_full(to)));
+}
+
+// Tiles of 64 queries by 64 keys, and rows of them and of values; or, of few queries, what each thread makes of some keys for
+// all heads.
+Wide attention_plan(const ggml_tensor &tensor) {
+    constexpr Wide tile = 64;
+    const Wide heads = tensor.src[0]->ne[2], key = tensor.src[1]->ne[0], value = tensor.src[2]->ne[0];
+    return std::max(2 * tile * (key + value) + 2 * tile * tile, heads * (2 + value) + key + 2 * value);
+}
+
+// The numbers of full precision that ggml-cpu plans for each thread to compute the op with. What it plans once, for all
+// threads, is bounded by the op's tensors; what it plans for types that has_cpu_types() refuses is left out.
+Wide plan_of(const ggml_tensor &tensor) {
+    const ggml_tensor &from = *tensor.src[0];
+    switch (tensor.op) {
+    case GGML_OP_FLASH_ATTN_EXT: return attention_plan(tensor);
+    case GGML_OP_SOFT_MAX:
+    case GGML_OP_ROPE:
+    case GGML_OP_ROPE_BACK: return tensor.ne[0];
+    case GGML_OP_CPY:
+    case GGML_OP_DUP: return copies_by_row(from, tensor) ? tensor.ne[0] : 0;
+    case GGML_OP_ADD: return ggml_is_quantized(from.type) ? from.ne[0] : 0;
+    case GGML_OP_OUT_PROD: return ggml_is_quantized(from.type) || from.type == GGML_TYPE_F16 ? from.ne[0] : 0;
+    case GGML_OP_SET_ROWS: return from.type == GGML_TYPE_F16 && tensor.type != GGML_TYPE_F16 ? from.ne[0] : 0;
+    case GGML_OP_TOP_K: return from.ne[0];
+    case GGML_OP_CROSS_ENTROPY_LOSS: return from.ne[0] + 1;
+    case GGML_OP_LIGHTNING_INDEXER: return tensor.src[1]->ne[0];
+    case GGML_OP_GATED_DELTA_NET: {
+        const Wide size = tensor.src[2]->ne[0];
+        return size + (tensor.op_params[0] > 1 ? size * size : 0);
+    }
+    default: return 0;
+    }
+}
+
+// It is planned for every node of a graph, whether it is computed or not, some kernels fill all of it with zeros, and it is kept
+// as long as the backend is. Models have rows of some hundred numbers, and of some hundred thousand where they choose a token.
+bool plans_little(const ggml_tensor &tensor) {
+    constexpr Wide most_bytes = Wide{64} << 20;
+    return tensor.src[0] == nullptr || plan_of(tensor) * static_cast<int64_t>(sizeof(float)) <= most_bytes;
 }
 
 bool fits_kernel(const ggml_tensor &tensor) {
@@ -257,9 +303,9 @@ bool has_cpu_layout(const ggml_tensor &tensor) {
 }
 
 bool has_cpu_shape(const ggml_tensor &tensor) {
+    if (!plans_little(tensor)) return false;
     // Of more than two dimensions the kernel reads elsewhere.
     if (tensor.op == GGML_OP_COUNT_EQUAL) return ggml_is_matrix(tensor.src[0]);
-    if (tensor.op == GGML_OP_FLASH_ATTN_EXT) return has_rows_for_tiles(tensor);
     // A row of the source becomes numbers of full precision before it becomes blocks, in memory that is planned for a row of the result.
     if (tensor.op != GGML_OP_CPY || !ggml_is_quantized(tensor.type) || ggml_is_quantized(tensor.src[0]->type)) return true;
     return tensor.src[0]->ne[0] <= tensor.ne[0];

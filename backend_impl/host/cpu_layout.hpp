@@ -13,7 +13,7 @@ bool has_cpu_kernels(ggml_backend_dev_t device);
 // without a kernel that leaves a tensor because it takes it for contiguous.
 bool has_cpu_layout(const ggml_tensor &tensor);
 
-// Whether ggml-cpu's kernel of the op takes the shape, which those of others do.
+// Whether ggml-cpu's kernel of the op takes the shape, which those of others do, and works in at most 64 MiB for each thread.
 bool has_cpu_shape(const ggml_tensor &tensor);
 
 // Whether ggml-cpu has a kernel of the op for these types: an op with others asserts. (cpu_types.cpp)

@@ -1,7 +1,9 @@
 // An op with its sources, by their shapes, as the records that a guest sends.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include <apir_gen.hpp>
@@ -66,6 +68,29 @@ inline std::vector<WideTensorRecord> records_of(const Op &op) {
         records.push_back(record_of(op.sources[i], i + 2));
     }
     return records;
+}
+
+inline uint64_t reach_of(const WideTensorRecord &record) {
+    uint64_t packed = record.nb[0], strided = record.nb[0];
+    for (int i = 0; i < 4; ++i) {
+        int64_t steps = i == 0 ? record.ne[0] / block_of(record.type).elements : record.ne[i];
+        packed *= static_cast<uint64_t>(steps);
+        strided += static_cast<uint64_t>(steps - 1) * record.nb[i];
+    }
+    return std::max(packed, strided);
+}
+
+inline std::string text_of(const Op &op) {
+    std::string text = op.name;
+    std::vector<Shape> shapes = op.sources;
+    shapes.insert(shapes.begin(), op.result);
+    for (const Shape &shape : shapes) {
+        text += " [" + std::to_string(shape.ne[0]);
+        for (int i = 1; i < 4; ++i) text += "," + std::to_string(shape.ne[i]);
+        for (uint64_t stride : shape.nb) text += " +" + std::to_string(stride);
+        text += "]";
+    }
+    return text;
 }
 
 } // namespace apir::test

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "host_loopback.hpp"
+#include "host_planned_ops.hpp"
 #include "host_unfit_ops.hpp"
 
 using namespace apir;
@@ -321,19 +322,10 @@ const Op harmless[] = {padded(100, 100),
                        columns({{1, 1, 1, 1}}, {{1, 1, 1, 1}, GGML_TYPE_F32, {4, 4, 2 * far}}),
                        scan_with(1, {{4, 2, 1, 2}, GGML_TYPE_F32, {16, 32, 4096}})};
 
-uint64_t reach_of(const WideTensorRecord &record) {
-    uint64_t packed = record.nb[0], strided = record.nb[0];
-    for (int i = 0; i < 4; ++i) {
-        packed *= static_cast<uint64_t>(record.ne[i]);
-        strided += static_cast<uint64_t>(record.ne[i] - 1) * record.nb[i];
-    }
-    return std::max(packed, strided);
-}
-
 // Whether it is refused, by a library that may end of it. True for what the buffer has no room for.
-bool refused_as_graph(Loopback &host, uint64_t buffer, uint64_t size, const Op &op) {
+bool refused_as_graph(Loopback &host, uint64_t buffer, uint64_t size, const Op &op, bool computed = true) {
     std::vector<WideTensorRecord> records = records_of(op);
-    records[0].flags = static_cast<int32_t>(tensor_flag_compute);
+    if (computed) records[0].flags = static_cast<int32_t>(tensor_flag_compute);
     uint64_t at = 0;
     for (WideTensorRecord &record : records) {
         record.buffer = buffer;
@@ -357,19 +349,6 @@ bool refused_as_graph(Loopback &host, uint64_t buffer, uint64_t size, const Op &
     return status == 0;
 }
 
-std::string text_of(const Op &op) {
-    std::string text = op.name;
-    std::vector<Shape> shapes = op.sources;
-    shapes.insert(shapes.begin(), op.result);
-    for (const Shape &shape : shapes) {
-        text += " [" + std::to_string(shape.ne[0]);
-        for (int i = 1; i < 4; ++i) text += "," + std::to_string(shape.ne[i]);
-        for (uint64_t stride : shape.nb) text += " +" + std::to_string(stride);
-        text += "]";
-    }
-    return text;
-}
-
 void bounds() {
     auto host = cpu_loopback();
     constexpr uint64_t size = 80 << 20;
@@ -390,9 +369,27 @@ void bounds() {
     }
 }
 
+// What ggml plans is planned for a node that is not computed, too.
+void plans() {
+    auto host = cpu_loopback();
+    constexpr uint64_t size = 240 << 20;
+    uint64_t buffer = new_buffer(*host, size);
+    for (const auto &[refused, admitted] : planned::ops) {
+        expect(supported(*host, admitted), text_of(admitted) + " is refused");
+        expect(!supported(*host, refused), text_of(refused) + " is supported");
+        expect(refused_as_graph(*host, buffer, size, refused), text_of(refused) + " is computed");
+        expect(refused_as_graph(*host, buffer, size, refused, false), text_of(refused) + " is planned for without being computed");
+    }
+}
+
 } // namespace
 
 int main(int count, char **values) {
     setenv("GGML_NO_BACKTRACE", "1", 1);
-    return run_cases({{"rules", rules}, {"everything_else_is_refused", everything_else_is_refused}, {"strides", strides}, {"bounds", bounds}}, count > 1 ? values[1] : nullptr);
+    return run_cases({{"rules", rules},
+                      {"everything_else_is_refused", everything_else_is_refused},
+                      {"strides", strides},
+                      {"bounds", bounds},
+                      {"plans", plans}},
+                     count > 1 ? values[1] : nullptr);
 }
