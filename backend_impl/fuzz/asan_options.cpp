@@ -3,7 +3,3 @@
 // A guest may ask for all memory that the device has; here there is no more than this.
 extern "C" __attribute__((visibility("default"))) const char *__asan_default_options();
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=64"; }
-
-// Tensors of a guest may overlap as it likes: then ggml copies within its buffer from where it is writing, and the numbers are its own fault.
-extern "C" __attribute__((visibility("default"))) const char *__asan_default_suppressions();
-extern "C" const char *__asan_default_suppressions() { return "interceptor_via_lib:libggml-cpu\n"; }

@@ -76,6 +76,18 @@ void mutate_links(WideGraph &graph, WideTensorRecord &tensor, Random &random) {
     }
 }
 
+// Where another tensor lies, mostly from its beginning on: as a view of it, as ggml says it, or as the guest alone knows it.
+void share_place(const WideGraph &graph, WideTensorRecord &tensor, Random &random) {
+    const WideTensorRecord &other = random.pick(graph.tensors);
+    const uint64_t offset = random.one_in(4) ? 4 * random.below(64) : 0;
+    const bool is_view = random.one_in(2);
+    tensor.buffer = other.buffer;
+    tensor.data = other.data + offset;
+    if (!is_view) return;
+    tensor.view_src = other.id;
+    tensor.view_offs = offset;
+}
+
 void mutate_nodes(WideGraph &graph, Random &random) {
     std::vector<uint64_t> &nodes = graph.nodes;
     switch (random.below(4)) {
@@ -141,6 +153,7 @@ void mutate_graph(WideGraph &graph, const Handles &handles, Random &random) {
     case 5: tensor.flags = static_cast<int32_t>(random.near(static_cast<uint32_t>(tensor.flags))); break;
     case 6:
     case 7: mutate_parameter(graph.tensors[0], random); break;
+    case 8: share_place(graph, tensor, random); break;
     default: mutate_tensor(tensor, handles, random);
     }
 }

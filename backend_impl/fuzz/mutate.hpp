@@ -6,7 +6,8 @@
 
 namespace apir::fuzz {
 
-// One change of one thing: a shape, a stride, a type, an op, a parameter, a link, a place, a handle, a flag, or the list of nodes.
+// One change of one thing: a shape, a stride, a type, an op, a parameter, a link, a place (that of another tensor, too), a handle, a
+// flag, or the list of nodes.
 void mutate_graph(WideGraph &graph, const Handles &handles, Random &random);
 // The same of a tensor that stands for itself.
 void mutate_tensor(WideTensorRecord &tensor, const Handles &handles, Random &random);
