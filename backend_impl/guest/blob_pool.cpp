@@ -52,7 +52,7 @@ Blob *BlobPool::grow() {
     Blob *blob = make(size_, room);
     while (blob == nullptr && usable_ == 0 && size_ / 2 >= least_) {
         size_ = size_ / 2;
-        blob = make(size_, room);
+        blob = make(size_, Room::at_once); // that was waited for
     }
     if (blob != nullptr) ++usable_;
     else full_until_ = Clock::now() + full_for;

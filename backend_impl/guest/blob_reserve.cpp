@@ -12,6 +12,8 @@ namespace {
 constexpr size_t limit_bytes = size_t{64} << 20;
 constexpr size_t limit_count = 64;
 constexpr size_t doubling_limit = size_t{1} << 20;
+// A buffer without a blob is copied, which is no reason to wait for the closing of many.
+constexpr std::chrono::milliseconds longest_wait{100};
 
 // Sizes are evened out so that blobs fit one another's successors: powers of two up to 1 MiB, then whole MiB.
 size_t size_class(size_t size) {
@@ -35,7 +37,7 @@ Status BlobReserve::take(size_t size, Blob &blob) {
     if (status.ok()) return status;
     // The window is full: with what is kept, and with rounding, there may have been room.
     give_up_all();
-    return device_.create_blob_in_time(size, blob);
+    return device_.create_blob_in_time(size, blob, longest_wait);
 }
 
 // The smallest that fits and is not more than twice as large.

@@ -35,10 +35,12 @@ void Device::expect_room() noexcept {
     } while (!room_by.compare_exchange_weak(before, by));
 }
 
-Status Device::create_blob_in_time(size_t size, Blob &blob) {
+Status Device::create_blob_in_time(size_t size, Blob &blob, Clock::duration patience) {
+    // What other threads close from here on is not waited for: they may go on closing for as long as they live.
+    const Clock::duration by = std::min(Clock::duration(room_by.load()), Clock::now().time_since_epoch() + patience);
     for (Clock::duration pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
         // Looked at before: the last attempt has all the room that there will be.
-        const bool is_last = Clock::now().time_since_epoch().count() >= room_by.load();
+        const bool is_last = Clock::now().time_since_epoch() >= by;
         Status status = create_blob(size, blob);
         if (status.ok() || is_last || !status.had_no_room()) return status;
         std::this_thread::sleep_for(pause);

@@ -1,6 +1,7 @@
 // What the guest library needs of a virtio-gpu device. DrmDevice does it with ioctls; tests bring a fake one.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -59,9 +60,9 @@ class Device {
 
     // A mapped blob of at least `size` bytes. Fails, without room, when the host-visible window is full.
     virtual Status create_blob(size_t size, Blob &blob) = 0;
-    // The same for who has nothing else to wait for: where there is no room, tries again until what was closed before has given its
-    // own back.
-    Status create_blob_in_time(size_t size, Blob &blob);
+    // The same for who has nothing else to wait for: where there is no room, tries again until what was closed before has given its own
+    // back, for as long as `patience` at most.
+    Status create_blob_in_time(size_t size, Blob &blob, std::chrono::steady_clock::duration patience = std::chrono::minutes(1));
     // From here on the host's pointer to the blob is dead.
     virtual void close_blob(Blob &blob) = 0;
 

@@ -239,7 +239,7 @@ void a_closed_blob_makes_room_later() {
     };
     kernel.fails = DRM_IOCTL_VIRTGPU_RESOURCE_CREATE_BLOB;
     expect(attempts() == 1, "asked again for room that nobody gives back");
-    kernel.fails = 0, kernel.closing = 30ms;
+    kernel.fails = 0, kernel.closing = 80ms;
     expect(device.create_blob(1, blob).ok(), "a blob");
     device.close_blob(blob);
     const Status at_once = device.create_blob(1, blob);

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import shlex
 import socket
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -153,12 +154,19 @@ class GuestShell:
         """Copy a file out of the guest and prove by its SHA-256, which is returned, that it arrived whole.
 
         Raises:
-            GuestError: it has more than ``most_bytes``, which is seen before its first byte is asked for, or is another one here.
+            GuestError: it is no file, has more than ``most_bytes``, which is seen before its first byte is asked for, or is
+                another one here.
             CopyFailed, CommandFailed, WaitTimeout, GuestLost: it did not come over.
         """
         limit = deadline or Deadline.after(COMMAND_S)
         with self._files(limit) as sftp:
-            left = sftp.stat(remote).st_size or 0
+            try:
+                found = sftp.stat(remote)
+            except FileNotFoundError as error:
+                raise GuestError(f"the guest's {remote} is not there, or leads nowhere") from error
+            if not stat.S_ISREG(found.st_mode or 0):
+                raise GuestError(f"the guest's {remote} is no file")
+            left = found.st_size or 0
             if left > most_bytes:
                 raise GuestError(f"the guest's {remote} has {left} bytes, at most {most_bytes} are fetched")
             with sftp.open(remote, "rb") as theirs, open(local, "wb") as ours:

@@ -4,7 +4,7 @@ A guest's kernel measures the counter at its start against an emulated timer, fo
 processor wait in between (two guests on two busy processors are enough), it has seen too few counts: a guest was seen whose clock
 ran 7.7 times as fast as the host's for all its life. Every limit in it was over too soon, a handshake's two seconds after a
 quarter of one, every duration that it recorded was wrong, and ``tsc=reliable`` (``lab.qemu.command``) keeps the kernel's watchdog
-from noticing. Told the frequency on its command line (``tsc_early_khz``, Linux 4.9 and later), it measures nothing at its start.
+from noticing. Told the frequency on its command line (``tsc_early_khz``), it takes that, and corrects it by a hundredth at most.
 
 The counter is read by its instruction, ten bytes of machine code, for Linux tells its frequency to nobody but the kernel's log.
 """

@@ -130,7 +130,7 @@ class CallCollector:
     def joined(self, guest: Guest | None, guest_folder: str, *, apart: bool = False) -> Joined:
         """Fetch the guest's files (none from a lost guest), join both sides, and append all calls.
 
-        Where nothing can be joined, what the workers have recorded since is appended.
+        Where nothing can be joined, or some of the guest's did not come over, what the workers have recorded since is appended.
 
         ``apart``: of those contexts that are kept apart, whose files on the guest's side have a folder of their own.
         """
@@ -144,11 +144,12 @@ class CallCollector:
         )
         joined = join(logs, silent, late)
         joined = replace(joined, findings=(*wrong, *joined.findings), served=tuple(served))
-        for call in joined.calls:
-            self.bundle.call(joined_row(self.place, call), flush=False)
-        self.bundle.flush_calls()
-        if not joined.calls:
+        if late or not joined.calls:
             self._append()
+        else:
+            for call in joined.calls:
+                self.bundle.call(joined_row(self.place, call), flush=False)
+            self.bundle.flush_calls()
         return joined
 
     def listing_ended(self) -> None:
@@ -328,8 +329,8 @@ def proof_of(joined: Joined) -> CallsRecord:
 
 
 def calls_record(joined: Joined) -> CallsRecord:
-    """The summary for ``run.json``."""
-    if not joined.calls:
+    """The summary for ``run.json``; without durations where some of the guest's records did not come over."""
+    if joined.lacking or not joined.calls:
         return CallsRecord(guest_counted=joined.guest_counted, host_counted=joined.host_counted)
     p50, p99 = np.percentile([call.duration_ns for call in joined.calls], (50, 99), method="inverted_cdf") / 1000
     commands = (

@@ -280,12 +280,13 @@ class VariantRun:
 
     def _judge_durations(self, joined: Joined) -> None:
         """What is slower than the thresholds of the scenario and of its checks allow."""
+        judged = () if joined.lacking else joined.calls  # durations of some of the calls are not the variant's
         for measured in self.measured:
-            for finding in check_findings(measured, joined.calls):
+            for finding in check_findings(measured, judged):
                 measured.writer.add(finding)
         limits, wall_s = self.here.variant.scenario.thresholds, time.monotonic() - self.here.started
         writer = self._writer("thresholds")
-        for finding in variant_findings(limits, self.here.boot_s, wall_s, joined.calls):
+        for finding in variant_findings(limits, self.here.boot_s, wall_s, judged):
             writer.add(finding)
 
     def _judge_expected(self) -> None:

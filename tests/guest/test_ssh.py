@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import subprocess
 import threading
 import time
@@ -22,6 +23,7 @@ from lab.guest.keys import boot_keys
 from lab.guest.ssh import GuestShell, connected_shell
 
 EVERY_S = 0.02
+FILE = stat.S_IFREG | 0o644
 
 
 class Channel:
@@ -305,18 +307,35 @@ def test_file_that_is_too_large_is_refused_before_its_first_byte(
     bound: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = bound.get("most_bytes", (1 << 60) - 1) + 1
-    sparse = SimpleNamespace(stat=lambda _remote: SimpleNamespace(st_size=size), close=lambda: None)
+    sparse = SimpleNamespace(stat=lambda _remote: SimpleNamespace(st_size=size, st_mode=FILE), close=lambda: None)
     monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: sparse)
     with pytest.raises(GuestError, match=f"the guest's /values has {size} bytes"):
         shell(b"").get("/values", tmp_path / "values", **bound)
     assert not (tmp_path / "values").exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"), [(stat.S_IFDIR, "is no file"), (stat.S_IFIFO, "is no file"), (None, "is not there, or leads nowhere")]
+)
+def test_what_is_no_file_is_the_guests_word(kind: int | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(_remote: str) -> SimpleNamespace:
+        if kind is None:
+            raise FileNotFoundError(2, "No such file")
+        return SimpleNamespace(st_size=4096, st_mode=kind | 0o755)
+
+    monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: SimpleNamespace(stat=found, close=lambda: None))
+    with pytest.raises(GuestError, match=f"the guest's /values {told}") as error:
+        shell(b"").get("/values", tmp_path / "values")
+    assert type(error.value) is GuestError, "nothing of the way here"
+
+
 def test_file_that_grows_while_it_is_fetched_is_fetched_up_to_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/zero", "rb") as endless:
         theirs = SimpleNamespace(prefetch=lambda *_: None, read=lambda size: endless.read(size if endless.tell() < 1 << 20 else 0))
         growing = SimpleNamespace(
-            stat=lambda _: SimpleNamespace(st_size=10), open=lambda *_: contextlib.nullcontext(theirs), close=lambda: None
+            stat=lambda _: SimpleNamespace(st_size=10, st_mode=FILE),
+            open=lambda *_: contextlib.nullcontext(theirs),
+            close=lambda: None,
         )
         monkeypatch.setattr("paramiko.SFTPClient", lambda _channel: growing)
         with pytest.raises(GuestError, match="differ"):

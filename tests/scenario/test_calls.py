@@ -146,6 +146,27 @@ def test_records_that_do_not_come_over_are_the_labs_and_nothing_is_said_of_calls
     assert bundle.run.exit == (1 if failing else 2), "never 0: the proof lacks"
 
 
+def test_part_of_a_variants_records_is_not_held_against_its_limits(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched, come = FakeShell.get, list[str]()
+
+    def get(shell: FakeShell, remote: str, *rest: object, **more: object) -> object:
+        if come:
+            raise WaitTimeout("a file copied out of the guest", 60.0)
+        come.append(remote)
+        return fetched(shell, remote, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FakeShell, "get", get)
+    bundle = running(
+        Script(listing_records=3, listing_served=True), SCENARIO + "\n[thresholds]\ncall_p50_us = 0.001\n", variants=("venus",)
+    )
+    assert len(come) == 1
+    assert "too slow" not in texts(bundle)
+    (variant,) = bundle.run.variants
+    assert (variant.calls.count, variant.calls.commands) == (0, ())
+    assert {row.side for row in bundle.calls} == {"host"}
+    assert bundle.run.exit == 2
+
+
 def test_names_that_do_not_come_in_time_are_the_labs(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     executed = FakeShell.execute
 
