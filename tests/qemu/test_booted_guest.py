@@ -127,8 +127,10 @@ def test_file_arrives_whole_both_ways(guest: Guest, tmp_path: Path) -> None:
 def test_missing_or_spoilt_file_is_refused(guest: Guest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     local = tmp_path / "local"
     local.write_bytes(b"bytes")
-    with pytest.raises(GuestError, match="failed"):
+    with pytest.raises(GuestError, match="/nowhere is not there"):
         guest.ssh.get("/nowhere", tmp_path / "back")
+    with pytest.raises(GuestError, match="/proc is no file"):
+        guest.ssh.get("/proc", tmp_path / "back")
     with pytest.raises(GuestError, match="failed"):
         guest.ssh.put(local, "/no/such/folder/file")
     monkeypatch.setattr("lab.guest.ssh.sha256", lambda _path: "0" * 64)
@@ -164,7 +166,8 @@ def test_many_threads_share_the_connection(guest: Guest) -> None:
 def test_two_guests_at_once_have_their_own_keys_and_ports(guest: Guest, spec: BootSpec, tmp_path: Path) -> None:
     with booted_guest(dataclasses.replace(spec, name="second"), tmp_path, Deadline.after(BOOT_S)) as second:
         assert second.port != guest.port
-        assert second.ready == guest.ready
+        assert dataclasses.replace(second.ready, uptime_s=guest.ready.uptime_s) == guest.ready
+        assert 0 < second.ready.uptime_s < second.boot_s
         assert second.ssh.succeed("hostname").strip() == "second"
         assert second.keys.host_key.asbytes() != guest.keys.host_key.asbytes()
         pid = second.qemu_pid
