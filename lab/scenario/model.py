@@ -83,7 +83,7 @@ class Host(Section):
     wraps ``cpu`` and lies about its results as a check of kind ``lie``, or the variable ``GGML_LIAR``, tells it."""
     ggml_registration: str | None = None
     """Symbol that the library registers itself by; ``ggml_backend_init`` if absent."""
-    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    threads: Annotated[int, Field(ge=1, le=512)] | None = None
     """Threads the host library computes with; the host's cores if absent, as many as affinity and control groups leave."""
     trace: bool = False
     """Record every command and reply of every context into the bundle, as ``lab trace`` reads them."""
