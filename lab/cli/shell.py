@@ -16,7 +16,7 @@ import paramiko
 
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
-from lab.errors import GuestError, HostError
+from lab.errors import GuestError, GuestLost, HostError
 from lab.guest.ssh import closed_at, connected_shell
 from lab.qemu.machine import Guest, booted_guest
 from lab.scenario.environment import guest_environment
@@ -107,7 +107,7 @@ def told_status(channel: paramiko.Channel, guest: Guest) -> int:
 
 def _require_alive(guest: Guest) -> None:
     if not guest.alive():
-        raise GuestError("the guest ended while its shell was open")
+        raise GuestLost(guest.machine.lost() or "it ended while its shell was open", guest.serial_tail())
 
 
 class Window:

@@ -25,11 +25,11 @@ from lab.threads import beside
 
 READY = re.compile(
     r"^LAB-READY release=(?P<release>\S*) capsets=(?P<capsets>(?:\d{1,6}(?:,\d{1,6})*)?) render=(?P<render>\S*)"
-    r" uptime=(?P<uptime_s>\d{1,9}\.\d\d)$"
+    r" cpus=(?P<cpus>\d{1,6}) uptime=(?P<uptime_s>\d{1,9}\.\d\d)$"
 )
 TROUBLE = re.compile(r"^LAB-TROUBLE (?P<text>.*)$")
 PANIC = re.compile(r"Kernel panic - not syncing(: .*)?")
-OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel)")
+OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel|int3: \d{4} \[#)")
 LINE_BYTES = 16384
 LONG = re.compile(rb"\A[^\n]{%d}" % LINE_BYTES)
 """The beginning of a line that is too long: it is taken for a line, for a guest need not ever end one."""
@@ -42,11 +42,15 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the guest says of itself when sshd listens. ``uptime_s``: how long it has run by its own clock, in seconds."""
+    """What the guest says of itself when sshd listens.
+
+    ``cpus``: the processors that it uses. ``uptime_s``: how long it has run by its own clock, in seconds.
+    """
 
     release: str
     capsets: tuple[int, ...]
     render_nodes: tuple[str, ...]
+    cpus: int
     uptime_s: float
 
 
@@ -57,7 +61,7 @@ def parsed_ready(line: str) -> Ready | None:
         return None
     capsets = tuple(int(word) for word in found["capsets"].split(",") if word)
     nodes = tuple(word for word in found["render"].split(",") if word)
-    return Ready(found["release"], capsets, nodes, float(found["uptime_s"]))
+    return Ready(found["release"], capsets, nodes, int(found["cpus"]), float(found["uptime_s"]))
 
 
 def kernel_death(line: str) -> str | None:

@@ -8,6 +8,12 @@ Choices that are not obvious:
 - The kernel is booted as an unpacked ELF image (PVH entry) with qboot for a BIOS: both save seconds under TCG.
 - The root image is read-only and its lock off: any number of guests share it.
 - ``restrict=on``: the guest reaches nothing; only the forwarded SSH port, on the loopback address, reaches it.
+- ``maxcpus=1`` for an emulated guest: its kernel rewrites its own code at its start (static keys), for which it puts breakpoints
+  into it, and TCG may go on running what it translated of them: a processor that translates such code while another one writes it
+  can miss that, mostly where the host lets it wait in between. The kernel then trips over a breakpoint that is long gone
+  ("Oops: int3"; seen with QEMU 11.1, and within 300 rewritings on purpose). So it starts on one processor, and ``init`` adds the
+  others when it has rewritten nearly all that it will. ``noreplace-smp`` spares it to patch its locks out and in again, and
+  ``lpj`` to measure each late processor's delay loop, for up to three seconds.
 - ``oops=panic panic=-1`` with ``-no-reboot``: a dying guest kernel ends QEMU, so nobody waits for it.
 """
 
@@ -32,6 +38,9 @@ KERNEL_ARGUMENTS = (
     # Each blink of a cursor nobody sees is drawn by the host's renderer: milliseconds of all its cores, twice a second.
     "vt.global_cursor_default=0",
 )  # fmt: skip
+
+TICKS_PER_S = 250
+"""CONFIG_HZ of Debian's kernels. One with more of them would wait longer than it means to, where it waits in a loop."""
 
 
 class Accel(StrEnum):
@@ -133,12 +142,14 @@ def _machine(spec: MachineSpec) -> tuple[str, ...]:
 
 
 def _boot(spec: MachineSpec) -> tuple[str, ...]:
-    told = () if spec.counter_khz is None else (f"tsc_early_khz={spec.counter_khz}",)
+    alone = ("maxcpus=1", "noreplace-smp") if spec.accel is Accel.TCG else ()
+    khz = spec.counter_khz
+    told = () if khz is None else (f"tsc_early_khz={khz}", f"lpj={khz * 1000 // TICKS_PER_S}")
     return (
         "-bios", "qboot.rom",
         "-kernel", os.fspath(spec.kernel),
         "-initrd", os.fspath(spec.initramfs),
-        "-append", " ".join((*KERNEL_ARGUMENTS, *told, *spec.kernel_arguments)),
+        "-append", " ".join((*KERNEL_ARGUMENTS, *alone, *told, *spec.kernel_arguments)),
     )  # fmt: skip
 
 

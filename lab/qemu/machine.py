@@ -224,6 +224,7 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
         port = forwarded_port(qmp.human("info usernet", deadline=deadline))
         ready = machine.console.wait_ready(deadline)
         _require_clock(ready, time.clock_gettime(time.CLOCK_BOOTTIME) - began_s)  # a guest counts the host's sleep, too
+        _require_processors(ready, spec.cpus)
         _require_capsets(spec, ready, machine, time.monotonic() - started)
         shell, transport = stack.enter_context(connected_shell(port, keys, machine, deadline))
         machine.cut_on_loss(transport)
@@ -245,6 +246,12 @@ def _require_clock(ready: Ready, waited_s: float) -> None:
             "limits and durations in it would all be wrong. Its kernel measured the processor wrongly (see `tsc:` in its log), "
             "as it may on a busy host: run it again"
         )
+
+
+def _require_processors(ready: Ready, wanted: int) -> None:
+    """A guest adds its processors at its start (``lab.qemu.command``): with one too few all would be measured, and be wrong."""
+    if ready.cpus != wanted:
+        raise GuestError(f"the guest uses {ready.cpus} of its {wanted} processors; its serial.log may tell why")
 
 
 def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: float) -> None:

@@ -15,6 +15,7 @@ from lab.scenario.environment import COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE
 
 OF_THE_BOOT = ("serial.log", "qemu.log", "qmp.log", COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE)
 """What the machine and its processes on the host write, whichever variant is being served."""
+BREAKPOINT = "int3: 0000 [#"
 PASSED_ON = 128
 SENT_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 """Signals that a program does not raise against itself: somebody, or the kernel short of memory, ended it."""
@@ -49,16 +50,18 @@ def _give(log: Path, target: Path) -> None:
 
 
 def crash_blame(reason: str) -> Blame:
-    """Whose fault it is that QEMU ended: the lab's surroundings when a signal came from outside, else the product's.
+    """Whose fault it is that the guest is gone: the lab's surroundings when a signal from outside ended QEMU, else the product's.
 
-    The lab's also where it could not listen to the guest any more.
+    The lab's also where it could not listen to the guest any more, and where the guest's kernel tripped over a breakpoint: such are
+    its own, and met where the emulator runs code that is no longer there (``lab.qemu.command``).
 
     ``reason`` holds an exit status, negative for a signal, or above 128 where a program around QEMU passed it on.
     """
     match = re.search(r"exit status (-?\d+)", reason)
     status = int(match[1]) if match else 0
     number = -status if status < 0 else status - PASSED_ON
-    return Blame.LAB if number in SENT_FROM_OUTSIDE or reason.startswith(UNREADABLE) else Blame.PRODUCT
+    of_the_lab = number in SENT_FROM_OUTSIDE or reason.startswith(UNREADABLE) or BREAKPOINT in reason
+    return Blame.LAB if of_the_lab else Blame.PRODUCT
 
 
 def crash_outcome(reason: str) -> Outcome:

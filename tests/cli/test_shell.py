@@ -16,7 +16,7 @@ import pytest
 
 from lab.cli.shell import LEFT, Leaving, guest_shell, relay, shell_line, told_status, written
 from lab.deadline import Deadline
-from lab.errors import GuestError
+from lab.errors import GuestError, GuestLost
 from lab.paths import SCENARIOS
 from lab.scenario.environment import BACKEND_LIBRARY, COMPONENT_LOG, GGML_LIBRARY, HOST_CALL_LOG, HOST_LIBRARY_LOG, LIES
 from lab.scenario.plan import Choice, planned
@@ -37,20 +37,21 @@ def channel(*waits: bool, status: int = 0) -> Any:
 
 
 def guest(*, alive: bool = True) -> Any:
-    return SimpleNamespace(alive=lambda: alive)
+    machine = SimpleNamespace(lost=lambda: None if alive else "kernel panic: of fright")
+    return SimpleNamespace(alive=lambda: alive, machine=machine, serial_tail=lambda: "its last words")
 
 
 def test_shell_that_ended_without_a_status_is_no_success() -> None:
     assert told_status(channel(True, status=3), guest()) == 3
     with pytest.raises(GuestError, match="shell ended without an exit status"):
         told_status(channel(True, status=-1), guest())
-    with pytest.raises(GuestError, match="the guest ended while"):
+    with pytest.raises(GuestLost, match="the guest was lost: kernel panic: of fright\n  output:\n    its last words"):
         told_status(channel(True, status=-1), guest(alive=False))
 
 
 def test_a_program_that_says_nothing_more_is_waited_for_while_the_guest_lives() -> None:
     assert told_status(channel(False, False, True, status=4), guest()) == 4
-    with pytest.raises(GuestError, match="the guest ended while"):
+    with pytest.raises(GuestLost, match="kernel panic: of fright"):
         told_status(channel(False, True), guest(alive=False))
 
 

@@ -19,7 +19,7 @@ from lab.errors import GuestLost, WaitTimeout
 from lab.guest.console import Console, Ready, kernel_death, parsed_ready, watched_console
 from lab.threads import beside
 
-READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128 uptime=7.25"
+READY = "LAB-READY release=6.12.1 capsets=1,2,4 render=renderD128 cpus=2 uptime=7.25"
 
 
 class Pair:
@@ -48,8 +48,8 @@ def console(pair: Pair) -> Iterator[Console]:
 
 
 def test_marker() -> None:
-    assert parsed_ready(READY) == Ready("6.12.1", (1, 2, 4), ("renderD128",), 7.25)
-    assert parsed_ready("LAB-READY release=6.1 capsets= render= uptime=0.00") == Ready("6.1", (), (), 0.0)
+    assert parsed_ready(READY) == Ready("6.12.1", (1, 2, 4), ("renderD128",), 2, 7.25)
+    assert parsed_ready("LAB-READY release=6.1 capsets= render= cpus=1 uptime=0.00") == Ready("6.1", (), (), 1, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,7 @@ def test_other_lines_are_no_marker(line: str) -> None:
     [
         ("[    1.0] Kernel panic - not syncing: Fatal exception", "kernel panic: Fatal exception"),
         ("Kernel panic - not syncing", "kernel panic"),
+        ("[ 2.0] int3: 0000 [#1] PREEMPT SMP", "kernel oops: [ 2.0] int3: 0000 [#1] PREEMPT SMP"),
         (
             "[ 2.0] BUG: kernel NULL pointer dereference, address: 0",
             "kernel oops: [ 2.0] BUG: kernel NULL pointer dereference, address: 0",

@@ -71,6 +71,16 @@ def test_guest_has_wide_registers_and_does_not_copy_byte_by_byte(guest: Guest) -
         assert not {"erms", "fsrm"} & flags
 
 
+def test_emulated_kernel_starts_on_one_processor_and_the_guest_has_all(guest: Guest) -> None:
+    assert guest.ready.cpus == 2
+    if guest.machine.plan.argv[guest.machine.plan.argv.index("-accel") + 1].startswith("tcg"):
+        log = guest.ssh.succeed("dmesg")
+        assert "smp: Brought up 1 node, 1 CPU" in log
+        assert "calibrate_delay_direct" not in log
+        speeds = set(re.findall(r"bogomips\s*: (\S+)", guest.ssh.succeed("cat /proc/cpuinfo")))
+        assert len(speeds) == 1, "a late processor takes over what is known of the first"
+
+
 def test_qemu_pid_is_qemus_own(guest: Guest) -> None:
     assert Path(f"/proc/{guest.qemu_pid}/comm").read_text().startswith("qemu-system")
     assert guest.worker_pids() == ()

@@ -51,12 +51,22 @@ def test_guest_is_on_the_loopback_only_and_reaches_nothing() -> None:
 def test_emulated_kernel_is_told_how_fast_its_counter_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot, "host_counter_khz", lambda: 2_445_400)
     (emulated,) = value_of(launch_plan(BOOT, Path("/l")).qemu, "-append")
-    assert "tsc_early_khz=2445400" in emulated.split()
+    assert {"tsc_early_khz=2445400", "lpj=9781600"} <= set(emulated.split())
     (virtual,) = value_of(launch_plan(dataclasses.replace(BOOT, accel=Accel.KVM), Path("/l")).qemu, "-append")
     assert "tsc_early_khz" not in virtual
+    assert "lpj" not in virtual
     monkeypatch.setattr(boot, "host_counter_khz", lambda: None)
     (unknown,) = value_of(launch_plan(BOOT, Path("/l")).qemu, "-append")
     assert "tsc_early_khz" not in unknown
+
+
+def test_emulated_kernel_starts_on_one_processor_unless_a_scenario_says_otherwise() -> None:
+    (emulated,) = value_of(qemu_argv(SPEC), "-append")
+    assert {"maxcpus=1", "noreplace-smp"} <= set(emulated.split())
+    (other,) = value_of(qemu_argv(dataclasses.replace(SPEC, kernel_arguments=("maxcpus=2",))), "-append")
+    assert other.split()[-1] == "maxcpus=2"  # the last one counts
+    (virtual,) = value_of(qemu_argv(dataclasses.replace(SPEC, accel=Accel.KVM)), "-append")
+    assert "maxcpus" not in virtual
 
 
 def test_root_image_is_shared_read_only() -> None:

@@ -16,7 +16,7 @@ from lab.guest.console import Ready
 from lab.process import Child, spawn
 from lab.qemu import machine
 from lab.qemu.boot import LaunchPlan
-from lab.qemu.machine import Guest, Machine, _require_capsets, _require_clock, taken_down
+from lab.qemu.machine import Guest, Machine, _require_capsets, _require_clock, _require_processors, taken_down
 from lab.qemu.processes import Process
 
 CLOSED = "the serial console was closed, so QEMU has ended"
@@ -157,9 +157,17 @@ def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> No
 
 
 def test_guest_that_has_run_for_longer_than_its_machine_has_a_wrong_clock() -> None:
-    _require_clock(Ready("6.12", (), (), 30.5), 30.0)
+    _require_clock(Ready("6.12", (), (), 2, 30.5), 30.0)
     with pytest.raises(GuestError, match=r"clock is too fast: it says that it has run for 179\.6 s, QEMU has for 30\.0 s"):
-        _require_clock(Ready("6.12", (), (), 179.61), 30.0)
+        _require_clock(Ready("6.12", (), (), 2, 179.61), 30.0)
+
+
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_guest_that_uses_other_processors_than_it_was_given_is_not_ready(cpus: int) -> None:
+    ready = Ready("6.12", (), (), cpus, 1.0)
+    _require_processors(ready, cpus)
+    with pytest.raises(GuestError, match=f"the guest uses {cpus} of its 2 processors"):
+        _require_processors(ready, 2)
 
 
 @pytest.mark.parametrize("capsets", [(1, 2), (1, 2, 4, 10), ()])
@@ -167,7 +175,7 @@ def test_guest_with_other_capsets_is_not_ready(capsets: tuple[int, ...]) -> None
     spec = cast("Any", SimpleNamespace(expected_capsets=lambda: (1, 2, 4)))
     console, child = SimpleNamespace(troubles=("no module x",)), SimpleNamespace(log_tail=lambda: "virgl failed")
     booting = cast("Any", SimpleNamespace(console=console, child=child))
-    _require_capsets(spec, Ready("6.12", (1, 2, 4), (), 1.0), booting, 3.0)
+    _require_capsets(spec, Ready("6.12", (1, 2, 4), (), 2, 1.0), booting, 3.0)
     with pytest.raises(WaitTimeout, match=r"the capsets \[1, 2, 4\] in the guest") as told:
-        _require_capsets(spec, Ready("6.12", capsets, ("renderD128",), 1.0), booting, 3.0)
+        _require_capsets(spec, Ready("6.12", capsets, ("renderD128",), 2, 1.0), booting, 3.0)
     assert told.value.last_seen == f"capsets {list(capsets)}, render nodes ['renderD128']\nno module x\nvirgl failed"

@@ -212,6 +212,9 @@ def test_guest_that_does_not_start_is_a_lab_error(running: Running) -> None:
         ("QEMU ended with exit status 139", Status.FAILED, 1),
         ("QEMU ended with exit status 137", Status.ERROR, 2),
         ("the serial console cannot be read on: OSError: no space", Status.ERROR, 2),
+        ("kernel oops: [    2.078183] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI", Status.ERROR, 2),
+        ("kernel oops: [    2.078183] int3: 0000 [#1] PREEMPT SMP NOPTI", Status.ERROR, 2),
+        ("kernel oops: [    2.078183] Oops: general protection fault: 0000 [#1] PREEMPT SMP NOPTI", Status.FAILED, 1),
     ],
 )
 def test_guest_that_is_lost_while_it_boots_is_blamed_by_the_reason(
