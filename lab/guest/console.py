@@ -29,7 +29,9 @@ READY = re.compile(
 )
 TROUBLE = re.compile(r"^LAB-TROUBLE (?P<text>.*)$")
 PANIC = re.compile(r"Kernel panic - not syncing(: .*)?")
-OOPS = re.compile(r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel|int3: \d{4} \[#)")
+OOPS = re.compile(
+    r"\b(?:Oops: |BUG: (?!soft lockup)|general protection fault|kernel BUG at |Unable to handle kernel|int3: \d{4} \[#)"
+)
 LINE_BYTES = 16384
 LONG = re.compile(rb"\A[^\n]{%d}" % LINE_BYTES)
 """The beginning of a line that is too long: it is taken for a line, for a guest need not ever end one."""
