@@ -11,9 +11,9 @@ Choices that are not obvious:
 - ``maxcpus=1`` for an emulated guest: its kernel rewrites its own code at its start (static keys), for which it puts breakpoints
   into it, and TCG may go on running what it translated of them: a processor that translates such code while another one writes it
   can miss that, mostly where the host lets it wait in between. The kernel then trips over a breakpoint that is long gone
-  ("Oops: int3"; seen with QEMU 11.1, and within 300 rewritings on purpose). So it starts on one processor, and ``init`` adds the
-  others when it has rewritten nearly all that it will. ``noreplace-smp`` spares it to patch its locks out and in again, and
-  ``lpj`` to measure each late processor's delay loop, for up to three seconds.
+  ("Oops: int3"; seen with QEMU 11.1, on purpose within a minute or two). So it starts on one processor, and ``init`` adds the
+  others when it has rewritten nearly all that it will. ``noreplace-smp`` spares kernels 6.x to patch locks out and in again, and
+  ``lpj`` any kernel to measure the delay loop of each late processor (three seconds were seen).
 - ``oops=panic panic=-1`` with ``-no-reboot``: a dying guest kernel ends QEMU, so nobody waits for it.
 """
 

@@ -212,6 +212,7 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
         LaunchError: QEMU did not start.
         GuestLost: the guest died during the boot, or before the end without ``expect_end``.
         WaitTimeout: it was not ready in time, or not with the expected capsets.
+        GuestError: its clock is too fast, or it uses other processors than it was given.
         AbnormalShutdown: it did not go when asked, or something of it survived.
     """
     logs.mkdir(parents=True, exist_ok=True)
@@ -249,7 +250,7 @@ def _require_clock(ready: Ready, waited_s: float) -> None:
 
 
 def _require_processors(ready: Ready, wanted: int) -> None:
-    """A guest adds its processors at its start (``lab.qemu.command``): with one too few all would be measured, and be wrong."""
+    """A guest adds its processors at its start (``lab.qemu.command``): with too few of them, all figures would be wrong."""
     if ready.cpus != wanted:
         raise GuestError(f"the guest uses {ready.cpus} of its {wanted} processors; its serial.log may tell why")
 

@@ -98,8 +98,8 @@ class Guest(Section):
     """By the name of its recipe in images/."""
     kernel: str | None = None
     """Series of the kernel, as in "6.12": chooses the image of that kernel if no image is named, and is checked before booting."""
-    cpus: Annotated[int, Field(ge=1, le=256)] = 2
-    """Processors of the guest."""
+    cpus: Annotated[int, Field(ge=1, le=255)] = 2
+    """Processors of the guest: as many as an APIC without x2APIC can name."""
     memory_mib: Annotated[int, Field(ge=256, le=1 << 20)] = 2048
     """Memory of the guest."""
     gpu: Annotated[Gpu, Field(strict=False)] = Gpu.VENUS

@@ -63,6 +63,7 @@ def test_marker() -> None:
         READY.replace("7.25", ""),
         READY.replace("7.25", "1" * 5000 + ".00"),
         READY.partition(" uptime")[0],
+        READY.replace(" cpus=2", ""),
         "[drm] cap set 0: id 1",
     ],
 )

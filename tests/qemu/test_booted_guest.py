@@ -76,9 +76,17 @@ def test_emulated_kernel_starts_on_one_processor_and_the_guest_has_all(guest: Gu
     if guest.machine.plan.argv[guest.machine.plan.argv.index("-accel") + 1].startswith("tcg"):
         log = guest.ssh.succeed("dmesg")
         assert "smp: Brought up 1 node, 1 CPU" in log
-        assert "calibrate_delay_direct" not in log
         speeds = set(re.findall(r"bogomips\s*: (\S+)", guest.ssh.succeed("cat /proc/cpuinfo")))
-        assert len(speeds) == 1, "a late processor takes over what is known of the first"
+        assert len(speeds) == 1 or " lpj=" not in log, "what it was told holds for every processor"
+
+
+def test_guest_that_lacks_a_processor_is_refused(spec: BootSpec, tmp_path: Path) -> None:
+    lacking = dataclasses.replace(spec, gpu=Gpu.NONE, extra=("-smp", "1"))
+    with (
+        pytest.raises(GuestError, match="the guest uses 1 of its 2 processors"),
+        booted_guest(lacking, tmp_path, Deadline.after(BOOT_S)),
+    ):
+        pytest.fail("it was taken for ready")
 
 
 def test_qemu_pid_is_qemus_own(guest: Guest) -> None:

@@ -318,18 +318,24 @@ def test_an_end_that_does_not_come_again_one_by_one_is_a_finding(running: Runnin
     assert "it happened in one of 4 cases from ADD() on, and not again one by one" in texts(bundle)
 
 
-def test_a_lost_guest_names_the_case_that_was_next(running: Running) -> None:
-    script = Script()
+BREAKPOINT = "kernel oops: [ 2.0] Oops: int3: 0000 [#1] PREEMPT SMP"
+
+
+@pytest.mark.parametrize(("reason", "blame"), [("QEMU ended with exit status -11", "product"), (BREAKPOINT, "lab")])
+def test_a_lost_guest_names_the_case_that_was_next(running: Running, reason: str, blame: str) -> None:
+    script, outcome = Script(), "host crash" if reason.startswith("QEMU") else "guest crash"
 
     def steps(_cases: Sequence[str], _command: str) -> Iterable[Step]:
         yield opening()
         yield said("ADD()")
-        yield die(script, "QEMU ended with exit status -11")
+        yield die(script, reason)
 
     script.agent = steps
     bundle = running(script)
-    assert outcomes(bundle) == {"ADD()": "pass", "MUL()": "host crash"}
-    assert "interrupted [product] host crash: QEMU ended with exit status -11; the first case without a result is" in texts(bundle)
+    assert outcomes(bundle) == {"ADD()": "pass", "MUL()": outcome}
+    assert f"interrupted [{blame}] {outcome}: {reason}; the first case without a result is" in texts(bundle)
+    assert f"interrupted [{blame}] {outcome}: MUL(): {reason}" in texts(bundle)
+    assert bundle.run.exit == (1 if blame == "product" else 2)
 
 
 def test_a_lost_case_is_a_finding(running: Running) -> None:

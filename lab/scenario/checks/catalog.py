@@ -44,6 +44,8 @@ class CatalogRun:
         device: name of the remote device.
         writer: gets every verdict as soon as it is known.
         seconds: from the program's first start to its last end.
+        blame: whose fault the ending is, where its outcome alone does not tell.
+        ended_by: the case that the ending was laid upon.
         timed: that the seconds are what is wanted: what the program computes with is looked at afterwards, in a start of its own.
     """
 
@@ -59,6 +61,7 @@ class CatalogRun:
     refusals: tuple[Finding, ...] = ()
     ending: Cut | None = INTERRUPTED
     blame: Blame | None = None
+    ended_by: str | None = None
     seconds: float = 0.0
     timed: bool = False
 
@@ -98,6 +101,7 @@ class CatalogRun:
         self.ending, self.blame = ending, blame
         for case in self.missing()[:1]:
             params = case.partition("(")[2].rpartition(")")[0]
+            self.ended_by = case
             self.results[case] = CaseResult(case, op_of(case), params, ending.outcome, ending.why)
             self.writer.case(self.results[case])
 
@@ -119,6 +123,8 @@ class CatalogRun:
         yield from support.values()
         for result in self.results.values():
             blame = result.outcome.blame
+            if result.case == self.ended_by and self.blame is not None:
+                blame = self.blame
             if blame is not None and result.case not in support:
                 kind = FindingKind.CASE_FAILED if result.outcome is Outcome.FAIL else FindingKind.INTERRUPTED
                 word = "" if result.outcome is Outcome.FAIL else f"{result.outcome}: "
