@@ -2,16 +2,19 @@
 
 ``/dev/kvm`` can exist, open, and make a virtual machine, and still never get a stock kernel past its first instructions.
 So KVM is believed when a guest kernel with our initramfs has reached its first program, within a short deadline. The answer
-holds for this boot of the host, this user, this QEMU and this image, and is kept in the cache under just these: for good that a
-kernel came up, for a while that none did, which may have been the hour's: a busy machine, no memory, KVM used by somebody else.
+holds for this boot of the host, this user and this QEMU, and is kept in the cache under just these: for good that an image's kernel
+came up, for a while that it did not, which may have been the hour's: a busy machine, no memory, KVM used by somebody else. Where
+none came up, KVM is not tried with other images meanwhile.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,8 +37,9 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 ALIVE = "LAB-ALIVE"
 TRIAL = "trial.json"
 TRIAL_S = 15.0
-# of KVM that failed: long enough that a host where it hangs does not wait for it in every run
+# of KVM that failed: so long, and so many times as long as the trial took, that a host where it hangs hardly waits for it
 TRY_AGAIN_S = 900.0
+TRY_AGAIN_TIMES = 240.0
 # QEMU that has no OpenGL says so and ends; this is for one that reads its libraries from a cold disk, or hangs
 GL_S = 120.0
 TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
@@ -43,10 +47,18 @@ TRIAL_ARGUMENTS = "console=ttyS0 loglevel=4 rdinit=/init panic=-1 lab_alive=1"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Whether a kernel came up, and what was seen."""
+    """Whether a kernel came up, what was seen, and when (the clock's seconds) and for how long it was tried."""
 
     alive: bool
     seen: str
+    release: str = ""
+    at_s: float = 0.0
+    took_s: float = 0.0
+
+    @property
+    def holds_s(self) -> float:
+        """For how long it holds, in seconds."""
+        return math.inf if self.alive else max(TRY_AGAIN_S, TRY_AGAIN_TIMES * self.took_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,49 +82,58 @@ def kvm(root: HostRoot, image: GuestImage) -> Capability:
         )
     if not os.access(KVM_DEVICE, os.R_OK | os.W_OK):
         return Capability("kvm", False, f"{KVM_DEVICE} is there, but not ours to open", "add the user to the group `kvm`")
-    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, image.key, os.geteuid(), TRIAL_ARGUMENTS)
 
-    trial = stored_trial(root, image, key)
+    trial = stored_trial(root, image)
     if trial.alive:
         return Capability("kvm", True, f"booted {image.release} under KVM to its first program")
-    again = f"it is tried again after {TRY_AGAIN_S / 60:.0f} min"
+    again = f"it is tried again after {trial.holds_s / 60:.0f} min"
     hint = f"guests run under TCG, only slower; on a real machine, look at the host's kernel log; {again}"
     return Capability(
-        "kvm", False, f"{KVM_DEVICE} opens, but {image.release} under KVM did not get to its first program: {trial.seen}", hint
+        "kvm", False, f"{KVM_DEVICE} opens, but {trial.release} under KVM did not get to its first program: {trial.seen}", hint
     )
 
 
-def stored_trial(root: HostRoot, image: GuestImage, key: str) -> Trial:
-    """The trial of KVM in the cache, made now where none is there that still holds."""
+def stored_trial(root: HostRoot, image: GuestImage) -> Trial:
+    """The trial of KVM in the cache that answers for the image, made now where none is there that still holds."""
     folder = paths.cache() / "kvm-trials"
+    key = content_key(BOOT_ID.read_text(encoding="ascii"), root.key, os.geteuid(), TRIAL_ARGUMENTS)
 
     def build(building: Path) -> None:
+        kept = kept_trials(folder / key)
         # another process may have made it while this one waited for its turn
-        trial = kept_trial(folder / key) or trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
-        (building / TRIAL).write_text(json.dumps(asdict(trial)), encoding="utf-8")
+        if answering(kept, image) is None:
+            kept[image.key] = trial_boot(root, image, Accel.KVM, Deadline.after(TRIAL_S))
+        (building / TRIAL).write_text(json.dumps({name: asdict(one) for name, one in kept.items()}), encoding="utf-8")
 
-    kept = kept_trial(folder / key)
-    if kept is not None:
-        return kept
-    entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True, lasting=False)
-    trial = read_trial(entry / TRIAL)
-    let_go(entry)  # it was read: who tries again need not wait for our end
-    return trial
+    answer = answering(kept_trials(folder / key), image)
+    while answer is None:  # or another process's, which replaced ours, says nothing of the image
+        entry = stored(folder, key, build, SilentProgress(), Deadline.after(TRIAL_S * 3), again=True, lasting=False)
+        answer = answering(read_trials(entry), image)
+        let_go(entry)  # it was read: who tries again need not wait for our end
+    return answer
 
 
-def kept_trial(entry: Path) -> Trial | None:
-    """The trial of an entry; None where there is none to be read, or one that failed and has had its time."""
+def answering(trials: Mapping[str, Trial], image: GuestImage) -> Trial | None:
+    """The image's own trial; of other images one that failed, where none came up."""
+    own = trials.get(image.key)
+    if own is not None or any(one.alive for one in trials.values()):
+        return own
+    return next(iter(trials.values()), None)
+
+
+def kept_trials(entry: Path) -> dict[str, Trial]:
+    """The trials of an entry that still hold, by the key of their image; none where it cannot be read."""
     try:
-        trial, age_s = read_trial(entry / TRIAL), time.time() - (entry / TRIAL).stat().st_mtime
-    except (OSError, ValueError):
-        return None
-    return trial if trial.alive or 0 <= age_s < TRY_AGAIN_S else None  # below 0: the clock was put back
+        trials = read_trials(entry)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+    now = time.time()
+    return {name: one for name, one in trials.items() if 0 <= now - one.at_s < one.holds_s}  # below 0: the clock was put back
 
 
-def read_trial(path: Path) -> Trial:
-    """A trial from its file."""
-    answer = json.loads(path.read_text(encoding="utf-8"))
-    return Trial(answer["alive"], answer["seen"])
+def read_trials(entry: Path) -> dict[str, Trial]:
+    """The trials of an entry, by the key of their image."""
+    return {name: Trial(**one) for name, one in json.loads((entry / TRIAL).read_text(encoding="utf-8")).items()}
 
 
 def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadline) -> Trial:
@@ -124,13 +145,15 @@ def trial_boot(root: HostRoot, image: GuestImage, accel: Accel, deadline: Deadli
         "-serial", "stdio",
     )  # fmt: skip
     inside = root.enter(argv, binds=(Bind(image.kernel.parent), Bind(image.initramfs.parent)), env={"HOME": "/tmp"})
+    alive = False
     try:
         done = finish(inside, deadline=deadline)
     except GuestError as error:
-        return Trial(False, f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})")
-    if ALIVE in done.output:
-        return Trial(True, ALIVE)
-    return Trial(False, f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}")
+        seen = f"nothing within {deadline.elapsed_s:.0f} s ({type(error).__name__})"
+    else:
+        alive = ALIVE in done.output
+        seen = ALIVE if alive else f"QEMU ended with {done.exit_status}: {done.output.strip()[-300:]}"
+    return Trial(alive, seen, image.release, time.time(), deadline.elapsed_s)
 
 
 def gl_path(root: HostRoot, nodes: tuple[Path, ...]) -> GlPath:

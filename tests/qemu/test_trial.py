@@ -8,7 +8,6 @@ import os
 import re
 import socket
 import sys
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -94,6 +93,7 @@ def test_kvm_that_failed_is_tried_again_after_a_while(
     monkeypatch.setattr(trial, "TRIAL_S", 30.0)
     assert not trial.kvm(root, image).ok, "a host whose KVM hangs would wait for it in every run"
     monkeypatch.setattr(trial, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(trial, "TRY_AGAIN_TIMES", 0.0)
     assert trial.kvm(root, image).ok
     become(root, HANGS)
     assert trial.kvm(root, image).ok
@@ -107,7 +107,8 @@ def test_kvm_that_did_not_answer_is_tried_again_though_the_clock_was_put_back(
     become(root, HANGS)
     assert not trial.kvm(root, image).ok
     (kept,) = (image.kernel.parent.parent / "cache" / "kvm-trials").glob(f"*/{trial.TRIAL}")
-    os.utime(kept, (time.time() + 86400,) * 2)
+    (told,) = json.loads(kept.read_text()).values()
+    kept.write_text(json.dumps({image.key: told | {"at_s": told["at_s"] + 86400}}))
     become(root, LIVES)
     monkeypatch.setattr(trial, "TRIAL_S", 30.0)
     assert trial.kvm(root, image).ok
@@ -120,17 +121,55 @@ def test_who_tries_kvm_again_need_not_wait_for_the_end_of_who_tried_it(root: Sta
     assert not is_held(kept.parent)
 
 
-def test_trial_that_cannot_be_read_is_none(root: StandIn, image: GuestImage) -> None:
+@pytest.mark.parametrize("left", ["", "[]", '{"key": 7}', '{"key": {"other": 7}}'])
+def test_trial_that_cannot_be_read_is_none(root: StandIn, image: GuestImage, left: str) -> None:
     become(root, REFUSES)
     trial.kvm(root, image)
     (kept,) = (image.kernel.parent.parent / "cache" / "kvm-trials").glob(f"*/{trial.TRIAL}")
-    kept.write_text("")
+    kept.write_text(left)
     become(root, LIVES)
     assert trial.kvm(root, image).ok
 
 
-@pytest.mark.parametrize("other", ["root", "image", "boot", "user"])
-def test_kvm_is_tried_again_with_another_root_image_boot_or_user(
+def test_kvm_that_failed_is_tried_again_after_a_longer_while_the_longer_it_took(
+    root: StandIn, image: GuestImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "TRIAL_S", 1.0)
+    monkeypatch.setattr(trial, "TRY_AGAIN_TIMES", 3000.0)
+    become(root, HANGS)
+    hint = trial.kvm(root, image).hint or ""
+    assert re.search(r"it is tried again after ([5-9]\d|1\d\d) min$", hint), hint
+    monkeypatch.setattr(trial, "TRY_AGAIN_S", 0.0)
+    assert not trial.kvm(root, image).ok
+    assert root.started == 1
+
+
+def test_kvm_with_which_one_kernel_did_not_come_up_is_not_tried_with_another(root: StandIn, image: GuestImage) -> None:
+    become(root, REFUSES)
+    trial.kvm(root, image)
+    become(root, LIVES)
+    other = trial.kvm(root, replace(image, key="another", release="7.0"))
+    assert not other.ok
+    assert "6.12 under KVM did not get to its first program" in other.probed
+    assert root.started == 1
+
+
+def test_kernel_that_does_not_come_up_where_another_one_did_is_told_of_that_one(root: StandIn, image: GuestImage) -> None:
+    become(root, LIVES)
+    assert trial.kvm(root, image).ok
+    become(root, REFUSES)
+    other = trial.kvm(root, replace(image, key="another", release="7.0"))
+    assert "7.0 under KVM did not get to its first program" in other.probed
+    assert trial.kvm(root, image).ok
+    assert root.started == 2
+    become(root, LIVES)
+    assert trial.kvm(root, replace(image, key="third")).ok
+    assert not trial.kvm(root, replace(image, key="another")).ok
+    assert root.started == 3
+
+
+@pytest.mark.parametrize("other", ["root", "boot", "user"])
+def test_kvm_is_tried_again_with_another_root_boot_or_user(
     root: StandIn, image: GuestImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
     become(root, REFUSES)
@@ -138,8 +177,6 @@ def test_kvm_is_tried_again_with_another_root_image_boot_or_user(
     match other:
         case "root":
             object.__setattr__(root, "key", "another")
-        case "image":
-            image = replace(image, key="another")
         case "boot":
             (tmp_path / "boot").write_text("another")
             monkeypatch.setattr(trial, "BOOT_ID", tmp_path / "boot")
