@@ -44,6 +44,20 @@ min_cases = 100
 case_deadline_s = 60
 """
 
+ONE_BOOT = f"""\
+{SCENARIO}
+[[variants]]
+name = "other-path"
+guest = {{ data_path = "shared", environment = {{ GGML_VIRTGPU_DATA_PATH = "copied" }} }}
+
+[[variants]]
+name = "dropped"
+
+[[variants]]
+name = "no-cases"
+checks = [{{ kind = "ops", ops = ["ADD", "MUL", "SUB"], patterns = ["type=f7"] }}]
+"""
+
 
 def processes_with(word: str) -> list[tuple[int, str]]:
     """Processes whose command line or environment holds the word: those of one run, by its folder."""
@@ -71,9 +85,9 @@ def results(out: Path) -> list[dict[str, Any]]:
 class Lab:
     """One ``lab run`` in a process of its own, with its bundle below ``out``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, text: str = SCENARIO) -> None:
         self.folder, self.out, self.log = folder, folder / "runs", folder / "lab.log"
-        (folder / "endings.toml").write_text(SCENARIO)
+        (folder / "endings.toml").write_text(text)
 
     def run(self, *words: str, meanwhile: Callable[[Child], None] = lambda _: None) -> tuple[int, str]:
         argv = (*LAB, "run", str(self.folder / "endings.toml"), "--out", str(self.out), "--json", *words)
@@ -96,10 +110,10 @@ class Lab:
         answer: dict[str, Any] = json.loads(self.log.read_text().splitlines()[-1])
         return answer
 
-    def await_case(self, child: Child) -> None:
+    def await_case(self, child: Child, variant: str = "default") -> None:
         def there() -> bool:
             assert child.exit_status() is None, self.log.read_text()
-            return any(row["kind"] == "case" for row in results(self.out))
+            return any(row["kind"] == "case" and row["variant"] == variant for row in results(self.out))
 
         poll("the first case", there, Deadline.after(RUN_S), last_seen=self.log.read_text)
 
@@ -109,8 +123,33 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-def texts(bundle: Bundle) -> str:
-    return "\n".join(f"{row.finding} [{row.blame}] {row.text}" for row in bundle.findings)
+@pytest.fixture(scope="module")
+def one_boot(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Three variants that one boot serves, each of which fails in its own way."""
+    lab = Lab(tmp_path_factory.mktemp("one-boot"), ONE_BOOT)
+
+    def drop(child: Child) -> None:
+        lab.await_case(child, "dropped")
+        logs = max(lab.out.glob("*/logs/*/calls/host-*.calls"), key=lambda path: path.stat().st_mtime_ns)
+        with open(logs, "r+b") as records:
+            records.seek(HEADER.itemsize + 10 * RECORD.itemsize)
+            records.write(bytes(RECORD.itemsize))
+
+    status, output = lab.run(meanwhile=drop)
+    assert status == 1, output
+    assert len(lab.bundle().run.boots) == 1
+    return lab.bundle()
+
+
+def texts(bundle: Bundle, variant: str | None = None) -> str:
+    rows = (row for row in bundle.findings if variant in {None, row.variant})
+    return "\n".join(f"{row.finding} [{row.blame}] {row.text}" for row in rows)
+
+
+def ended(bundle: Bundle, name: str) -> tuple[str, int]:
+    """The status of a variant, and how many of its cases failed."""
+    variant = next(one for one in bundle.run.variants if one.variant == name)
+    return variant.status, variant.cases.fail
 
 
 def test_interrupted_during_the_boot(lab: Lab) -> None:
@@ -191,13 +230,10 @@ def test_killed_worker_during_ops_fails_the_run_and_is_named(lab: Lab) -> None:
     assert lab.answer()["scenarios"][0]["cases"]["error"] == 1
 
 
-def test_library_that_takes_the_other_data_path_fails_the_run(lab: Lab) -> None:
-    other = "guest.environment.GGML_VIRTGPU_DATA_PATH=copied"
-    status, output = lab.run("--set", "guest.data_path=shared", "--set", other)
-    assert status == 1, output
+def test_library_that_takes_the_other_data_path_fails_the_run(one_boot: Bundle) -> None:
     expected = "commands that made buffers (shared): expected device_buffer_from_ptr, seen alloc_with_base"
-    assert f"wrong data path [product] {expected}" in texts(lab.bundle())
-    assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
+    assert f"wrong data path [product] {expected}" in texts(one_boot, "other-path")
+    assert ended(one_boot, "other-path") == ("failed", 0)
 
 
 def test_library_without_the_registration_symbol_is_refused_before_the_boot(lab: Lab) -> None:
@@ -219,10 +255,9 @@ def test_unset_library_path_is_named(lab: Lab) -> None:
     assert "QEMU's environment lacks APIR_LLAMA_CPP_GGML_LIBRARY_PATH" in told
 
 
-def test_pattern_that_matches_nothing_does_not_pass(lab: Lab) -> None:
-    status, output = lab.run("--set", 'checks.0.patterns=["type=f7"]')
-    assert status == 2, output
-    assert "no cases [lab] the patterns leave no case of ADD, MUL, SUB" in texts(lab.bundle())
+def test_pattern_that_matches_nothing_does_not_pass(one_boot: Bundle) -> None:
+    assert "no cases [lab] the patterns leave no case of ADD, MUL, SUB" in texts(one_boot, "no-cases")
+    assert ended(one_boot, "no-cases") == ("error", 0)
 
 
 def built() -> NativePayloads:
@@ -230,18 +265,9 @@ def built() -> NativePayloads:
     return native_payloads(host_root(progress, deadline), progress, deadline)
 
 
-def test_dropped_call_record_fails_the_run(lab: Lab) -> None:
-    def drop(child: Child) -> None:
-        lab.await_case(child)
-        logs = max(lab.out.glob("*/logs/default/calls/host-*.calls"), key=lambda path: path.stat().st_mtime_ns)
-        with open(logs, "r+b") as records:
-            records.seek(HEADER.itemsize + 10 * RECORD.itemsize)
-            records.write(bytes(RECORD.itemsize))
-
-    status, output = lab.run(meanwhile=drop)
-    assert status == 1, output
-    assert "calls differ [product]" in texts(lab.bundle())
-    assert lab.answer()["scenarios"][0]["cases"]["fail"] == 0
+def test_dropped_call_record_fails_the_run(one_boot: Bundle) -> None:
+    assert "calls differ [product]" in texts(one_boot, "dropped")
+    assert ended(one_boot, "dropped") == ("failed", 0)
 
 
 def test_swapped_library_fails_the_run(lab: Lab) -> None:
