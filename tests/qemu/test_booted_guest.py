@@ -263,7 +263,8 @@ def test_unnoticed_end_is_told_unless_expected(spec: BootSpec, tmp_path: Path) -
     boot_and(spec, tmp_path / "b", lambda doomed: (doomed.expect_end(), kill_qemu(doomed)))
 
 
-def test_qemu_that_does_not_quit_is_ended_and_told(spec: BootSpec, tmp_path: Path) -> None:
+def test_qemu_that_does_not_quit_is_ended_and_told(spec: BootSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.qemu.machine.QUIT_S", 3.0)
     pids: list[int] = []
 
     def stop(stuck: Guest) -> None:
