@@ -5,7 +5,7 @@
 #   apir_take_slots(NAME...)   behind all tests of a folder: those of them that mostly wait; names that this build has not are passed over
 #
 # Tests of which the outcome is about time, and which wait for nearly all of theirs, come first, two at a time: no other one begins before their end.
-set(APIR_WAITING_TESTS guest-pending guest-ring guest-waiting virgl-ring)
+set(APIR_WAITING_TESTS guest-pending guest-ring virgl-ring)
 function(apir_take_slots)
   get_property(all DIRECTORY PROPERTY TESTS)
   set_tests_properties(${all} PROPERTIES PROCESSORS 2)
