@@ -421,6 +421,7 @@ void Channel::Exchange::send() {
     if (!status.ok() && !hand_over_later(std::move(status))) return;
     channel_.call_log_.count();
     sent_ = true;
+    if (traits_.data_slot != nullptr) traits_.data_slot->retire();
 }
 
 // A full ring may be one whose worker computes.

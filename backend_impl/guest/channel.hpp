@@ -65,6 +65,9 @@ struct CallTraits {
     uint64_t data_in = 0;
     size_t reply_limit = 64; // bytes of payload that are looked at
     uint32_t device = 0; // addressed; others than the first need the extension devices
+    // The data slot that the request names, of a call that is awaited at once: retired when the host has the call, for it may be
+    // at the slot whatever is thrown then. The caller spares it when the call has ended.
+    BlobPool::Lease *data_slot = nullptr;
 };
 
 // For so long does who waits for a slot wait, until he looks whether nobody gives it back but himself.

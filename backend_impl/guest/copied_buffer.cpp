@@ -210,8 +210,9 @@ void CopiedBuffer::begin_as(Call call, const One &record, size_t offset, bool wa
         }
     }
     Reply reply;
-    piece.slot.retire(); // until the call has ended: the host may still be at it, whatever is thrown
-    piece.result = channel.call(call, request, reply, traits);
+    CallTraits awaited = traits;
+    awaited.data_slot = &piece.slot;
+    piece.result = channel.call(call, request, reply, awaited);
     piece.slot.spare();
 }
 

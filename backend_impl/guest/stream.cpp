@@ -312,8 +312,9 @@ CallResult Stream::send(Call call, Request request, Reply &reply, const EncodedG
     bulk_copy(slot->memory, graph.bytes.data(), size);
     request.resource = slot->resource;
     request.size = size;
-    slot.retire(); // until the call has ended: the host may still be at it, whatever is thrown
-    CallResult result = device_.call(call, request, reply, graph_traits(size));
+    CallTraits traits = graph_traits(size);
+    traits.data_slot = &slot;
+    CallResult result = device_.call(call, request, reply, traits);
     if (!result.timed_out()) slot.spare();
     return result;
 }

@@ -605,6 +605,27 @@ void test_data_slot_of_a_call_that_throws() {
     }
 }
 
+// The host has never heard of it.
+void test_data_slot_of_a_call_whose_submission_throws() {
+    for (const bool graph : {false, true}) {
+        ScriptedHost host;
+        Bench bench(make_registry(std::make_unique<HookedDevice>(DevicePlan{}, host)));
+        Doubling doubling(bench);
+        BlobPool &slots = bench.registry->session().data_slots();
+        const auto next = [&slots] { return slots.take(Clock::now())->resource; };
+        const uint32_t before = next();
+        CapturedLog log;
+        HookedDevice::throws = true;
+        std::vector<uint8_t> back(32);
+        if (graph) doubling.compute();
+        else ggml_backend_tensor_get(doubling.a, back.data(), 0, back.size());
+        const std::string what = graph ? "a graph: " : "a transfer: ";
+        const Call last = graph ? Call::backend_graph_compute : Call::buffer_get_tensor;
+        expect(!HookedDevice::throws && host.sent(last).empty(), what + "one that is not handed over");
+        expect(next() == before, what + "its data slot is used again");
+    }
+}
+
 // The host may yet read a graph that it has not answered.
 void test_data_slot_of_a_silent_graph() {
     Variable graph_deadline("GGML_VIRTGPU_GRAPH_DEADLINE_MS", "100");
@@ -685,6 +706,7 @@ int main() {
     test_room_that_another_has_first();
     test_graph_whose_submission_throws();
     test_data_slot_of_a_call_that_throws();
+    test_data_slot_of_a_call_whose_submission_throws();
     test_blobs_of_silent_calls();
     test_alignment_of_blobs();
     test_a_copy_that_the_host_does_not_make();
