@@ -244,7 +244,8 @@ std::unique_ptr<RemoteBuffer> allocate_shared(Session &session, uint32_t device,
     return nullptr;
 }
 
-// Two calls where the host does not tell both at once. False when there is no buffer; `told`: whether its base was told.
+// Two calls where the host does not tell both at once. False when there is no buffer; `told`: whether its base was told. Once
+// there is one, nothing is thrown, for it is the caller's to free.
 bool make_on_host(Session &session, uint64_t buft, size_t size, AllocWithBaseReply &made, bool &told) {
     Channel &channel = session.channel();
     if (session.has(Extension::buffer_base)) {
@@ -255,7 +256,9 @@ bool make_on_host(Session &session, uint64_t buft, size_t size, AllocWithBaseRep
     if (!report("alloc_buffer", channel.call(Call::buffer_type_alloc_buffer, BufferTypeAllocBufferRequest{buft, size}, buffer))) return false;
     if (buffer.buffer == 0) return false;
     BufferGetBaseReply base;
-    told = report("get_base", channel.call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base));
+    told = guarded("get_base", false, [&] {
+        return report("get_base", channel.call(Call::buffer_get_base, BufferGetBaseRequest{buffer.buffer}, base));
+    });
     made = {buffer.buffer, base.base};
     return true;
 }

@@ -219,9 +219,9 @@ void every_allocation_of_an_end(const char *path, int times) {
 }
 
 // What the host has of a buffer that is not had here is freed there, and its blob is closed with the context at the latest.
-void every_allocation_of_a_buffer(const char *path) {
+void every_allocation_of_a_buffer(const char *extensions, const char *path) {
     Variable pool("GGML_VIRTGPU_BUFFER_POOL_MIB", "0"); // to be freed on the host at once
-    RunOn<SparedLibrary> run("all", path);
+    RunOn<SparedLibrary> run(extensions, path);
     run.buffer(4096);
     int passed = 0;
     for (bool refused = true; refused && passed < 1000; ++passed) {
@@ -229,11 +229,11 @@ void every_allocation_of_a_buffer(const char *path) {
         const Buffer buffer = run.buffer(4096);
         refused = shortage.end();
     }
-    const std::string what = std::string("buffers without memory, ") + path + ": ";
+    const std::string what = std::string("buffers without memory, ") + path + " with extensions " + extensions + ": ";
     expect(passed > 2 && passed < 1000, what + std::to_string(passed) + " allocations");
     std::map<uint32_t, int> calls = run.host.calls();
     const auto times = [&](Call call) { return calls[static_cast<uint32_t>(call)]; };
-    const int made = times(Call::device_buffer_from_ptr) + times(Call::alloc_with_base);
+    const int made = times(Call::device_buffer_from_ptr) + times(Call::alloc_with_base) + times(Call::buffer_type_alloc_buffer);
     expect(times(Call::buffer_free_buffer) == made, what + std::to_string(times(Call::buffer_free_buffer)) + " of " + std::to_string(made) + " are freed");
     run.backend.reset();
     run.registry.reset();
@@ -267,7 +267,8 @@ int main(int count, char **arguments) {
         every_allocation_ahead("all", 128, false, 0, times); // goes along with the next call
         for (const char *path : {"copied", "shared"}) every_allocation_of_an_end(path, times);
     }
-    for (const char *path : {"copied", "shared"}) every_allocation_of_a_buffer(path);
+    for (const char *path : {"copied", "shared"}) every_allocation_of_a_buffer("all", path);
+    every_allocation_of_a_buffer("-buffer_base", "copied");
     a_refused_read_without_memory();
     a_refused_graph_without_memory();
     calls_without_a_place();
