@@ -34,11 +34,16 @@ BlobPool::~BlobPool() {
     for (auto &blob : blobs_) device_.close_blob(*blob);
 }
 
+// For one more beside those that are being made: to add it takes no memory.
+void BlobPool::reserve_place() {
+    blobs_.reserve(blobs_.size() + apart_ + 1);
+    free_.reserve(blobs_.size() + apart_ + 1);
+}
+
 // Called with the lock held: blobs are made seldom, and two threads must not both take the last of the window.
 Blob *BlobPool::make(size_t size, Room room) {
     auto blob = std::make_unique<Blob>();
-    blobs_.reserve(blobs_.size() + 1);
-    free_.reserve(blobs_.size() + 1);
+    reserve_place();
     const Status status = room == Room::at_once ? device_.create_blob(size, *blob) : device_.create_blob_in_time(size, *blob);
     if (!status.ok()) return nullptr;
     blobs_.push_back(std::move(blob));
@@ -46,7 +51,7 @@ Blob *BlobPool::make(size_t size, Room room) {
 }
 
 Blob *BlobPool::grow() {
-    if (usable_ >= limit_ || (usable_ != 0 && Clock::now() < full_until_)) return nullptr;
+    if (usable_ >= limit_ || (usable_ != 0 && (apart_ != 0 || Clock::now() < full_until_))) return nullptr;
     // Whoever has none to wait for waits for what others have closed.
     const Room room = usable_ == 0 ? Room::in_time : Room::at_once;
     Blob *blob = make(size_, room);
@@ -118,10 +123,35 @@ bool BlobPool::has_none() {
     return usable_ == 0;
 }
 
+// One is made without the lock, which `lock` holds before and after. Whoever made none meanwhile may when it is over.
+struct BlobPool::Apart {
+    Apart(BlobPool &of, std::unique_lock<std::mutex> &held) : pool(of), lock(held) {
+        ++pool.apart_;
+        lock.unlock();
+    }
+    ~Apart() {
+        lock.lock();
+        --pool.apart_;
+        pool.returned_.notify_all();
+    }
+    Apart(const Apart &) = delete;
+    Apart &operator=(const Apart &) = delete;
+
+    BlobPool &pool;
+    std::unique_lock<std::mutex> &lock;
+};
+
 BlobPool::Lease BlobPool::sized(Lease taken, size_t size) {
     if (!taken || taken->size >= size) return taken;
-    std::lock_guard lock(mutex_);
-    return {*this, make(size, Room::in_time)};
+    auto blob = std::make_unique<Blob>();
+    std::unique_lock lock(mutex_);
+    reserve_place();
+    {
+        const Apart apart(*this, lock);
+        if (!device_.create_blob_in_time(size, *blob).ok()) return {};
+    }
+    blobs_.push_back(std::move(blob));
+    return {*this, blobs_.back().get()};
 }
 
 void BlobPool::give_up_free() {

@@ -70,7 +70,8 @@ class BlobPool {
     void prepare(size_t count);
     // A blob of at least `size` bytes, made for this one use when the pool's are smaller.
     Lease take_sized(size_t size, const Deadline &until) { return sized(take(until), size); }
-    // The same for one that was taken. Empty when it was, or none can be made.
+    // The same for one that was taken. Empty when it was, or none can be made. While it waits for room, others go on with the blobs
+    // that there are, and make none of that room.
     Lease sized(Lease taken, size_t size);
     // Closes those that are not lent. For a context that is lost, or to make room.
     void give_up_free();
@@ -85,6 +86,8 @@ class BlobPool {
     void gather();
     // As with create_blob and create_blob_in_time.
     enum class Room { at_once, in_time };
+    struct Apart;
+    void reserve_place();
     Blob *make(size_t size, Room room);
     Blob *grow();
 
@@ -100,6 +103,7 @@ class BlobPool {
     std::vector<std::unique_ptr<Blob>> blobs_; // all that exist
     std::vector<Blob *> free_; // but for the one at hand; with room for all: to give one back takes no memory
     size_t usable_ = 0; // made, not retired, of the pool's own size
+    size_t apart_ = 0;  // of another size, which are being made without the lock
     Clock::time_point full_until_ = Clock::time_point::min(); // the window, as far as is worth asking
 };
 

@@ -101,6 +101,47 @@ void test_who_waits_is_told() {
     expect(waited < 3s, "who waits is not told of a blob that came back");
 }
 
+// Has room for large blobs when there is some, or after 2 s.
+class LargeLater : public FakeDevice {
+  public:
+    using FakeDevice::FakeDevice;
+    Status create_blob(size_t size, Blob &blob) override {
+        if (size > blob_granularity) asked = true;
+        for (int i = 0; size > blob_granularity && i < 2000 && !room; ++i) std::this_thread::sleep_for(1ms);
+        return FakeDevice::create_blob(size, blob);
+    }
+
+    std::atomic<bool> asked{false};
+    std::atomic<bool> room{false};
+};
+
+// While one waits for room for a larger blob, those that there are go from hand to hand, and the room is not taken away.
+void test_others_go_on_beside_a_larger_blob() {
+    ScriptedHost host;
+    LargeLater device(DevicePlan{}, host);
+    BlobPool pool(device, reply_page_size, reply_page_size, 4);
+    const auto taken = [&pool] { return pool.take(Deadline(Clock::now())); };
+    BlobPool::Lease small = taken();
+    BlobPool::Lease others[] = {taken(), taken()};
+    BlobPool::Lease large;
+    std::thread maker([&] { large = pool.sized(std::move(small), 2 * blob_granularity); });
+    while (!device.asked) std::this_thread::yield();
+    const Clock::time_point start = Clock::now();
+    for (BlobPool::Lease &each : others) each = {};
+    for (BlobPool::Lease &each : others) each = taken();
+    expect(others[0] && others[1] && Clock::now() - start < 1s, "who gives blobs back and takes them waits for a larger one");
+    expect(!taken(), "the room that is waited for is taken away");
+    BlobPool::Lease more[2]; // the small one, and one that is made then
+    std::vector<std::thread> waiters;
+    for (BlobPool::Lease &each : more) waiters.emplace_back([&pool, &each] { each = pool.take(Deadline(Clock::now() + 8s)); });
+    std::this_thread::sleep_for(100ms);
+    device.room = true;
+    maker.join();
+    for (std::thread &waiter : waiters) waiter.join();
+    expect(large && large->size >= 2 * blob_granularity, "a larger blob");
+    expect(more[0] && more[1] && Clock::now() - start < 6s, "who waited for the end of that is not told of it");
+}
+
 // Blobs are retired until the window, which has room for no other, has none left that could come back: nobody waits for one.
 void test_nobody_waits_for_retired_blobs(size_t blobs) {
     ScriptedHost host;
@@ -245,6 +286,7 @@ int main() {
     test_who_waits_is_told();
     for (size_t blobs : {1, 2}) test_nobody_waits_for_retired_blobs(blobs);
     test_blobs_made_beside_those_who_wait();
+    test_others_go_on_beside_a_larger_blob();
     if (failures() != 0) return failures();
     test_blobs_go_from_hand_to_hand();
     test_data(false);
