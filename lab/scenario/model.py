@@ -184,7 +184,7 @@ Entries = Annotated[tuple[dict[str, AxisValue], ...], Field(strict=False)]
 class Matrix(Section):
     """Axes, by key path or its unambiguous last word, with their values; every combination is a variant."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", allow_inf_nan=True)  # the setting that a number is for refuses it, in one line
     __pydantic_extra__: dict[str, Axis] = Field(init=False)
 
     include: Entries = ()

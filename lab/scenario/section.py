@@ -33,9 +33,11 @@ LONGEST_S = 1e7
 
 
 class Section(BaseModel):
-    """A table of a scenario file: frozen, strictly typed, no unknown keys."""
+    """A table of a scenario file: frozen, strictly typed, no unknown keys, and no number without end, which TOML has words for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, defer_build=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 def absolute_path(value: str, info: ValidationInfo, hint: str) -> Path:

@@ -193,6 +193,36 @@ def test_time_that_nobody_can_wait_for_is_refused(tmp_path: Path, line: str, sec
     assert "input should be" in told(tmp_path, STATE.format(line.format(seconds)), Choice())
 
 
+@pytest.mark.parametrize("number", ["inf", "nan", "-inf"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "timeout_s",
+        "thresholds.call_p99_us",
+        "checks[0].thresholds.cases_per_s",
+        "checks[1].cost.times_native",
+        "checks[2].at_least",
+        "checks[3].max_divergence",
+        "defaults.checks.speed.at_least",
+    ],
+)
+def test_number_without_end_is_refused(tmp_path: Path, key: str, number: str) -> None:
+    checks = STATE.format("") + "".join(f'[[checks]]\nkind = "{kind}"\n' for kind in ("catalog", "speed", "llama"))
+    settings = ("checks[1].ops=['ADD']", "checks[3].model=generated", f"{key}={number}")
+    assert f"--set {key}: input should be a finite number, not {number}" in told(tmp_path, checks, Choice(settings))
+
+
+def test_number_without_end_is_told_with_its_line(tmp_path: Path) -> None:
+    why = told(tmp_path, STATE.format("thresholds.call_p50_us = inf"), Choice())
+    assert "x.toml: line 2: thresholds.call_p50_us: input should be a finite number, not inf" in why
+    known = expectations_path(tmp_path / "x.toml", "x")
+    known.parent.mkdir()
+    (axis,) = told(tmp_path, STATE.format("matrix = { boot_deadline_s = [1.0, inf] }"), Choice()).splitlines()
+    assert axis.endswith("x.toml: line 2: matrix.boot_deadline_s[1]: input should be a finite number, not inf")
+    known.write_text('[[expect]]\ncase = "*"\nkind = "flaky"\nreason = "r"\nlink = "l"\nmax_rate = inf\n')
+    assert "line 6: expect[0].max_rate: input should be a finite number, not inf" in told(tmp_path, STATE.format(""), Choice())
+
+
 def test_longest_time_is_taken(tmp_path: Path) -> None:
     assert told(tmp_path, STATE.format("timeout_s = 1e7"), Choice()) == ""
 
