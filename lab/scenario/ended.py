@@ -23,13 +23,13 @@ def status_of(findings: list[Finding]) -> Status:
     return Status.ERROR if findings else Status.PASSED
 
 
-def finding_of(error: BaseException) -> Finding:
-    """What ended a variant's checks, as a finding. What is no error of the lab's tree is a mistake of the lab's own."""
+def finding_of(error: BaseException, accel: str) -> Finding:
+    """What ended a boot or a variant's checks, as a finding. What is no error of the lab's tree is a mistake of the lab's own."""
     match error:
         case ListingFailed():
             return Finding(FindingKind.PROGRAM_FAILED, Blame.PRODUCT, f"listing ggml's devices in the guest failed: {error}")
         case GuestLost():
-            return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason), str(error))
+            return Finding(FindingKind.INTERRUPTED, crash_blame(error.reason, accel), str(error))
         case LabError():
             return Finding(FindingKind.INTERRUPTED, Blame.LAB, str(error))
         case _:
@@ -38,7 +38,7 @@ def finding_of(error: BaseException) -> Finding:
 
 def checks_ended(error: BaseException, plan: BootPlan) -> Finding:
     """What ended a variant's checks. Whatever was awaited when the time of its boot was over, that is what ended them."""
-    finding = finding_of(error)
+    finding = finding_of(error, plan.accel)
     awaited = error.__cause__ if isinstance(error, ListingFailed) else error
     if not isinstance(awaited, WaitTimeout) or not plan.deadline.expired:
         return finding

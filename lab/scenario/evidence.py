@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lab.bundle.outcome import Blame, Outcome
 from lab.guest.console import UNREADABLE
+from lab.qemu.command import Accel
 from lab.scenario.environment import COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE
 
 OF_THE_BOOT = ("serial.log", "qemu.log", "qmp.log", COMPONENT_LOG_FILE, HOST_LIBRARY_LOG_FILE)
@@ -49,19 +50,26 @@ def _give(log: Path, target: Path) -> None:
         shutil.copyfile(log, target)
 
 
-def crash_blame(reason: str) -> Blame:
+def crash_blame(reason: str, accel: str) -> Blame:
     """Whose fault it is that the guest is gone: the lab's surroundings when a signal from outside ended QEMU, else the product's.
 
-    The lab's also where it could not listen to the guest any more, and where the guest's kernel tripped over a breakpoint: such are
-    its own, and met where the emulator runs code that is no longer there (``lab.qemu.command``).
+    The lab's also where it could not listen to the guest any more, and where the emulator ran code that was no longer there.
 
     ``reason`` holds an exit status, negative for a signal, or above 128 where a program around QEMU passed it on.
     """
     match = re.search(r"exit status (-?\d+)", reason)
     status = int(match[1]) if match else 0
     number = -status if status < 0 else status - PASSED_ON
-    of_the_lab = number in SENT_FROM_OUTSIDE or reason.startswith(UNREADABLE) or BREAKPOINT in reason
+    of_the_lab = number in SENT_FROM_OUTSIDE or reason.startswith(UNREADABLE) or is_stale_code(reason, accel)
     return Blame.LAB if of_the_lab else Blame.PRODUCT
+
+
+def is_stale_code(reason: str, accel: str) -> bool:
+    """Whether the guest's kernel tripped over a breakpoint of its own that it had taken out again (``lab.qemu.command``).
+
+    QEMU's emulator alone runs on what it translated of one: with KVM a breakpoint that a kernel dies of is there.
+    """
+    return accel == Accel.TCG and BREAKPOINT in reason
 
 
 def crash_outcome(reason: str) -> Outcome:

@@ -220,11 +220,11 @@ class Runner:
             if not served and isinstance(error, LaunchError) and all(one.must_not_start for one in variants):
                 self.refused(variants, error)
             else:
-                self.broken(variants, served, error)
+                self.broken(variants, served, error, plan.accel)
             return variants[len(served) :] if served else ()
         except Exception as error:
             if not (served and served[-1].findings()):
-                self.broken(variants, served, error)
+                self.broken(variants, served, error, plan.accel)
             raise
         finally:
             # those behind the served ones get another boot; where none was served there is no other one
@@ -244,12 +244,12 @@ class Runner:
         finally:
             self.book.variant(variant.record())
 
-    def broken(self, variants: Sequence[Variant], served: Sequence[VariantRun], error: Exception) -> None:
+    def broken(self, variants: Sequence[Variant], served: Sequence[VariantRun], error: Exception, accel: str) -> None:
         """The machine did not start, or did not go down as it should."""
         if not served:
-            self.give_up(variants, error)
+            self.give_up(variants, error, accel)
         elif served[-1].here.guest.alive() or not served[-1].findings():
-            served[-1].add(replace(finding_of(error), kind=FindingKind.WRONG_STATE))
+            served[-1].add(replace(finding_of(error, accel), kind=FindingKind.WRONG_STATE))
             self.book.variant(served[-1].record())
 
     def refused(self, variants: Sequence[Variant], error: LaunchError) -> None:
@@ -281,9 +281,12 @@ class Runner:
             self.listener.note(f"skipped {variant.scenario.name}/{variant.id}: {reason}")
             self.book.variant(ended_record(variant, Status.SKIPPED, reason))
 
-    def give_up(self, variants: Sequence[Variant], error: Exception) -> None:
-        """Nothing of them could be run: by the lab's fault, the configuration's, or QEMU's that ended by itself."""
-        finding = replace(finding_of(error), kind=FindingKind.NOT_STARTED)
+    def give_up(self, variants: Sequence[Variant], error: Exception, accel: str = "") -> None:
+        """Nothing of them could be run: by the lab's fault, the configuration's, or QEMU's that ended by itself.
+
+        ``accel`` is what ran their guest, where it came to a boot.
+        """
+        finding = replace(finding_of(error, accel), kind=FindingKind.NOT_STARTED)
         for variant in variants:
             writer = CheckWriter(self.bundle, variant.scenario.name, variant.id, "lab")
             writer.finding(finding)

@@ -22,6 +22,7 @@ class Stage:
         listing: ggml's registry in the guest, and the processes while it was listed.
         logs: the variant's own folder in the bundle.
         boot_logs: the folder that the boot's processes on the host write to.
+        accel: what runs the guest.
         switches: library paths of the host that may be led elsewhere.
         lies: what the liar is told.
     """
@@ -35,5 +36,6 @@ class Stage:
     listing: Listing
     logs: Path
     boot_logs: Path
+    accel: str
     switches: Switches | None = None
     lies: LiesFile | None = None

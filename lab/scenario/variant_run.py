@@ -115,7 +115,7 @@ class VariantRun:
         self.expected = here.variant.expectations.there(self.situation)
         stage = Stage(
             here.variant, here.platform, here.guest, here.plan.ingredients, dict(here.plan.variables), variables, self.listing,
-            here.logs, here.plan.logs, here.plan.switches, here.plan.lies,
+            here.logs, here.plan.logs, here.plan.accel, here.plan.switches, here.plan.lies,
         )  # fmt: skip
         for check in scenario.checks:
             before, begun, writer = collector.sessions(), time.monotonic(), self._writer(self._name_of(check))

@@ -116,6 +116,8 @@ class Script:
     torn_down: int = 0
     killed: list[str] = field(default_factory=list)
     alive: bool = True
+    lost: str = "QEMU ended with exit status -9"
+    """Why the guest is gone once it is not alive."""
     host: Host | None = None
     agent: Callable[[Sequence[str], str], Iterable[str | Callable[[], None]]] | None = None
     agent_status: int = 0
@@ -134,7 +136,7 @@ def die(script: Script, reason: str) -> Callable[[], None]:
     """A step in which QEMU ends."""
 
     def step() -> None:
-        script.alive = False
+        script.alive, script.lost = False, reason
         raise GuestLost(reason, "[ 1.0] the last line of the console")
 
     return step
@@ -152,7 +154,7 @@ class FakeShell:
     def execute(self, command: str, deadline: Deadline) -> tuple[int, str]:
         assert not deadline.expired
         if not self.script.alive:
-            raise GuestLost("QEMU ended with exit status -9")
+            raise GuestLost(self.script.lost)
         if command == "uname -r":
             return 0, f"{KERNEL}\n"
         if FACTS in command and self.script.through:
@@ -371,7 +373,7 @@ class FakePlatform:
         if self.script.exit_error is not None:
             raise self.script.exit_error
         if not self.script.alive:
-            raise GuestLost("QEMU ended with exit status -9")
+            raise GuestLost(self.script.lost)
 
     def native_cases(self, _selection: Selection, _ingredients: Ingredients, deadline: Deadline) -> ExpectedCases | None:
         assert not deadline.expired

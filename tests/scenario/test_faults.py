@@ -131,7 +131,8 @@ def test_guest_is_well_that_runs_and_does_what_it_is_asked_to(alive: bool, statu
             raise GuestLost("it says nothing")
         return status, ""
 
-    stage: Any = SimpleNamespace(guest=SimpleNamespace(alive=lambda: alive, ssh=SimpleNamespace(execute=execute)))
+    guest = SimpleNamespace(alive=lambda: alive, ssh=SimpleNamespace(execute=execute))
+    stage: Any = SimpleNamespace(guest=guest, accel="tcg")
     assert answers(stage) is well
 
 

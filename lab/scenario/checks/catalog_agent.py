@@ -82,7 +82,7 @@ def run_catalog(stage: Stage, run: CatalogRun, host: Host, eyes: Eyes, deadline:
         except DeviceRefused as refused:
             run.refusals = refused.findings
         except GuestLost as lost:
-            run.lost_with_guest(Cut(crash_outcome(lost.reason), lost.reason), crash_blame(lost.reason))
+            run.lost_with_guest(Cut(crash_outcome(lost.reason), lost.reason), crash_blame(lost.reason, stage.accel))
         except WaitTimeout:
             if deadline.expired:
                 run.ending = Cut(Outcome.ERROR, time_over(stage.variant.scenario))

@@ -238,7 +238,7 @@ def witnessed(stage: Stage, fault: Fault, deadline: Deadline) -> Seen:
         killing = Killing(stage, fault)
         told = Told(killing.on_event)
         variables = {USE_APIR_CAPSET: "1"} if fault is Fault.NO_APIR_CAPSET else {}
-        with unless_taken_away():
+        with unless_taken_away(stage):
             run(
                 replace(stage, guest_variables={**stage.guest_variables, **variables}),
                 "heavy" if fault is Fault.WORKER_KILLED else "once",
@@ -253,12 +253,12 @@ def witnessed(stage: Stage, fault: Fault, deadline: Deadline) -> Seen:
 
 
 @contextlib.contextmanager
-def unless_taken_away() -> Iterator[None]:
+def unless_taken_away(stage: Stage) -> Iterator[None]:
     """What goes wrong in the guest shows in what was seen. Of a guest that somebody took away nothing does: that is raised."""
     try:
         yield
     except GuestLost as lost:
-        if crash_blame(lost.reason) is Blame.LAB:
+        if crash_blame(lost.reason, stage.accel) is Blame.LAB:
             raise
     except GuestError:
         pass
@@ -266,7 +266,7 @@ def unless_taken_away() -> Iterator[None]:
 
 def answers(stage: Stage) -> bool:
     """Whether QEMU runs and its guest does what it is asked to. Raises ``GuestLost`` where somebody took it away."""
-    with unless_taken_away():
+    with unless_taken_away(stage):
         return stage.guest.ssh.execute("true", Deadline.after(ANSWER_S))[0] == 0 and stage.guest.alive()
     return False
 

@@ -326,7 +326,7 @@ def _ending(stage: Stage, run: OpsRun, on_line: Callable[[str, Watch], None], de
                 return Ending(None, Outcome.ERROR, time_over(stage.variant.scenario))
             return Ending(None, Outcome.HANG, f"the check's {run.check.deadline_s:.0f} s were over")
         except GuestLost as lost:
-            return Ending(None, crash_outcome(lost.reason), lost.reason, crash_blame(lost.reason))
+            return Ending(None, crash_outcome(lost.reason), lost.reason, crash_blame(lost.reason, stage.accel))
     if watch.silent:
         return Ending(None, Outcome.HANG, f"no result came for {run.check.case_deadline_s:.0f} s")
     return ended(status, run.stream.remarks)

@@ -331,14 +331,13 @@ def _shard(stage: Stage, run: UpstreamRun, onlooker: Onlooker, deadline: Deadlin
             else:
                 run.cut(stream, Cut(None, str(error).splitlines()[0]))
         except GuestLost as lost:
-            _lose_guest(run, stream, lost.reason)
+            _lose_guest(run, stream, lost.reason, crash_blame(lost.reason, stage.accel))
         finally:
             run.running.remove(stream)
 
 
-def _lose_guest(run: UpstreamRun, stream: BatchStream, reason: str) -> None:
+def _lose_guest(run: UpstreamRun, stream: BatchStream, reason: str, blame: Blame) -> None:
     """Nothing can be run any more. A guest that somebody took away leaves the case for a resumed run."""
-    blame = crash_blame(reason)
     run.stop(reason, blame)
     run.cut(stream, Cut(crash_outcome(reason) if blame is Blame.PRODUCT else None, reason))
 
