@@ -23,8 +23,8 @@ from typing import Any
 import paramiko
 
 from lab.deadline import Deadline, poll
-from lab.errors import AbnormalShutdown, GuestError, GuestLost, LaunchError, WaitTimeout
-from lab.guest.console import Console, Ready, watched_console
+from lab.errors import AbnormalShutdown, GuestError, GuestLost, LaunchError, WaitTimeout, indented_tail
+from lab.guest.console import TAIL_LINES, Console, Ready, watched_console
 from lab.guest.inspection import inspected
 from lab.guest.keys import BootKeys, boot_keys
 from lab.guest.ssh import GuestShell, connected_shell
@@ -48,6 +48,7 @@ RENDER_SERVER = "virgl_render"
 NAME_MAX = 15
 """So much of a program's file name does Linux tell as its process's name."""
 QEMU_PREFIX = "qemu-system"
+SERIAL_LOG = "serial.log"
 FORWARD = re.compile(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s")
 
 
@@ -224,8 +225,10 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
             raise GuestError("the machine has no serial console")
         port = forwarded_port(qmp.human("info usernet", deadline=deadline))
         ready = machine.console.wait_ready(deadline)
-        _require_clock(ready, time.clock_gettime(time.CLOCK_BOOTTIME) - began_s)  # a guest counts the host's sleep, too
-        _require_processors(ready, spec.cpus)
+        _require_clock(
+            ready, time.clock_gettime(time.CLOCK_BOOTTIME) - began_s, logs / SERIAL_LOG
+        )  # it counts the host's sleep, too
+        _require_processors(ready, spec.cpus, machine)
         _require_capsets(spec, ready, machine, time.monotonic() - started)
         shell, transport = stack.enter_context(connected_shell(port, keys, machine, deadline))
         machine.cut_on_loss(transport)
@@ -235,24 +238,26 @@ def booted_guest(spec: BootSpec, logs: Path, deadline: Deadline) -> Iterator[Gue
             raise GuestLost(machine.lost() or "unknown", machine.serial_tail())
 
 
-def _require_clock(ready: Ready, waited_s: float) -> None:
+def _require_clock(ready: Ready, waited_s: float, serial: Path) -> None:
     """A guest cannot have run for longer than its QEMU has: one that says so has a clock that is too fast, for all its life.
 
     That comes of a kernel that has measured the time stamp counter wrongly (``lab.qemu.time_stamp_counter``), where the lab could
-    not tell it the frequency.
+    not tell it the frequency. Not every boot's log outlives it, so the error has what the kernel wrote of its counter.
     """
     if ready.uptime_s > waited_s * CLOCK_FACTOR + CLOCK_S:
+        measured = "\n".join(line for line in serial.read_text(encoding="utf-8").splitlines() if "tsc:" in line)
         raise GuestError(
             f"the guest's clock is too fast: it says that it has run for {ready.uptime_s:.1f} s, QEMU has for {waited_s:.1f} s; "
-            "limits and durations in it would all be wrong. Its kernel measured the processor wrongly (see `tsc:` in its log), "
-            "as it may on a busy host: run it again"
+            "limits and durations in it would all be wrong. Its kernel measured the processor wrongly, as it may "
+            f"on a busy host: run it again{indented_tail(measured, title='its kernel')}"
         )
 
 
-def _require_processors(ready: Ready, wanted: int) -> None:
+def _require_processors(ready: Ready, wanted: int, machine: Machine) -> None:
     """A guest adds its processors at its start (``lab.qemu.command``): with too few of them, all figures would be wrong."""
     if ready.cpus != wanted:
-        raise GuestError(f"the guest uses {ready.cpus} of its {wanted} processors; its serial.log may tell why")
+        told = indented_tail(machine.serial_tail(), title="its console", lines=TAIL_LINES)
+        raise GuestError(f"the guest uses {ready.cpus} of its {wanted} processors{told}")
 
 
 def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: float) -> None:
@@ -264,7 +269,7 @@ def _require_capsets(spec: BootSpec, ready: Ready, machine: Machine, waited_s: f
     seen = "\n".join(
         (f"capsets {list(ready.capsets)}, render nodes {list(ready.render_nodes)}", *troubles, machine.child.log_tail())
     )
-    hint = "see qemu.log; without virgl-server in the host root, virgl fails now and then"
+    hint = "the last lines are QEMU's own words; without virgl-server in the host root, virgl fails now and then"
     raise WaitTimeout(f"the capsets {list(wanted)} in the guest", waited_s, seen, hint=hint)
 
 
@@ -299,7 +304,7 @@ def running_machine(spec: BootSpec, keys: BootKeys, logs: Path, deadline: Deadli
         qmp_theirs.close()
         serial_theirs.close()
         machine = Machine(plan, child)
-        machine.console = stack.enter_context(watched_console(serial_ours, logs / "serial.log", machine.on_loss))
+        machine.console = stack.enter_context(watched_console(serial_ours, logs / SERIAL_LOG, machine.on_loss))
         try:
             qmp = stack.enter_context(qmp_session(qmp_ours, logs / "qmp.log", deadline.narrowed(GREETING_S)))
         except (GuestLost, WaitTimeout) as error:

@@ -12,7 +12,7 @@ import pytest
 
 from lab.deadline import Deadline, poll
 from lab.errors import AbnormalShutdown, GuestError, GuestLost, WaitTimeout
-from lab.guest.console import Ready
+from lab.guest.console import TAIL_LINES, Ready
 from lab.process import Child, spawn
 from lab.qemu import machine
 from lab.qemu.boot import LaunchPlan
@@ -156,18 +156,23 @@ def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> No
         guest.kill(2**22 + 2)
 
 
-def test_guest_that_has_run_for_longer_than_its_machine_has_a_wrong_clock() -> None:
-    _require_clock(Ready("6.12", (), (), 2, 30.5), 30.0)
-    with pytest.raises(GuestError, match=r"clock is too fast: it says that it has run for 179\.6 s, QEMU has for 30\.0 s"):
-        _require_clock(Ready("6.12", (), (), 2, 179.61), 30.0)
+def test_guest_that_has_run_for_longer_than_its_machine_has_a_wrong_clock(tmp_path: Path) -> None:
+    serial = tmp_path / "serial.log"
+    serial.write_text("[    0.100] Linux\n[    0.200] tsc: Fast TSC calibration failed\n[    0.300] Run /init\n")
+    _require_clock(Ready("6.12", (), (), 2, 30.5), 30.0, serial)
+    with pytest.raises(GuestError, match=r"clock is too fast: it says that it has run for 179\.6 s, QEMU has for 30\.0 s") as told:
+        _require_clock(Ready("6.12", (), (), 2, 179.61), 30.0, serial)
+    assert str(told.value).endswith(": run it again\n  its kernel:\n    [    0.200] tsc: Fast TSC calibration failed")
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
 def test_guest_that_uses_other_processors_than_it_was_given_is_not_ready(cpus: int) -> None:
     ready = Ready("6.12", (), (), cpus, 1.0)
-    _require_processors(ready, cpus)
-    with pytest.raises(GuestError, match=f"the guest uses {cpus} of its 2 processors"):
-        _require_processors(ready, 2)
+    told = "\n".join(("smpboot: do_boot_cpu failed(-1) to wakeup CPU#1", *map(str, range(TAIL_LINES - 1))))
+    booting = cast("Any", SimpleNamespace(serial_tail=lambda: told))
+    _require_processors(ready, cpus, booting)
+    with pytest.raises(GuestError, match=f"the guest uses {cpus} of its 2 processors\n  its console:\n    smpboot: do_boot_cpu"):
+        _require_processors(ready, 2, booting)
 
 
 @pytest.mark.parametrize("capsets", [(1, 2), (1, 2, 4, 10), ()])

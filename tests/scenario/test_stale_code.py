@@ -1,4 +1,4 @@
-"""A kernel that trips over a breakpoint which it has taken out again: that comes of the emulator, and with KVM of nothing."""
+"""A kernel that trips over a breakpoint which it has taken out again: that comes of the emulator alone, and not of KVM."""
 
 from __future__ import annotations
 
