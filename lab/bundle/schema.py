@@ -157,7 +157,7 @@ class MappedRecord(Record):
 
 
 class BootRecord(Record):
-    """One started machine."""
+    """One started machine. ``lost``: why no guest came of it, where it was booted again for that."""
 
     variants: tuple[str, ...]
     argv: tuple[str, ...] = ()
@@ -167,6 +167,7 @@ class BootRecord(Record):
     capsets: tuple[int, ...] = ()
     kernel: str = ""
     payloads: tuple[PayloadRecord, ...] = ()
+    lost: str = ""
 
 
 class VariantRecord(Record):

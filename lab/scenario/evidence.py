@@ -42,6 +42,13 @@ def share_logs(boot: Path, others: Sequence[Path]) -> list[str]:
     return problems
 
 
+def set_aside(boot: Path) -> None:
+    """Give the logs of a boot other names (``serial-lost.log``): those of the next one will be where they were."""
+    for log in (boot / name for name in OF_THE_BOOT):
+        if log.exists():
+            log.rename(log.with_stem(f"{log.stem}-lost"))
+
+
 def _give(log: Path, target: Path) -> None:
     """A hard link, or a copy where the file system makes none."""
     try:

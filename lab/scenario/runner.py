@@ -1,6 +1,7 @@
 """Running scenarios: every variant in a booted guest, every row on disk as it happens, every end with a class.
 
-A boot that ends before all of its variants were served (a crash) is followed by another one for the rest.
+A boot that ends before all of its variants were served (a crash) is followed by another one for the rest. One of which no guest
+comes is not, but for the emulator's own defect, and then once (``Runner.is_tried_again``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lab.bundle.outcome import FindingKind
 from lab.bundle.schema import BootRecord, PackagesRecord, RunRecord, Status
 from lab.bundle.writer import BundleWriter, CheckWriter, new_bundle
 from lab.deadline import Deadline
-from lab.errors import ConfigError, ConfigProblem, HostError, LabError, LaunchError
+from lab.errors import ConfigError, ConfigProblem, GuestLost, HostError, LabError, LaunchError
 from lab.qemu.command import Display, display_environment
 from lab.scenario.book import RunBook, ended_record
 from lab.scenario.booted_variant import BootedVariant
@@ -24,7 +25,7 @@ from lab.scenario.calls import FOLDER, TRACES
 from lab.scenario.checks.fault import judged_refusal, tell
 from lab.scenario.ended import finding_of, status_of
 from lab.scenario.environment import REFERENCE_CALLS, host_environment, recorded
-from lab.scenario.evidence import share_logs
+from lab.scenario.evidence import is_stale_code, set_aside, share_logs
 from lab.scenario.expand import Variant
 from lab.scenario.expected_cases import counts_of
 from lab.scenario.guest_programs import ship_programs
@@ -114,6 +115,8 @@ class Runner:
     earlier: EarlierRun | None = None
     jobs: int = 1
     guests: RunningGuests = field(default_factory=RunningGuests)
+    again: set[Path] = field(default_factory=set)
+    """Log folders of boots that are, or were, tried a second time."""
 
     def run(self, plan: Sequence[PlannedScenario]) -> None:
         """Run all scenarios, one boot after the other or as many at once as there are jobs.
@@ -195,8 +198,7 @@ class Runner:
 
     def boot(self, variants: tuple[Variant, ...], ingredients: Ingredients, decision: Decision) -> tuple[Variant, ...]:
         """Boot once and serve as many variants as the guest lives for. Returns those that are left."""
-        logs = self.logs(variants[0])
-        plan = boot_plan(variants, ingredients, decision, logs)
+        plan = boot_plan(variants, ingredients, decision, self.logs(variants[0]))
         number = self.book.boot(boot_record(variants, plan))
         started = time.monotonic()
         served: list[VariantRun] = []
@@ -217,6 +219,8 @@ class Runner:
         except LabError as error:
             if self.guests.stopping:
                 return ()
+            if self.is_tried_again(plan, number, error):
+                return variants
             if not served and isinstance(error, LaunchError) and all(one.must_not_start for one in variants):
                 self.refused(variants, error)
             else:
@@ -227,9 +231,25 @@ class Runner:
                 self.broken(variants, served, error, plan.accel)
             raise
         finally:
-            # those behind the served ones get another boot; where none was served there is no other one
+            # those behind the served ones get another boot; where none was served there is none, or its logs have other names
             self.share(plan.logs, variants[1 : len(served) or None])
         return variants[len(served) :]
+
+    def is_tried_again(self, plan: BootPlan, number: int, error: LabError) -> bool:
+        """Whether an error ended a boot that is worth a second one: no guest had come of it as yet, by the emulator's own defect.
+
+        Nothing of what is tested runs in the guest by then. That it happened is in the book, and told; the logs get other names.
+        """
+        record = self.book.record.boots[number]
+        if not isinstance(error, GuestLost) or not is_stale_code(error.reason, plan.accel):
+            return False
+        if record.boot_s is not None or plan.logs in self.again:
+            return False
+        self.again.add(plan.logs)
+        set_aside(plan.logs)
+        self.book.boot(record.model_copy(update={"lost": error.reason}), number)
+        self.listener.note(f"warning: the emulator lost the guest while it booted, which is tried once more: {error.reason}")
+        return True
 
     def share(self, logs: Path, variants: Sequence[Variant]) -> None:
         """Give the logs of a boot to further variants of it; where that cannot be it is told."""

@@ -111,6 +111,8 @@ class Script:
     capabilities: tuple[CapabilityRecord, ...] = ()
     prepare_error: LabError | None = None
     boot_error: BaseException | None = None
+    boot_errors: list[BaseException] = field(default_factory=list)
+    """What the first boots end with, one each."""
     exit_error: LabError | None = None
     boots: int = 0
     torn_down: int = 0
@@ -359,9 +361,11 @@ class FakePlatform:
         self.plans.append(plan)
         self.script.boots += 1
         self.script.alive = True
+        (plan.logs / "serial.log").write_text(f"[ 0.1] hello from boot {self.script.boots}\n[ 1.0] the last line of the console\n")
+        if self.script.boot_errors:
+            raise self.script.boot_errors.pop(0)
         if self.script.boot_error is not None:
             raise self.script.boot_error
-        (plan.logs / "serial.log").write_text(f"[ 0.1] hello from boot {self.script.boots}\n[ 1.0] the last line of the console\n")
         folder = self.folder / f"guest-{self.script.boots}"
         folder.mkdir()
         guest = FakeGuest(self.script, plan, FakeShell(self.script, plan, folder))
