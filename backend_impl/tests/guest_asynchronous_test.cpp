@@ -352,12 +352,19 @@ void transfers_of_what_is_elsewhere() {
     expect(numbers == std::vector<float>(count, 0.0F), "what could not be read is zeros");
 }
 
+// A sanitizer looks at each byte, and its memory is not there yet: with one half as many threads are enough, but where everything is agreed on.
+#ifdef APIR_SANITIZED
+constexpr int fewer_threads = 2;
+#else
+constexpr int fewer_threads = 4;
+#endif
+
 // Large transfers go in pieces, several threads at once, with transfers of their own in flight.
-void many_transfers(const char *extensions) {
+void many_transfers(const char *extensions, int thread_count) {
     Run run(extensions);
     constexpr int64_t large = int64_t{10} << 20; // what is not sent ahead goes in two lanes
     std::vector<std::thread> threads;
-    for (int thread = 0; thread < 4; ++thread) {
+    for (int thread = 0; thread < thread_count; ++thread) {
         threads.emplace_back([&, thread] {
             Backend own{ggml_backend_dev_init(run.registry->device(), nullptr), ggml_backend_free};
             Context context = guest::test::context();
@@ -403,6 +410,7 @@ int main(int count, char **arguments) {
     a_read_behind_a_write_that_fails();
     writes_to_shared_memory_wait();
     transfers_of_what_is_elsewhere();
-    for (const char *extensions : {"all", "-batch", "-pipes", "none"}) many_transfers(extensions);
+    many_transfers("all", 4);
+    for (const char *extensions : {"-batch", "-pipes", "none"}) many_transfers(extensions, fewer_threads);
     return failures();
 }
