@@ -157,7 +157,7 @@ class MappedRecord(Record):
 
 
 class BootRecord(Record):
-    """One started machine. ``lost``: why no guest came of it, where it was booted again for that."""
+    """One started machine. ``lost``: why no guest came of it, where that was the emulator's own defect."""
 
     variants: tuple[str, ...]
     argv: tuple[str, ...] = ()

@@ -156,13 +156,10 @@ def test_guest_kills_and_tells_of_what_is_its_machines_own(tmp_path: Path) -> No
         guest.kill(2**22 + 2)
 
 
-def test_guest_that_has_run_for_longer_than_its_machine_has_a_wrong_clock(tmp_path: Path) -> None:
-    serial = tmp_path / "serial.log"
-    serial.write_text("[    0.100] Linux\n[    0.200] tsc: Fast TSC calibration failed\n[    0.300] Run /init\n")
-    _require_clock(Ready("6.12", (), (), 2, 30.5), 30.0, serial)
-    with pytest.raises(GuestError, match=r"clock is too fast: it says that it has run for 179\.6 s, QEMU has for 30\.0 s") as told:
-        _require_clock(Ready("6.12", (), (), 2, 179.61), 30.0, serial)
-    assert str(told.value).endswith(": run it again\n  its kernel:\n    [    0.200] tsc: Fast TSC calibration failed")
+def test_guest_that_has_run_for_longer_than_its_machine_has_a_wrong_clock() -> None:
+    _require_clock(Ready("6.12", (), (), 2, 30.5), 30.0)
+    with pytest.raises(GuestError, match=r"clock is too fast: it says that it has run for 179\.6 s, QEMU has for 30\.0 s"):
+        _require_clock(Ready("6.12", (), (), 2, 179.61), 30.0)
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
@@ -175,12 +172,15 @@ def test_guest_that_uses_other_processors_than_it_was_given_is_not_ready(cpus: i
         _require_processors(ready, 2, booting)
 
 
+@pytest.mark.parametrize("said", ["virgl failed\n", "\n"])
 @pytest.mark.parametrize("capsets", [(1, 2), (1, 2, 4, 10), ()])
-def test_guest_with_other_capsets_is_not_ready(capsets: tuple[int, ...]) -> None:
+def test_guest_with_other_capsets_is_not_ready(capsets: tuple[int, ...], said: str) -> None:
     spec = cast("Any", SimpleNamespace(expected_capsets=lambda: (1, 2, 4)))
-    console, child = SimpleNamespace(troubles=("no module x",)), SimpleNamespace(log_tail=lambda: "virgl failed")
+    console, child = SimpleNamespace(troubles=("no module x",)), SimpleNamespace(log_tail=lambda: said)
     booting = cast("Any", SimpleNamespace(console=console, child=child))
     _require_capsets(spec, Ready("6.12", (1, 2, 4), (), 2, 1.0), booting, 3.0)
     with pytest.raises(WaitTimeout, match=r"the capsets \[1, 2, 4\] in the guest") as told:
         _require_capsets(spec, Ready("6.12", capsets, ("renderD128",), 2, 1.0), booting, 3.0)
-    assert told.value.last_seen == f"capsets {list(capsets)}, render nodes ['renderD128']\nno module x\nvirgl failed"
+    assert told.value.last_seen == f"capsets {list(capsets)}, render nodes ['renderD128']\nno module x" + (
+        "\nQEMU and its libraries said:\nvirgl failed" if said.strip() else ""
+    )
