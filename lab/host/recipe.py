@@ -68,6 +68,18 @@ class Kernel(_Table):
         return (*self.bus_modules, *self.root_modules, *self.gpu_modules)
 
 
+class Unpacked(_Table):
+    """A package that is unpacked, not installed: what it depends on is not asked for.
+
+    It is for what one wants of a package that the recipe's suites have no longer, or not in this version. ``version`` is
+    apt's pattern of it, as ``0.27.*``, and the newest that ``suites`` have is taken.
+    """
+
+    package: PackageName
+    version: Annotated[str, Field(pattern=r"^[A-Za-z0-9.+~:*-]+$")]
+    suites: Annotated[tuple[SuiteName, ...], Field(min_length=1, strict=False)]
+
+
 class Recipe(_Table):
     """One recipe file. ``kernel`` is there for guests only, ``guest_kernel()`` gives it."""
 
@@ -76,6 +88,7 @@ class Recipe(_Table):
     debian: Debian
     packages: Annotated[tuple[PackageName, ...], Field(min_length=1, strict=False)]
     exclude: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    unpacked: Annotated[tuple[Unpacked, ...], Field(strict=False)] = ()
     kernel: Kernel | None = None
 
     def guest_kernel(self) -> Kernel:
@@ -155,7 +168,10 @@ def _contradictions(path: Path, recipe: Recipe) -> list[ConfigProblem]:
         if pin.suite not in suites:
             key = f"debian.pin[{number}].suite"
             problems.append(ConfigProblem(key, f"{pin.suite} is not among the recipe's suites", "add it to debian.also"))
-    doubled = sorted({name for name in recipe.packages if recipe.packages.count(name) > 1})
+    if recipe.kind == "guest" and recipe.unpacked:
+        problems.append(ConfigProblem("unpacked", "a guest installs its packages, nothing is unpacked into it"))
+    named = (*recipe.packages, *(wanted.package for wanted in recipe.unpacked))
+    doubled = sorted({name for name in named if named.count(name) > 1})
     problems.extend(ConfigProblem("packages", f"{name} is listed twice") for name in doubled)
     return problems
 

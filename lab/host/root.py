@@ -27,6 +27,7 @@ from lab.host.progress import Progress
 from lab.host.recipe import RecipeFile, named_recipe
 from lab.host.rights import MACHINE, NAMESPACES, require, sandbox, user_rights
 from lab.host.store import content_key, held, read_facts, stored
+from lab.host.unpacked import unpack
 
 RECIPE = "host-root"
 KIND = "host-roots"
@@ -184,7 +185,8 @@ def _build(file: RecipeFile, folder: Path, progress: Progress, deadline: Deadlin
     order = Order.of(file.recipe, hooks=(unpack_hook(tree),))
     bootstrapped(order, log=folder / "build.log", progress=progress, deadline=deadline)
     packages = dpkg_packages((tree / "var/lib/dpkg/status").read_text(encoding="utf-8"))
-    (folder / FACTS).write_text(json.dumps({"packages": packages}), encoding="utf-8")
+    unpacked = unpack(file.recipe, tree, progress, deadline)
+    (folder / FACTS).write_text(json.dumps({"packages": sorted((*packages, *unpacked))}), encoding="utf-8")
 
 
 def _loaded(entry: Path, file: RecipeFile) -> HostRoot:

@@ -29,6 +29,8 @@ root_modules = ["virtio_blk"]
 gpu_modules = ["virtio-gpu"]
 """
 
+UNPACKED = '[[unpacked]]\npackage = "libggml-dev"\nversion = "0.27.*"\nsuites = ["forky", "sid"]\n\n'
+
 
 def written(folder: Path, text: str, name: str = "good") -> Path:
     path = folder / f"{name}.toml"
@@ -68,11 +70,19 @@ def test_all_errors_are_told_at_once(tmp_path: Path) -> None:
         ('"libggml0"]', '"python3"]', "packages"),
         ('kind = "guest"', 'kind = "host-root"', "kernel"),
         ("packages = [", "packages = [[", ""),
+        ("[debian]", UNPACKED + "[debian]", "unpacked"),
     ],
 )
 def test_contradiction_is_refused(tmp_path: Path, old: str, new: str, key: str) -> None:
     assert old in GOOD
     assert key in problems(tmp_path, GOOD.replace(old, new))
+
+
+def test_package_is_either_installed_or_unpacked(tmp_path: Path) -> None:
+    root = GOOD[: GOOD.index("[kernel]")].replace('kind = "guest"', 'kind = "host-root"').replace("[debian]", UNPACKED + "[debian]")
+    assert load_recipe(written(tmp_path, root)).recipe.unpacked[0].suites == ("forky", "sid")
+    assert problems(tmp_path, root.replace('"python3"', '"libggml-dev"')) == {"packages": "libggml-dev is listed twice"}
+    assert "unpacked[0].version" in problems(tmp_path, root.replace("0.27.*", "$(reboot)"))
 
 
 def test_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
