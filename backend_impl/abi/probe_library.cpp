@@ -17,7 +17,7 @@ namespace apir::abi {
 
 namespace {
 
-constexpr int expected_op_count = 101; // libggml 0.27
+constexpr int expected_op_count = APIR_GGML_GENERATION == 0 ? 101 : 99; // libggml 0.27 and 1.0
 constexpr size_t object_header = 32;   // struct ggml_object, which ggml_tensor_overhead() includes
 
 using Context = std::unique_ptr<ggml_context, decltype(&ggml_free)>;

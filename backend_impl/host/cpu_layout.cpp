@@ -69,7 +69,9 @@ Layout taken(ggml_op op, int position) {
     case GGML_OP_WIN_PART:
     case GGML_OP_WIN_UNPART: return Layout::array;
     // By all four strides.
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1:
+#endif
     case GGML_OP_ADD_ID:
     case GGML_OP_CLAMP:
     case GGML_OP_CONCAT:

@@ -91,7 +91,9 @@ bool has_types(T t) {
     case GGML_OP_SUB:
     case GGML_OP_MUL:
     case GGML_OP_DIV: return binary(t);
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1: return is_half_or_full(t) && t.type == a(t).type && is_f32(b(t));
+#endif
     case GGML_OP_GLU: return gated(t) && all_like(t, t.type);
     case GGML_OP_UNARY:
     case GGML_OP_SQR:

@@ -88,7 +88,9 @@ bool has_rising_strides(const ggml_tensor &tensor) { return std::is_sorted(tenso
 bool goes_by_strides_of_result(ggml_op op) {
     switch (op) {
     case GGML_OP_ADD:
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1:
+#endif
     case GGML_OP_CLAMP:
     case GGML_OP_CPY:
     case GGML_OP_DIV:
@@ -164,7 +166,9 @@ bool has_cuda_kernel(const ggml_tensor &node) {
     switch (node.op) {
     case GGML_OP_ACC: return writes_elements(node);
     case GGML_OP_ADD:
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1:
+#endif
     case GGML_OP_DIV:
     case GGML_OP_MUL:
     case GGML_OP_REPEAT:

@@ -30,12 +30,16 @@ bool norm(T t) { return like_source(t) && float_parameter(t, 0) >= 0; }
 bool group_norm(T t) {
     return like_source(t) && t.op_params[0] > 0 && t.op_params[0] <= t.ne[2] && t.ne[2] + t.op_params[0] <= INT32_MAX && float_parameter(t, 1) >= 0;
 }
+#if APIR_GGML_GENERATION == 0
 bool diag_mask(T t) { return like_source(t) && t.op_params[0] >= 0 && ggml_is_contiguous(&t) && ggml_is_contiguous(&a(t)); }
+#endif
 bool add_id(T t) {
     return like_source(t) && b(t).ne[0] == a(t).ne[0] && c(t).type == GGML_TYPE_I32 && c(t).ne[0] == a(t).ne[1] &&
            c(t).ne[1] == a(t).ne[2];
 }
+#if APIR_GGML_GENERATION == 0
 bool add_one(T t) { return like_source(t) && elements(b(t)) == 1; }
+#endif
 bool arg_max(T t) {
     return is_shape(t, a(t).ne[1], 1, 1, 1) && is_shape(a(t), a(t).ne[0], a(t).ne[1], 1, 1) && t.type == GGML_TYPE_I32;
 }
@@ -143,8 +147,9 @@ bool flash_attention(T t) {
     bool masked = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->ne[0] >= k.ne[1] && mask->ne[1] >= q.ne[1] &&
                                       divides(mask->ne[2], q.ne[2]) && divides(mask->ne[3], q.ne[3]));
     bool sunk = sinks == nullptr || (sinks->type == GGML_TYPE_F32 && sinks->ne[0] == q.ne[2]);
-    bool precision = t.op_params[3] == GGML_PREC_DEFAULT || t.op_params[3] == GGML_PREC_F32;
+    bool precision = t.op_params[3] == GGML_PREC_UNDEFINED || t.op_params[3] == GGML_PREC_F32;
     if (!fits_int(q.ne[1], q.ne[2], q.ne[3])) return false; // what the kernel counts the rows of all heads in
+    if (APIR_GGML_GENERATION > 0 && t.src[5] != nullptr) return false; // rows of keys and values by number
     return precision && heads && masked && sunk && q.ne[0] == k.ne[0] && k.ne[1] == v.ne[1] && is_shape(t, v.ne[0], q.ne[2], q.ne[1], q.ne[3]);
 }
 
@@ -275,7 +280,10 @@ constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
         all[op] = like_source;
     for (ggml_op op : {GGML_OP_ADD, GGML_OP_SUB, GGML_OP_MUL, GGML_OP_DIV}) all[op] = broadcast;
     for (ggml_op op : {GGML_OP_NORM, GGML_OP_RMS_NORM, GGML_OP_L2_NORM}) all[op] = norm;
+#if APIR_GGML_GENERATION == 0
     for (ggml_op op : {GGML_OP_DIAG_MASK_INF, GGML_OP_DIAG_MASK_ZERO}) all[op] = diag_mask;
+    all[GGML_OP_ADD1] = add_one;
+#endif
     for (ggml_op op : {GGML_OP_DUP, GGML_OP_CONT}) all[op] = as_many;
     for (ggml_op op : {GGML_OP_SILU_BACK, GGML_OP_RMS_NORM_BACK, GGML_OP_SOFT_MAX_BACK}) all[op] = like_both;
     for (ggml_op op : {GGML_OP_SUM_ROWS, GGML_OP_MEAN}) all[op] = per_row;
@@ -284,7 +292,6 @@ constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     all[GGML_OP_CPY] = copy;
     all[GGML_OP_GROUP_NORM] = group_norm;
     all[GGML_OP_ADD_ID] = add_id;
-    all[GGML_OP_ADD1] = add_one;
     all[GGML_OP_SUM] = sum;
     all[GGML_OP_ARGMAX] = arg_max;
     all[GGML_OP_COUNT_EQUAL] = count_equal;

@@ -173,7 +173,9 @@ double groups_along_x(const ggml_tensor &node) {
     case GGML_OP_CONV_TRANSPOSE_1D:
     case GGML_OP_RMS_NORM: return ne(a, 1);
     case GGML_OP_GROUP_NORM: return node.op_params[0] * ne(a, 3);
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_DIAG_MASK_INF: return rows(a);
+#endif
     case GGML_OP_FLASH_ATTN_EXT: return ne(a, 1) / 2;
     case GGML_OP_GATED_DELTA_NET: return ne(*node.src[2], 1);
     case GGML_OP_GATED_LINEAR_ATTN: return ne(a, 1) * ne(*node.src[4], 1);
@@ -229,7 +231,9 @@ double groups_along_y_or_z(const ggml_tensor &node) {
     case GGML_OP_ROPE_BACK: return ne(*a, 0) / 512;
     case GGML_OP_SOFT_MAX: return ne(*a, 0) > longest_whole_row ? rows(*a) : 1;
     case GGML_OP_TIMESTEP_EMBEDDING: return ne(*a, 0);
+#if APIR_GGML_GENERATION == 0
     case GGML_OP_DIAG_MASK_INF: return ne(*a, 0) / 512;
+#endif
     case GGML_OP_COL2IM_1D:
     case GGML_OP_IM2COL_3D: return ne(node, 1);
     case GGML_OP_GATED_DELTA_NET: return ne(*node.src[2], 3);

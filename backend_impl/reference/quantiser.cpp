@@ -25,7 +25,7 @@ using Quantise = decltype(ggml_quantize_chunk) *;
 // libggml-base's own function: in one process with the preload, its name leads back to here.
 Quantise quantise_chunk() {
     static const auto own = [] {
-        void *base = dlopen("libggml-base.so.0", RTLD_NOW | RTLD_NOLOAD);
+        void *base = dlopen(APIR_GGML_BASE_SONAME, RTLD_NOW | RTLD_NOLOAD);
         void *found = base == nullptr ? nullptr : dlsym(base, "ggml_quantize_chunk");
         return found == nullptr ? &ggml_quantize_chunk : reinterpret_cast<Quantise>(found);
     }();

@@ -72,7 +72,8 @@ add_test(NAME host-cuda-layout COMMAND test-host-cuda-layout)
 
 # The rules about ops, against all cases of the distribution's test-backend-ops: what a real program asks must not be refused.
 if(NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
-  find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml REQUIRED)
+  find_program(TEST_BACKEND_OPS test-backend-ops PATHS /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/${APIR_GGML_GENERATION}
+    /usr/libexec/${CMAKE_LIBRARY_ARCHITECTURE}/ggml REQUIRED)
   set(host_rules op_rules.cpp op_shapes.cpp sequence_shapes.cpp volume_shapes.cpp cpu_layout.cpp cpu_types.cpp cuda_layout.cpp tensor_check.cpp vulkan_layout.cpp)
   list(TRANSFORM host_rules PREPEND ${CMAKE_SOURCE_DIR}/host/)
   add_library(test-host-rules-spy MODULE host_rules_spy.cpp ${host_rules})
@@ -84,7 +85,7 @@ if(NOT APIR_SANITIZE) # a sanitizer's runtime cannot be preloaded behind this
     PASS_REGULAR_EXPRESSION "compared [1-9][0-9][0-9][0-9]+ ops, accepted by the device [1-9][0-9]*, refused by the rules 0\n")
 
   # And those that ggml-vulkan has, on a device that is there without a GPU.
-  find_file(GGML_VULKAN_LIBRARY libggml-vulkan.so PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends0 NO_DEFAULT_PATH)
+  find_file(GGML_VULKAN_LIBRARY libggml-vulkan.so PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/ggml/backends${APIR_GGML_GENERATION} NO_DEFAULT_PATH)
   find_file(LAVAPIPE_MANIFEST lvp_icd.json PATHS /usr/share/vulkan/icd.d NO_DEFAULT_PATH)
   if(GGML_VULKAN_LIBRARY AND LAVAPIPE_MANIFEST)
     add_test(NAME host-rules-vulkan COMMAND ${CMAKE_COMMAND} -E env LD_PRELOAD=$<TARGET_FILE:test-host-rules-spy>

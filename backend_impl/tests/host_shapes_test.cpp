@@ -211,12 +211,14 @@ Op unpooled(Shape result) {
 }
 // The most that a dimension, or the rows of a tensor, may be.
 constexpr int64_t most = INT32_MAX - GGML_MAX_N_THREADS;
-Op masked_rows(Shape each) { return {"DIAG_MASK of many rows", GGML_OP_DIAG_MASK_ZERO, each, {each}, {0}}; }
+Op cut_rows(Shape each) { return {"TRI of many rows", GGML_OP_TRI, each, {each}, {GGML_TRI_TYPE_LOWER}}; }
 Op grouped(int64_t channels, int64_t groups) {
     Shape each{{1, 1, channels, 1}};
     return {"GROUP_NORM of many channels", GGML_OP_GROUP_NORM, each, {each}, {static_cast<int32_t>(groups), one}};
 }
+#if APIR_GGML_GENERATION == 0
 Op masked(ggml_op op, Shape result) { return {"DIAG_MASK", op, std::move(result), {{{4, 4, 1, 2}}}, {0}}; }
+#endif
 Op columns(Shape result, Shape image) {
     return {"IM2COL", GGML_OP_IM2COL, std::move(result), {{{1, 1, image.ne[2], 1}}, std::move(image)}, {1, 1, 0, 0, 1, 1, 1}};
 }
@@ -246,9 +248,9 @@ Op combined(int64_t streams) {
 
 const Op harmful[] = {
     // Counters of ggml's that would wrap around.
-    masked_rows({{1, INT32_MAX, 1, 1}}),
-    masked_rows({{1, most + 1, 1, 1}}),
-    masked_rows({{1, 46341, 46341, 1}}),
+    cut_rows({{1, INT32_MAX, 1, 1}}),
+    cut_rows({{1, most + 1, 1, 1}}),
+    cut_rows({{1, 46341, 46341, 1}}),
     grouped(most, most),
     grouped(1 << 30, 1 << 30),
     // Walked by other strides than bound them.
@@ -265,8 +267,10 @@ const Op harmful[] = {
     unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 0, 16384}}),
     unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 4, 16384}}),
     unpooled({{64, 64, 1, 2}, GGML_TYPE_F32, {256, 24576, 16384}}),
+#if APIR_GGML_GENERATION == 0
     masked(GGML_OP_DIAG_MASK_INF, {{4, 4, 1, 2}, GGML_TYPE_F32, {16, far, 64}}),
     masked(GGML_OP_DIAG_MASK_ZERO, {{4, 4, 1, 2}, GGML_TYPE_F32, {16, far, 64}}),
+#endif
     columns({{2, 64, 64, 1}}, {{64, 64, 2, 1}, GGML_TYPE_F32, {4, 65536, 131072}}),
     columns({{1, 1, 1, 2}}, {{1, 1, 1, 2}, GGML_TYPE_F32, {4, 4, 2 * far}}),
     {"IM2COL_BACK", GGML_OP_IM2COL_BACK, {{32768, 16384, 1, 2}}, {{{1, 32768, 16384, 2}}, {{1, 1, 1, 1}}}, {1, 1, 0, 0, 1, 1, 1}},
@@ -303,7 +307,7 @@ const Op harmful[] = {
 
 // What is as near to it as may be.
 const Op harmless[] = {padded(100, 100),
-                       masked_rows({{1, most, 1, 1}}),
+                       cut_rows({{1, most, 1, 1}}),
                        grouped((1 << 30) - 1, 1 << 30 >> 1),
                        scaled(1 << 20, GGML_SCALE_MODE_NEAREST), scaled(1 << 20, GGML_SCALE_MODE_BILINEAR),
                        counted({{4, 1000, 1, 1}}),

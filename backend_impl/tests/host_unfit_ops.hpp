@@ -88,7 +88,9 @@ inline const Op ops[] = {
     like_source("SQR that reaches around", GGML_OP_SQR, {{1, 65537, 1, 1}, GGML_TYPE_F32, {uint64_t{1} << 48, uint64_t{1} << 48, uint64_t{1} << 48}}, {}),
     like_source("NORM", GGML_OP_NORM, row, {minus_one}),
     like_source("GROUP_NORM", GGML_OP_GROUP_NORM, {{1, 1, 4, 1}}, {2, minus_one}),
+#if APIR_GGML_GENERATION == 0
     like_source("DIAG_MASK_INF", GGML_OP_DIAG_MASK_INF, {{4, 4, 1, 1}}, {-1}),
+#endif
     like_source("ROLL", GGML_OP_ROLL, row, {4}),
     like_source("TRI", GGML_OP_TRI, {{4, 4, 1, 1}}, {GGML_TRI_TYPE_LOWER + 1}),
     {"PAD", GGML_OP_PAD, {{6, 1, 1, 1}}, {{{8, 1, 1, 1}}}, {-2}},

@@ -181,9 +181,11 @@ struct Sized {
 const Sized sized[] = {
     {GGML_OP_RMS_NORM, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}}; }},
     {GGML_OP_GROUP_NORM, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {2, 1, n, 1}}; }, 0},
+#if APIR_GGML_GENERATION == 0
     {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, n, 1, 1}, {2, n, 1, 1}}; }},
     {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, n, 1}, {2, 1, n, 1}}; }},
     {GGML_OP_DIAG_MASK_INF, groups, [](int64_t n) { return std::vector<Shape>{{2, 1, 1, n}, {2, 1, 1, n}}; }},
+#endif
     {GGML_OP_FLASH_ATTN_EXT, 2 * groups, [](int64_t n) { return std::vector<Shape>{{64, 1, n, 1}, {64, n, 1, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
     {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, n, 1, 1}, {64, 1, n, 1}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
     {GGML_OP_FLASH_ATTN_EXT, groups, [](int64_t n) { return std::vector<Shape>{{64, 1, 1, n}, {64, 1, 1, n}, {64, 4, 1, 1}, {64, 4, 1, 1}}; }},
