@@ -2,7 +2,7 @@
 //
 // A backend library is a set of these structs filled with functions; libggml-base calls through them by offset. The
 // offsets were read off libggml-base 0.27.0 (backend API version 3); version 2 lacks alloc_buffer_n and
-// get_alloc_size_n in the buffer type. abi-probe proves the offsets against the library that is installed.
+// get_alloc_size_n in the buffer type. libggml 1.0 has version 3 as well, and three slots more in the buffer. abi-probe proves the offsets against the library that is installed.
 //
 // APIR_GGML_API chooses the version that the global structs, ggml's own names, have in this translation unit.
 #pragma once
@@ -59,6 +59,14 @@ struct BufferInterface {
     bool (*cpy_tensor)(ggml_backend_buffer_t buffer, const ggml_tensor *src, ggml_tensor *dst); // optional
     void (*clear)(ggml_backend_buffer_t buffer, uint8_t value);
     void (*reset)(ggml_backend_buffer_t buffer); // optional
+#if APIR_GGML_GENERATION > 0
+    // Of many tensors at once; optional.
+    void (*set_tensor_n)(ggml_backend_buffer_t buffer, ggml_tensor *const *tensors, const void *data, const size_t *offsets, const size_t *sizes,
+                         const size_t *data_offsets, size_t n);
+    void (*get_tensor_n)(ggml_backend_buffer_t buffer, const ggml_tensor *const *tensors, void *data, const size_t *offsets, const size_t *sizes,
+                         const size_t *data_offsets, size_t n);
+    bool (*cpy_tensor_n)(ggml_backend_buffer_t buffer, const ggml_tensor *const *sources, ggml_tensor *const *targets, size_t n);
+#endif
 };
 
 struct BackendInterface {

@@ -42,11 +42,22 @@ APIR_AT(ggml_backend_buffer, iface.get_tensor_2d, 0x38);
 APIR_AT(ggml_backend_buffer, iface.cpy_tensor, 0x40);
 APIR_AT(ggml_backend_buffer, iface.clear, 0x48);
 APIR_AT(ggml_backend_buffer, iface.reset, 0x50);
+#if APIR_GGML_GENERATION == 0
 APIR_AT(ggml_backend_buffer, buft, 0x58);
 APIR_AT(ggml_backend_buffer, context, 0x60);
 APIR_AT(ggml_backend_buffer, size, 0x68);
 APIR_AT(ggml_backend_buffer, usage, 0x70);
 static_assert(sizeof(ggml_backend_buffer) == 0x78);
+#else
+APIR_AT(ggml_backend_buffer, iface.set_tensor_n, 0x58);
+APIR_AT(ggml_backend_buffer, iface.get_tensor_n, 0x60);
+APIR_AT(ggml_backend_buffer, iface.cpy_tensor_n, 0x68);
+APIR_AT(ggml_backend_buffer, buft, 0x70);
+APIR_AT(ggml_backend_buffer, context, 0x78);
+APIR_AT(ggml_backend_buffer, size, 0x80);
+APIR_AT(ggml_backend_buffer, usage, 0x88);
+static_assert(sizeof(ggml_backend_buffer) == 0x90);
+#endif
 
 APIR_AT(ggml_backend, guid, 0x00);
 APIR_AT(ggml_backend, iface.get_name, 0x08);

@@ -140,6 +140,13 @@ void probe_buffer_data(Prober &prober) {
     prober.function(SLOT(buffer, get_tensor_2d), [&] { ggml_backend_tensor_get_2d(&tensor, bytes, 0, 4, 2, 8, 4); });
     prober.function(SLOT(buffer, clear), [&] { ggml_backend_buffer_clear(buffer, 0); });
     prober.function(SLOT(buffer, reset), [&] { ggml_backend_buffer_reset(buffer); });
+#if APIR_GGML_GENERATION > 0
+    const size_t nothing = 0, four = 4;
+    ggml_tensor *targets[] = {&tensor};
+    const ggml_tensor *sources[] = {&other};
+    prober.function(SLOT(buffer, set_tensor_n), [&] { ggml_backend_tensor_set_n(targets, bytes, &nothing, &four, &nothing, 1); });
+    prober.function(SLOT(buffer, get_tensor_n), [&] { ggml_backend_tensor_get_n(sources, bytes, &nothing, &four, &nothing, 1); });
+#endif
     prober.member(MEMBER(buffer, buft), words, [&] { return ggml_backend_buffer_get_type(buffer); });
     prober.member(MEMBER(buffer, size), words,
                   [&] { return reinterpret_cast<const void *>(ggml_backend_buffer_get_size(buffer)); });
@@ -150,6 +157,9 @@ void probe_buffer_data(Prober &prober) {
         reinterpret_cast<void *>(+[](ggml_backend_buffer_type_t) { return false; });
     words[offsetof(ggml_backend_buffer, buft) / 8] = type_words.data();
     prober.function(SLOT(buffer, cpy_tensor), [&] { ggml_backend_tensor_copy(&other, &tensor); });
+#if APIR_GGML_GENERATION > 0
+    prober.function(SLOT(buffer, cpy_tensor_n), [&] { ggml_backend_tensor_copy_n(sources, targets, 1); });
+#endif
 
     // usage is an enum of 4 bytes: a value of its own shows where it is read.
     words[offsetof(ggml_backend_buffer, usage) / 8] = reinterpret_cast<void *>(uintptr_t{GGML_BACKEND_BUFFER_USAGE_COMPUTE});

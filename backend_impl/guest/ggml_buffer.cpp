@@ -104,6 +104,11 @@ constexpr abi::BufferInterface buffer_interface = {
     cpy_tensor,
     clear,
     nullptr, // reset: nothing is kept per tensor that could be reset
+#if APIR_GGML_GENERATION > 0
+    nullptr, // set_tensor_n, get_tensor_n and cpy_tensor_n: ggml calls those of one tensor instead
+    nullptr,
+    nullptr,
+#endif
 };
 
 } // namespace

@@ -49,6 +49,7 @@ from lab.apir.trace import Batched, Command, Ioctl, Row, read_trace
 from lab.apir.wire import Reader, Writer
 from lab.errors import LabError, WireError
 from lab.figure import beside
+from lab.ggml.generation import loaded
 
 TYPE_F32 = 0
 # ggml's tolerances (normalised mean square error) for ops whose rounding depends on the CPU variant.
@@ -291,7 +292,7 @@ def nmse(got: bytes, wanted: bytes) -> float:
 
 def tolerances() -> dict[int, float]:
     """``TOLERANCE`` by the op numbers of the ggml that is loaded here."""
-    base = ctypes.CDLL("libggml-base.so.0")
+    base = loaded("libggml-base")
     base.ggml_op_name.restype = ctypes.c_char_p
     numbered = {}
     for number in range(KNOWN_OPS):

@@ -16,6 +16,7 @@ from lab.cli.answer import answer_console, answering, print_json
 from lab.cli.display import progress_display
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem, LabError
+from lab.ggml.generation import backends_folder
 from lab.host.allowance import processor_count
 from lab.host.native import native_payloads
 from lab.host.outside import outside
@@ -116,7 +117,7 @@ def computed_again(cases: Sequence[str], seed: int, choice: str, progress: Progr
         limit, threads = Deadline.after(RUN_S), processor_count()
         run = NativeRun(enter, folder, seed, vulkan_here(choice, root))
         reference = run.compute(own.inside, cases, "own", limit, threads=threads)
-        other = run.compute(other_cpu_library(own.inside), cases, "other", limit, threads=OTHER_THREADS)
+        other = run.compute(other_cpu_library(own.inside, backends_folder(root.path)), cases, "other", limit, threads=OTHER_THREADS)
         files = Files(folder / "remote.rows", folder / "remote.values")
         words = ("--host-library", str(native.host_library), "--ggml-library", own.inside, "--threads", str(threads))
         program = (PYTHON, "-m", "lab.ops.loopback", *words, "--seed", str(seed), "--values", str(files.values), *cases)

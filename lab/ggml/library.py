@@ -13,10 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lab.errors import RemoteFailed
-from lab.ggml.operations import OPERATIONS
+from lab.ggml.generation import loaded
+from lab.ggml.operations import GONE, OPERATIONS
 
-LIBRARY = "libggml.so.0"
-BASE_LIBRARY = "libggml-base.so.0"
 OBJECT_BYTES = 32
 """``sizeof(struct ggml_object)``, which is in front of every tensor of a context."""
 
@@ -98,6 +97,10 @@ class GgmlError(RemoteFailed):
         super().__init__("ggml", call, text)
 
 
+class GoneOperation(GgmlError):
+    """A case of an operation that this ggml has no longer."""
+
+
 class InitParams(ctypes.Structure):
     """``struct ggml_init_params``."""
 
@@ -130,10 +133,10 @@ class Ggml:
 
     def __init__(self) -> None:
         try:
-            registry = ctypes.CDLL(LIBRARY, mode=ctypes.RTLD_GLOBAL)
-            base = ctypes.CDLL(BASE_LIBRARY, mode=ctypes.RTLD_GLOBAL)
+            registry, base = loaded("libggml"), loaded("libggml-base")
             self.functions = declared(registry, REGISTRY_FUNCTIONS) | declared(base, BASE_FUNCTIONS)
-            self.operations = {name: _operation(base, name, letters) for name, letters in OPERATIONS.items()}
+            there = (name for name in OPERATIONS if name not in GONE or hasattr(base, f"ggml_{name}"))
+            self.operations = {name: _operation(base, name, OPERATIONS[name]) for name in there}
             base.ggml_init.argtypes = (InitParams,)
             base.ggml_init.restype = ctypes.c_void_p
         except (OSError, AttributeError) as error:

@@ -20,15 +20,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LIBRARY = "libggml.so.0"
-BASE_LIBRARY = "libggml-base.so.0"
+GENERATIONS = (1, 0)
+"""Numbers of the library's SONAME, the newest first."""
 DEVICE_TYPES = ("CPU", "GPU", "IGPU", "ACCEL", "META")
 
 
 def list_devices() -> list[dict[str, object]]:
     """Load every backend that ggml finds and list the devices: the fields of ``lab.ggml.registry.Device``."""
-    ggml = ctypes.CDLL(LIBRARY, mode=ctypes.RTLD_GLOBAL)
-    base = ctypes.CDLL(BASE_LIBRARY, mode=ctypes.RTLD_GLOBAL)
+    ggml, base = _loaded("libggml"), _loaded("libggml-base")
     ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
     ggml.ggml_backend_load_all()
     device_at = _function(ggml.ggml_backend_dev_get, ctypes.c_void_p, ctypes.c_size_t)
@@ -50,6 +49,15 @@ def list_devices() -> list[dict[str, object]]:
         }
         devices.append(one)
     return devices
+
+
+def _loaded(name: str) -> ctypes.CDLL:
+    for number in GENERATIONS[:-1]:
+        try:
+            return ctypes.CDLL(f"{name}.so.{number}", mode=ctypes.RTLD_GLOBAL)
+        except OSError:
+            continue
+    return ctypes.CDLL(f"{name}.so.{GENERATIONS[-1]}", mode=ctypes.RTLD_GLOBAL)
 
 
 def score_of(library: str) -> int:

@@ -21,6 +21,8 @@ BINARY = (
 )
 TERNARY = "add_id mul_mat_id get_rows_back set_rows cross_entropy_loss_back opt_step_sgd"
 
+GONE = frozenset({"diag_mask_inf", "diag_mask_inf_inplace"})
+"""Functions that ggml 0.27 has and 1.0 has not."""
 ROPE = "fffff"
 OPERATIONS = {
     **dict.fromkeys(UNARY.split(), "t"),

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.ggml.library import Ggml, GgmlError, InitParams, TensorStruct
+from lab.ggml.library import Ggml, GgmlError, GoneOperation, InitParams, TensorStruct
+from lab.ggml.operations import GONE
 from lab.ggml.types import Block, Bytes, Type
 
 DIMENSIONS = 4
@@ -53,7 +54,14 @@ class Context:
         return self.ggml.made("ggml_new_tensor", self.address, int(kind), len(ne), (ctypes.c_int64 * len(ne))(*ne))
 
     def operation(self, name: str, *arguments: Any) -> int:
-        """Make the tensor of an operation: ``operation("add", a, b)`` is ``ggml_add(context, a, b)``."""
+        """Make the tensor of an operation: ``operation("add", a, b)`` is ``ggml_add(context, a, b)``.
+
+        Raises:
+            GoneOperation: this ggml has it no longer.
+            GgmlError: ggml made none.
+        """
+        if name in GONE and name not in self.ggml.operations:
+            raise GoneOperation(f"ggml_{name}", f"ggml {self.ggml.text('ggml_version')} has it no longer")
         tensor = self.ggml.operations[name](self.address, *arguments)
         if not tensor:
             raise GgmlError(f"ggml_{name}", "returned nothing")

@@ -1,4 +1,7 @@
-"""ggml's tensor types: their numbers (``ggml.h`` of libggml 0.27) and their blocks. How they look in numpy: ``lab.ggml.arrays``."""
+"""ggml's tensor types: their numbers (``ggml.h`` of libggml 1.0, where F8_E4M3 is new) and their blocks.
+
+How they look in numpy: ``lab.ggml.arrays``.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,7 @@ class Type(IntEnum):
     NVFP4 = 40
     Q1_0 = 41
     Q2_0 = 42
+    F8_E4M3 = 43
 
     __hash__ = int.__hash__
     """Enum's own is made of the name, in Python: types are keys in every inner loop."""

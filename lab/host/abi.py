@@ -147,7 +147,9 @@ def ggml_of(rootfs: Path, root: HostRoot, progress: Progress, deadline: Deadline
             for pattern in (GGML, *RUNTIME):
                 libraries = [path for path in tree.glob(f"usr/lib/*/{pattern}") if path.is_file()]
                 if not libraries:
-                    raise BuildError(f"{rootfs} has no {pattern}: a guest needs it", hint="libggml0 is to be among its packages")
+                    raise BuildError(
+                        f"{rootfs} has no {pattern}: a guest needs it", hint="libggml0 or libggml1 is to be among its packages"
+                    )
                 for library in libraries:
                     shutil.copy(library, folder / library.name)
             shutil.rmtree(tree)

@@ -40,6 +40,13 @@ UNPACK = """\
 tar --create --one-file-system --directory="$1" "${@:3}" . |
     tar --extract --directory="$2" --no-same-owner --no-same-permissions"""
 
+# ggml 1.0 has it in a folder of its own
+ONE_PLACE = """\
+cd "$1"
+for there in usr/libexec/*/ggml/1/test-backend-ops; do
+    [ ! -e "$there" ] || ln -s 1/test-backend-ops "${there%1/test-backend-ops}test-backend-ops"
+done"""
+
 APT_OPTIONS = (
     # a mirror's index may be past its date, and reproducing an old lock may need just that
     'Acquire::Check-Valid-Until "false";',
@@ -67,7 +74,7 @@ class Order:
     @classmethod
     def of(cls, recipe: Recipe, hooks: tuple[str, ...] = ()) -> Order:
         """The recipe's packages; its kernel is not among them."""
-        return cls(recipe.name, recipe.debian, recipe.packages, recipe.exclude, hooks)
+        return cls(recipe.name, recipe.debian, recipe.packages, recipe.exclude, (ONE_PLACE, *hooks))
 
 
 def bootstrapped(order: Order, *, tar: Path | None = None, log: Path, progress: Progress, deadline: Deadline) -> None:

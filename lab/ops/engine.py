@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from lab.errors import LabError
+from lab.ggml.library import GoneOperation
 from lab.ggml.tensor import new_context
 from lab.ops.batch import STAGED_BYTES, Batch, Buffers
 from lab.ops.built import Built, Contexts, built_case, last_tensor, new_contexts
@@ -116,7 +117,8 @@ class Engine:
             try:
                 one = built_case(contexts, case, device, last)
             except LabError as error:
-                results[case.id] = self._result(case, ERROR, error.message)
+                outcome = UNSUPPORTED if isinstance(error, GoneOperation) else ERROR
+                results[case.id] = self._result(case, outcome, error.message)
                 last = last_tensor(contexts.nodes, last)
                 continue
             built.append(one)

@@ -14,6 +14,7 @@ from lab.bundle.schema import CapabilityRecord
 from lab.deadline import Deadline
 from lab.elf import process_facts
 from lab.errors import ConfigError, ConfigProblem
+from lab.ggml.generation import backends_folder, ggml_version
 from lab.host.abi import prove_outside, prove_payload
 from lab.host.driver import gpu_driver
 from lab.host.native import native_payloads
@@ -38,12 +39,11 @@ from lab.scenario.platform import BootPlan, Ingredients, Platform, ReferenceWish
 from lab.scenario.reference_files import with_reference
 from lab.scenario.requirements import HostAbilities
 from lab.scenario.section import BUILTIN
-from lab.scenario.shipment import BACKENDS, DEFAULT_REGISTRATION, ggml_library, shipment
+from lab.scenario.shipment import DEFAULT_REGISTRATION, ggml_library, shipment
 
 if TYPE_CHECKING:
     from lab.qemu.machine import Guest
 
-GGML_PACKAGE = "libggml0"
 PLAIN_CPU_BUILDS = ("x64", "sse42")
 """Builds of ggml's CPU backend for the plainest processors, which are compared with by the mean square error."""
 OF_LOADED = (BACKEND_PATH, LIES, LIAR_LIBRARY, WRAPPED_BY_REFERENCE)
@@ -75,14 +75,14 @@ class References:
                 return ingredients.root.enter(argv, binds=binds, env=env, cwd=paths.PROJECT)
 
             library = Library(own.inside, symbol, wish.threads)
-            other = other_cpu_library(own.inside)
+            other = other_cpu_library(own.inside, backends_folder(ingredients.root.path))
             self.known[key] = NativeHost(enter, wish.seed, library, other, dict(wish.environment))
         return self.known[key]
 
 
-def other_cpu_library(own: str) -> str:
-    """A build of ggml's CPU backend that is another than ``own`` and runs everywhere."""
-    return next(path for name in PLAIN_CPU_BUILDS if (path := f"/{BACKENDS}/libggml-cpu-{name}.so") != own)
+def other_cpu_library(own: str, backends: Path) -> str:
+    """A build of ggml's CPU backend in that folder that is another than ``own`` and runs everywhere."""
+    return next(path for name in PLAIN_CPU_BUILDS if (path := f"/{backends}/libggml-cpu-{name}.so") != own)
 
 
 def prepared(scenario: Scenario, progress: Progress, deadline: Deadline) -> Ingredients:
@@ -193,7 +193,7 @@ def native_listing(
 
 def same_ggml(ingredients: Ingredients) -> bool:
     """Whether host root and guest have one ggml."""
-    versions = {dict(packages).get(GGML_PACKAGE) for packages in (ingredients.root.packages, ingredients.image.packages)}
+    versions = {ggml_version(dict(packages)) for packages in (ingredients.root.packages, ingredients.image.packages)}
     return len(versions) == 1 and None not in versions
 
 

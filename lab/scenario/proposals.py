@@ -24,7 +24,7 @@ from lab.scenario.expectations import Expectations, Situation, cases_in, expecta
 from lab.scenario.lines import KeyLines
 from lab.scenario.plan import CHECKING
 from lab.scenario.setting import settings_of
-from lab.scenario.situation import GGML, ROOT_PACKAGES
+from lab.scenario.situation import known_versions
 from lab.scenario.toml_text import toml_tables, toml_value
 
 JUDGED = (Status.PASSED, Status.FAILED)
@@ -251,9 +251,7 @@ def recorded_situation(bundle: Bundle, variant: VariantRecord) -> Situation:
     host, guest = settings.host, settings.guest
     built = {(one.role, one.name if one.role == "guest image" else ""): dict(one.packages) for one in run.built}
     root, image = built.get(("host root", ""), {}), built.get(("guest image", guest.image), {})
-    versions = {name: root[package] for name, package in ROOT_PACKAGES.items() if package in root}
-    if GGML in image:
-        versions["ggml"] = image[GGML]
+    versions = known_versions(root, image)
     if variant.boot is not None and 0 <= variant.boot < len(run.boots):
         versions["kernel"] = run.boots[variant.boot].kernel
     return Situation(

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from lab.deadline import Deadline
 from lab.errors import ConfigError, ConfigProblem
+from lab.ggml.generation import backends_folder
 from lab.host.native import HOST_REFERENCE, NativePayloads
 from lab.host.root import HostRoot
 from lab.scenario.model import Capset, Scenario
 from lab.scenario.model_upstream import has_host_reference
 from lab.scenario.shipment import (
-    BACKENDS,
     GUEST_FOLDER,
     Payload,
     ReferenceFiles,
@@ -56,7 +56,7 @@ def with_reference(shipped: Shipment, scenario: Scenario, root: HostRoot, native
 def other_build(tested: Payload, root: HostRoot, scores: dict[str, int], scenario: Scenario) -> Payload:
     """A build of ggml-cpu that runs here and is not the one under test. Raises ``ConfigError`` when there is none."""
     for name in BUILDS:
-        inside = f"/{BACKENDS}/libggml-cpu-{name}.so"
+        inside = f"/{backends_folder(root.path)}/libggml-cpu-{name}.so"
         if not scores.get(inside):
             continue
         payload = Payload.of("reference ggml library", root.path / inside.removeprefix("/"), inside)

@@ -13,6 +13,7 @@ from lab.bundle.schema import PayloadRecord
 from lab.deadline import Deadline
 from lab.elf import NotElf, build_id, exported_symbols, sha256
 from lab.errors import BuildError, ConfigError, ConfigProblem
+from lab.ggml.generation import backends_folder
 from lab.host.native import WORKER, NativePayloads
 from lab.host.outside import absolute, outside, seen_at
 from lab.host.probe import RENDER_SERVER, VIRGLRENDERER, has_apir
@@ -22,7 +23,6 @@ from lab.scenario.model import Build, Capset, Scenario
 from lab.scenario.model_bench import BenchCheck
 from lab.scenario.section import BUILTIN, LIAR, VIRGLRENDERER_WORDS
 
-BACKENDS = Path("usr/lib/x86_64-linux-gnu/ggml/backends0")
 DEFAULT_REGISTRATION = "ggml_backend_init"
 GUEST_FOLDER = "/run/virtgpu-lab"
 GUEST_LIBRARY = f"{GUEST_FOLDER}/libggml-virtgpu.so"
@@ -310,7 +310,7 @@ def ggml_library(choice: str, root: HostRoot, deadline: Deadline, *, named_by: s
         case "cpu":
             found = best_cpu_library(root, deadline)
         case "vulkan":
-            found = root.path / BACKENDS / "libggml-vulkan.so"
+            found = root.path / backends_folder(root.path) / "libggml-vulkan.so"
         case _:
             return Payload.of("ggml library", absolute(choice), named_by=named_by)
     return Payload.of("ggml library", found, f"/{found.relative_to(root.path)}")
@@ -327,7 +327,7 @@ def best_cpu_library(root: HostRoot, deadline: Deadline) -> Path:
 
 def cpu_scores(root: HostRoot, deadline: Deadline) -> dict[str, int]:
     """How well each CPU variant says that it fits this processor, by its path in the root; 0: it does not run."""
-    variants = sorted((root.path / BACKENDS).glob("libggml-cpu*.so"))
+    variants = sorted((root.path / backends_folder(root.path)).glob("libggml-cpu*.so"))
     script = Path(next(iter(ggml.__path__))) / "listing.py"
     inside = [f"/{variant.relative_to(root.path)}" for variant in variants]
     argv = root.enter(("/usr/bin/python3", script, "scores", *inside), binds=(Bind(script),))

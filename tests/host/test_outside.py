@@ -23,12 +23,13 @@ from lab.host.outside import absolute, file_binds, outside, seen_at
 from lab.host.progress import SilentProgress
 from lab.host.root import LIBRARIES, TREES, Bind, HostRoot
 from lab.process import finish
+from tests.backends import BACKENDS
 from tests.beforehand import OTHER_API
 
 BUILD_S = 1500.0
 RUN_S = 60.0
 FOLDER = "usr/lib/x86_64-linux-gnu"
-BACKEND = f"{FOLDER}/ggml/backends0/libggml-cpu-x64.so"
+BACKEND = f"{BACKENDS}/libggml-cpu-x64.so".removeprefix("/")
 OPENMP, RENAMED = b"libgomp.so.1", b"libgomq.so.1"
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(open('/proc/self/maps').read())"
 

@@ -21,9 +21,9 @@ from lab.ops.native import PYTHON_WORDS, Files, Judged
 from lab.ops.session import Library, NativeHost, Reference, evidence, fetched_where_bits_differ
 from lab.ops.verdict import Evidence, findings, results
 from lab.process import finish
+from tests.backends import BACKENDS
 
 SEED = 7
-BACKENDS = "/usr/lib/x86_64-linux-gnu/ggml/backends0"
 WRAPPED = f"{BACKENDS}/libggml-cpu-haswell.so"
 OTHER = f"{BACKENDS}/libggml-cpu-x64.so"
 RUN_S = 120.0

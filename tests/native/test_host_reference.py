@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from lab.deadline import Deadline
@@ -12,13 +10,13 @@ from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.ops.upstream import PROGRAM, parse_row
 from lab.process import Finished, finish
+from tests.backends import BACKENDS
 
 pytestmark = pytest.mark.native
 
 BUILD_S = 1500.0
 RUN_S = 120.0
-BUILDS = Path("/usr/lib/x86_64-linux-gnu/ggml/backends0")
-PLAIN = str(BUILDS / "libggml-cpu-x64.so")
+PLAIN = str(BACKENDS / "libggml-cpu-x64.so")
 CASES = r"^(type=f32,ne=\[10,5,4,3\],nr=\[1,1,1,1\]|type_a=(q4_K|f32),type_b=f32,m=16,n=1,k=256,bs=\[1,1\],nr=\[1,1\])"
 
 

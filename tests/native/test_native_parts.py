@@ -21,9 +21,10 @@ from lab.host.native import NativePayloads, Sanitizers, cmake_options, fuzz_smok
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
+from tests.backends import BACKENDS
 
 BUILD_S = 1500.0
-CPU_LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-x64.so"
+CPU_LIBRARY = f"{BACKENDS}/libggml-cpu-x64.so"
 SOURCES = paths.BACKEND_IMPL / "tests"
 UNSANITIZED = {"ring-interleavings"}
 """What is left out under sanitizers (ring.cmake)."""

@@ -18,10 +18,11 @@ from lab.ops.catalog import all_cases
 from lab.ops.native import PYTHON_WORDS, ROW_START, NativeRun
 from lab.ops.verdict import EXCUSES, truth_table
 from lab.process import finish
+from tests.backends import BACKENDS
 
 pytestmark = pytest.mark.protocol
 
-LIBRARY = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-haswell.so"
+LIBRARY = f"{BACKENDS}/libggml-cpu-haswell.so"
 EXCUSED = {excuse.case for excuse in EXCUSES}
 CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 1 << 20 and case.id not in EXCUSED)
 RUN_S = 300.0

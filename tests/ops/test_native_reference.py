@@ -21,10 +21,10 @@ from lab.ops.catalog import all_cases, cases_of
 from lab.ops.native import PYTHON, PYTHON_WORDS, Computed, Files, Judged, NativeRun
 from lab.ops.verdict import EXCUSES
 from lab.process import finish
+from tests.backends import BACKENDS
 
 pytestmark = pytest.mark.protocol
 
-BACKENDS = "/usr/lib/x86_64-linux-gnu/ggml/backends0"
 OWN, OTHER = (f"{BACKENDS}/libggml-cpu-{name}.so" for name in ("haswell", "x64"))
 CASES = tuple(case.id for case in all_cases() if case.parameters["transfer"] <= 1 << 20)
 EXCUSED = {excuse.case for excuse in EXCUSES}

@@ -12,6 +12,7 @@ import pytest
 
 from lab.deadline import Deadline
 from lab.errors import LabError
+from lab.ggml.generation import FOLDER
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.ops.upstream import Selection
@@ -200,6 +201,7 @@ def test_equal_wishes_share_what_was_computed_of_one_library(tmp_path: Path, mon
 
 
 def test_mean_square_error_is_held_against_another_build() -> None:
-    folder = "/usr/lib/x86_64-linux-gnu/ggml/backends0/libggml-cpu-"
-    others = [machine.other_cpu_library(f"{folder}{name}.so") for name in ("x64", "haswell")]
+    backends = FOLDER / "backends0"
+    folder = f"/{backends}/libggml-cpu-"
+    others = [machine.other_cpu_library(f"{folder}{name}.so", backends) for name in ("x64", "haswell")]
     assert others == [f"{folder}sse42.so", f"{folder}x64.so"]

@@ -10,9 +10,9 @@ import pytest
 
 from lab.bundle import Bundle
 from lab.deadline import Deadline, poll
+from lab.ggml.generation import backends_folder
 from lab.host.root import cached_host_root
 from lab.process import Child
-from lab.scenario.shipment import BACKENDS
 from tests.scenario.test_real_endings import RUN_S, Lab, newest, processes_with, results
 
 pytestmark = pytest.mark.scenario
@@ -43,7 +43,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     root = cached_host_root()
     assert root is not None, "make setup"
     made = Lab(tmp_path_factory.mktemp("catalog"))
-    plain = root.path / BACKENDS / "libggml-cpu-x64.so"
+    plain = root.path / backends_folder(root.path) / "libggml-cpu-x64.so"
     (made.folder / "endings.toml").write_text(SCENARIO.replace("LIBRARY", str(plain)))
 
     def kill(child: Child) -> None:

@@ -76,11 +76,19 @@ class InitParams(ctypes.Structure):
     _fields_ = (("mem_size", ctypes.c_size_t), ("mem_buffer", ctypes.c_void_p), ("no_alloc", ctypes.c_bool))
 
 
+def _loaded(name: str) -> ctypes.CDLL:
+    """Of ggml 1.x, else of 0.x."""
+    try:
+        return ctypes.CDLL(f"{name}.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return ctypes.CDLL(f"{name}.so.0", mode=ctypes.RTLD_GLOBAL)
+
+
 class Ggml:
     """ggml's functions by name."""
 
     def __init__(self) -> None:
-        self._libraries = [ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL) for name in ("libggml.so.0", "libggml-base.so.0")]
+        self._libraries = [_loaded(name) for name in ("libggml", "libggml-base")]
         results = (
             (POINTERS, ctypes.c_void_p), (SIZES, ctypes.c_size_t), (TRUTHS, ctypes.c_bool),
             (TEXTS, ctypes.c_char_p), (OTHERS, ctypes.c_int),
