@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "shape_terms.hpp"
+#include "since_one.hpp"
 
 namespace apir::host {
 namespace {
@@ -57,6 +58,10 @@ Layout taken(ggml_op op, int position) {
     case GGML_OP_SET: return position == 1 ? Layout::dense_rows : Layout::array;
     case GGML_OP_IM2COL:
     case GGML_OP_IM2COL_3D: return position == result ? Layout::contiguous : Layout::dense_rows;
+#if APIR_GGML_GENERATION > 0
+    case GGML_OP_CONCAT: return position == result ? Layout::dense_rows : Layout::any;
+    case GGML_OP_SCALE: return Layout::dense_rows;
+#endif
     case GGML_OP_GATED_DELTA_NET: return position >= 3 ? Layout::contiguous : Layout::dense_rows;
     case GGML_OP_GET_ROWS_BACK: return position == 1 ? Layout::dense_rows : Layout::contiguous; // the indices are a copy
     case GGML_OP_ADD_REL_POS:
@@ -71,10 +76,10 @@ Layout taken(ggml_op op, int position) {
     // By all four strides.
 #if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1:
+    case GGML_OP_CONCAT:
 #endif
     case GGML_OP_ADD_ID:
     case GGML_OP_CLAMP:
-    case GGML_OP_CONCAT:
     case GGML_OP_CONV_TRANSPOSE_1D:
     case GGML_OP_COS:
     case GGML_OP_CUMSUM:
@@ -175,7 +180,7 @@ bool copies(const ggml_tensor &tensor) {
 
 // Blocks and numbers are added row by row, without broadcasting.
 bool adds(const ggml_tensor &tensor) {
-    if (!ggml_is_quantized(tensor.type)) return true;
+    if (!ggml_is_quantized(tensor.type) && !is_float8(tensor.type)) return true;
     const ggml_tensor &numbers = *tensor.src[1];
     return ggml_are_same_shape(&tensor, &numbers) && is_laid_out(tensor, Layout::contiguous) && ggml_is_contiguous(tensor.src[0]) && ggml_is_contiguous(&numbers);
 }
@@ -228,7 +233,7 @@ bool lays_out(const ggml_tensor &tensor) {
 bool copies_by_row(const ggml_tensor &from, const ggml_tensor &to) {
     auto is_half = [](const ggml_tensor &x) { return x.type == GGML_TYPE_F16 || x.type == GGML_TYPE_BF16; };
     auto is_full = [](const ggml_tensor &x) { return x.type == GGML_TYPE_F32 || x.type == GGML_TYPE_I32; };
-    if (ggml_is_quantized(to.type)) return true;
+    if (ggml_is_quantized(to.type) || is_float8(to.type)) return true;
     return from.type != to.type && ((is_half(from) && is_half(to)) || (is_full(from) && is_full(to)));
 }
 
@@ -251,7 +256,7 @@ Wide plan_of(const ggml_tensor &tensor) {
     case GGML_OP_ROPE_BACK: return tensor.ne[0];
     case GGML_OP_CPY:
     case GGML_OP_DUP: return copies_by_row(from, tensor) ? tensor.ne[0] : 0;
-    case GGML_OP_ADD: return ggml_is_quantized(from.type) ? from.ne[0] : 0;
+    case GGML_OP_ADD: return ggml_is_quantized(from.type) || is_float8(from.type) ? from.ne[0] : 0;
     case GGML_OP_OUT_PROD: return ggml_is_quantized(from.type) || from.type == GGML_TYPE_F16 ? from.ne[0] : 0;
     case GGML_OP_SET_ROWS: return from.type == GGML_TYPE_F16 && tensor.type != GGML_TYPE_F16 ? from.ne[0] : 0;
     case GGML_OP_TOP_K: return from.ne[0];
@@ -309,7 +314,8 @@ bool has_cpu_shape(const ggml_tensor &tensor) {
     // Of more than two dimensions the kernel reads elsewhere.
     if (tensor.op == GGML_OP_COUNT_EQUAL) return ggml_is_matrix(tensor.src[0]);
     // A row of the source becomes numbers of full precision before it becomes blocks, in memory that is planned for a row of the result.
-    if (tensor.op != GGML_OP_CPY || !ggml_is_quantized(tensor.type) || ggml_is_quantized(tensor.src[0]->type)) return true;
+    const bool made = ggml_is_quantized(tensor.type) || is_float8(tensor.type);
+    if (tensor.op != GGML_OP_CPY || !made || tensor.src[0]->type == tensor.type || ggml_is_quantized(tensor.src[0]->type)) return true;
     return tensor.src[0]->ne[0] <= tensor.ne[0];
 }
 

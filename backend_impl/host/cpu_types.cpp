@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "since_one.hpp"
+
 namespace apir::host {
 namespace {
 
@@ -20,7 +22,7 @@ bool is_f32(T t) { return t.type == GGML_TYPE_F32; }
 bool is_float(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16, GGML_TYPE_BF16}); }
 bool is_half_or_full(T t) { return is(t, {GGML_TYPE_F32, GGML_TYPE_F16}); }
 // Numbers, or blocks that numbers can be made of.
-bool is_weight(T t) { return is_float(t) || (ggml_is_quantized(t.type) && ggml_get_type_traits(t.type)->to_float != nullptr); }
+bool is_weight(T t) { return is_float(t) || is_float8(t.type) || (ggml_is_quantized(t.type) && ggml_get_type_traits(t.type)->to_float != nullptr); }
 
 bool all_like(T t, ggml_type type) {
     for (const ggml_tensor *source : t.src)
@@ -36,7 +38,7 @@ bool is_made(T t) {
 
 // Elementwise with two operands; the second one may be of full precision.
 bool binary(T t) {
-    if (t.op == GGML_OP_ADD && is_made(t) && is_weight(t)) return t.type == a(t).type && is_f32(b(t));
+    if (t.op == GGML_OP_ADD && (is_made(t) || is_float8(t.type)) && is_weight(t)) return t.type == a(t).type && is_f32(b(t));
     if (!is_float(t) || !is_float(a(t))) return false;
     if (all_like(t, t.type)) return true;
     return is_f32(b(t)) && (t.type == a(t).type || is_f32(t));
@@ -45,7 +47,8 @@ bool binary(T t) {
 bool convolution(T t) { return is_f32(t) && is_half_or_full(a(t)) && is_f32(b(t)); }
 
 bool mul_mat(T t) {
-    return is_f32(t) && is_weight(a(t)) && (is_f32(b(t)) || (is_float(a(t)) && is_float(b(t))));
+    const bool numbers = is_float(a(t)) || is_float8(a(t).type);
+    return is_f32(t) && is_weight(a(t)) && (is_f32(b(t)) || (numbers && is_float(b(t))));
 }
 
 bool get_rows(T t) {
@@ -55,10 +58,11 @@ bool get_rows(T t) {
 
 bool set_rows(T t) {
     if (t.src[2] != nullptr && t.src[2]->type != t.type) return false;
-    return is_half_or_full(a(t)) && (is_float(t) || is_made(t));
+    return is_half_or_full(a(t)) && (is_float(t) || is_float8(t.type) || is_made(t));
 }
 
 bool flash_attention(T t) {
+    if (has_kv_rows(t) && t.src[5]->type != GGML_TYPE_I32) return false;
     return is_f32(t) && is_f32(a(t)) && is_weight(b(t)) && is_weight(*t.src[2]);
 }
 
@@ -68,9 +72,16 @@ bool copy(T t) {
     if (from == t.type) return true;
     bool integers = from == GGML_TYPE_I32 || t.type == GGML_TYPE_I32;
     if (integers) return is_f32(t) || from == GGML_TYPE_F32;
-    if (is_float(t)) return is_float(a(t)) || (is_f32(t) && is_weight(a(t)));
-    return is_made(t) && is_float(a(t));
+    if (is_float(t)) return is_float(a(t)) || is_float8(from) || (is_f32(t) && is_weight(a(t)));
+    return (is_made(t) || is_float8(t.type)) && is_float(a(t));
 }
+
+#if APIR_GGML_GENERATION > 0
+bool top_k_mask(T t) {
+    auto fits = [&](int source, ggml_type type) { return t.src[source] == nullptr || t.src[source]->type == type; };
+    return is_half_or_full(t) && a(t).type == t.type && fits(1, GGML_TYPE_I32) && fits(2, GGML_TYPE_F32) && fits(3, GGML_TYPE_I32) && fits(4, GGML_TYPE_I32);
+}
+#endif
 
 bool gated(T t) {
     bool limited = t.op_params[0] == GGML_GLU_OP_SWIGLU_OAI || t.op_params[0] == GGML_GLU_OP_SWIGLU_CLAMP;
@@ -93,6 +104,9 @@ bool has_types(T t) {
     case GGML_OP_DIV: return binary(t);
 #if APIR_GGML_GENERATION == 0
     case GGML_OP_ADD1: return is_half_or_full(t) && t.type == a(t).type && is_f32(b(t));
+#endif
+#if APIR_GGML_GENERATION > 0
+    case GGML_OP_TOP_K_MASK: return top_k_mask(t);
 #endif
     case GGML_OP_GLU: return gated(t) && all_like(t, t.type);
     case GGML_OP_UNARY:

@@ -1,6 +1,11 @@
 #include "data_use.hpp"
 
+#include "since_one.hpp"
+
 namespace apir::host {
+
+// From ggml 1.0 on -1 stands for none. Some kernels take other negative numbers as well, and some go there.
+constexpr int64_t least_id = APIR_GGML_GENERATION > 0 ? -1 : 0;
 
 DataUse data_use(const ggml_tensor &node) {
     using Kind = DataUse::Kind;
@@ -8,8 +13,11 @@ DataUse data_use(const ggml_tensor &node) {
     case GGML_OP_GET_ROWS: return {Kind::indices, 1, node.src[0]->ne[1]};
     case GGML_OP_GET_ROWS_BACK:
     case GGML_OP_SET_ROWS: return {Kind::indices, 1, node.ne[1]};
-    case GGML_OP_ADD_ID: return {Kind::indices, 2, node.src[1]->ne[1]};
-    case GGML_OP_MUL_MAT_ID: return {Kind::indices, 2, node.src[0]->ne[2]};
+    case GGML_OP_ADD_ID: return {Kind::indices, 2, node.src[1]->ne[1], least_id};
+    case GGML_OP_MUL_MAT_ID: return {Kind::indices, 2, node.src[0]->ne[2], least_id};
+    case GGML_OP_FLASH_ATTN_EXT:
+        if (!has_kv_rows(node)) return {};
+        return {Kind::indices, 5, node.src[1]->ne[1], INT32_MIN};
     case GGML_OP_SSM_SCAN: return {Kind::indices, 6, node.src[0]->ne[3]};
     case GGML_OP_ARGSORT:
     case GGML_OP_TOP_K: return {Kind::sorted, 0, 0};

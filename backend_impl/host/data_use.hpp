@@ -10,13 +10,14 @@ namespace apir::host {
 struct DataUse {
     enum class Kind {
         none,
-        indices, // each number of the source is from 0 to below `limit`
+        indices, // each number of the source is from `least` to below `limit`
         sorted, // the source has no NaN, by which sorting runs over the ends; and nobody else writes to the result while it is sorted
         padded, // `limit` numbers of the source are read, more than it has
     };
     Kind kind = Kind::none;
     int source = 0;
     int64_t limit = 0;
+    int64_t least = 0;
 };
 
 // Of an op with its sources.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "since_one.hpp"
+
 namespace apir::host {
 namespace {
 
@@ -26,6 +28,9 @@ double ne(const ggml_tensor *tensor, int axis) { return static_cast<double>(tens
 double shrinks(const ggml_tensor &node, int axis) { return std::max(1.0, ne(node.src[0], axis) / std::max(1.0, ne(&node, axis))); }
 
 constexpr double attention_tile = 64;
+
+// All keys, or those that a slice names, which may be one many times.
+double keys_of(const ggml_tensor &node) { return std::max(ne(node.src[1], 1), has_kv_rows(node) ? ne(node.src[5], 0) : 0); }
 
 // Numbers that are each made of as many as `factor` says. A product goes over its weights once for each column and not once for each number of them.
 double made(const ggml_tensor &node) {
@@ -61,8 +66,11 @@ double factor(const ggml_tensor &node) {
     case GGML_OP_UPSCALE: // of a result that is smaller than its source; with antialiasing each number is made of all that fall on it
         return 4 * std::max(4.0, shrinks(node, 0) * shrinks(node, 1)) * elements(node) / std::max(1.0, largest(node));
     case GGML_OP_FLASH_ATTN_EXT: // where there are as many queries, ggml-cpu fills the last tile of keys up
-        return ne(a, 1) < attention_tile ? ne(b, 1) : attention_tile * std::ceil(ne(b, 1) / attention_tile);
+        return ne(a, 1) < attention_tile ? keys_of(node) : attention_tile * std::ceil(keys_of(node) / attention_tile);
     case GGML_OP_LIGHTNING_INDEXER: return ne(a, 0) * ne(a, 1);
+#if APIR_GGML_GENERATION > 0
+    case GGML_OP_TOP_K_MASK: return node.src[3] != nullptr ? std::max(1.0, ne(node.src[3], 0)) : 1; // each pick is a block of so many
+#endif
     case GGML_OP_SSM_SCAN: return ne(a, 0);
     case GGML_OP_RWKV_WKV6:
     case GGML_OP_RWKV_WKV7:

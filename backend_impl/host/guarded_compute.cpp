@@ -63,17 +63,17 @@ template <typename Number, typename Check> void copy_checked(const ggml_tensor &
             }
 }
 
-template <typename Number> void copy_indices(const ggml_tensor &from, uint8_t *to, int64_t limit, const char *op) {
+template <typename Number> void copy_indices(const ggml_tensor &from, uint8_t *to, const DataUse &use, const char *op) {
     copy_checked<Number>(from, to, [&](Number index) {
-        if (index < 0 || index >= limit) refuse("%s takes number %" PRId64 " of %" PRId64, op, static_cast<int64_t>(index), limit);
+        if (index < use.least || index >= use.limit) refuse("%s takes number %" PRId64 " of %" PRId64, op, static_cast<int64_t>(index), use.limit);
     });
 }
 
 void copy_used(const ggml_tensor &node, const DataUse &use, const ggml_tensor &from, uint8_t *to) {
     const char *op = ggml_op_name(node.op);
     bool indices = use.kind == DataUse::Kind::indices;
-    if (indices && from.type == GGML_TYPE_I64) return copy_indices<int64_t>(from, to, use.limit, op);
-    if (indices && from.type == GGML_TYPE_I32) return copy_indices<int32_t>(from, to, use.limit, op);
+    if (indices && from.type == GGML_TYPE_I64) return copy_indices<int64_t>(from, to, use, op);
+    if (indices && from.type == GGML_TYPE_I32) return copy_indices<int32_t>(from, to, use, op);
     if (indices || from.type != GGML_TYPE_F32) refuse("%s by numbers of type %s", op, ggml_type_name(from.type));
     bool sorted = use.kind == DataUse::Kind::sorted;
     copy_checked<float>(from, to, [&](float number) {

@@ -6,6 +6,7 @@
 #include "cuda_layout.hpp"
 #include "op_shapes.hpp"
 #include "refusal.hpp"
+#include "since_one.hpp"
 #include "vulkan_layout.hpp"
 
 namespace apir::host {
@@ -17,7 +18,7 @@ struct Rule {
 };
 
 // Sources as ggml's own constructors set them; optional ones (masks, sinks, frequencies) are not counted.
-constexpr std::array<Rule, GGML_OP_COUNT - 4 - APIR_GGML_GENERATION> rules{{
+constexpr std::array<Rule, GGML_OP_COUNT - 4> rules{{
     {GGML_OP_NONE, 0}, {GGML_OP_DUP, 1}, {GGML_OP_ADD, 2}, {GGML_OP_ADD_ID, 3}, {GGML_OP_ACC, 2},
     {GGML_OP_SUB, 2}, {GGML_OP_MUL, 2}, {GGML_OP_DIV, 2}, {GGML_OP_SQR, 1}, {GGML_OP_SQRT, 1}, {GGML_OP_LOG, 1},
     {GGML_OP_SIN, 1}, {GGML_OP_COS, 1}, {GGML_OP_SUM, 1}, {GGML_OP_SUM_ROWS, 1}, {GGML_OP_CUMSUM, 1}, {GGML_OP_MEAN, 1},
@@ -40,6 +41,8 @@ constexpr std::array<Rule, GGML_OP_COUNT - 4 - APIR_GGML_GENERATION> rules{{
     {GGML_OP_OPT_STEP_ADAMW, 5}, {GGML_OP_OPT_STEP_SGD, 3}, {GGML_OP_GLU, 1},
 #if APIR_GGML_GENERATION == 0
     {GGML_OP_ADD1, 2}, {GGML_OP_DIAG_MASK_INF, 1}, {GGML_OP_DIAG_MASK_ZERO, 1},
+#else
+    {GGML_OP_TOP_K_MASK, 2},
 #endif
 }};
 
@@ -57,13 +60,20 @@ constexpr int count_refused() {
     for (int sources : required) count += sources < 0 ? 1 : 0;
     return count;
 }
-// TOP_K_MASK of 1.0 is not remoted yet.
-static_assert(count_refused() == 4 + APIR_GGML_GENERATION, "an op of ggml has no rule");
+static_assert(count_refused() == 4, "an op of ggml has no rule");
 static_assert(required[GGML_OP_MAP_CUSTOM1] == -1 && required[GGML_OP_MAP_CUSTOM2] == -1 &&
               required[GGML_OP_MAP_CUSTOM3] == -1 && required[GGML_OP_CUSTOM] == -1);
 
 // Ops for which a source without elements is nothing unusual.
 bool takes_nothing(ggml_op op) { return op == GGML_OP_CONCAT || op == GGML_OP_SET_ROWS || op == GGML_OP_CONV_3D; }
+
+// By numbers of rows, cells and blocks, of which only ggml-cpu is known to look at each, or is given those that were looked at.
+bool goes_by_numbers_of_new_ops(const ggml_tensor &tensor) {
+#if APIR_GGML_GENERATION > 0
+    if (tensor.op == GGML_OP_TOP_K_MASK) return true;
+#endif
+    return has_kv_rows(tensor);
+}
 
 bool is_empty(const ggml_tensor &tensor) {
     for (int64_t n : tensor.ne)
@@ -94,6 +104,8 @@ void check_op(const ggml_tensor &tensor, ggml_backend_dev_t device) {
     if (tensor.op == GGML_OP_UNARY) check_sub_op(tensor, GGML_UNARY_OP_COUNT);
     if (tensor.op == GGML_OP_GLU) check_sub_op(tensor, GGML_GLU_OP_COUNT);
     if (is_view_op(tensor.op)) return;
+    if (goes_by_numbers_of_new_ops(tensor) && !ggml_backend_buft_is_host(ggml_backend_dev_buffer_type(device)))
+        refuse("%s by numbers that the host cannot read", ggml_op_name(tensor.op));
     // Of every device: those of GPUs say that they compute what they then assert against, and what they do compute, ggml-cpu does too.
     if (!(has_cpu_kernels(device) ? has_cpu_types(tensor) : has_gpu_types(tensor)))
         refuse("%s of types that ggml has no kernel for", ggml_op_name(tensor.op));

@@ -6,6 +6,7 @@
 
 #include "shape_rules.hpp"
 #include "shape_terms.hpp"
+#include "since_one.hpp"
 
 namespace apir::host {
 namespace {
@@ -144,12 +145,16 @@ bool flash_attention(T t) {
     const ggml_tensor *mask = t.src[3];
     const ggml_tensor *sinks = t.src[4];
     bool heads = divides(k.ne[2], q.ne[2]) && divides(k.ne[3], q.ne[3]) && divides(v.ne[2], q.ne[2]) && divides(v.ne[3], q.ne[3]);
-    bool masked = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->ne[0] >= k.ne[1] && mask->ne[1] >= q.ne[1] &&
+    // Of each slice of queries those rows of keys and values that it names, instead of all.
+    const ggml_tensor *rows = has_kv_rows(t) ? t.src[5] : nullptr;
+    if (rows != nullptr && (mask == nullptr || k.ne[3] != 1 || v.ne[3] != 1 || !is_shape(*rows, rows->ne[0], q.ne[3], 1, 1) || !ggml_is_contiguous(rows))) return false;
+    const int64_t columns = rows != nullptr ? rows->ne[0] : k.ne[1];
+    bool masked = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->ne[0] >= columns && mask->ne[1] >= q.ne[1] &&
                                       divides(mask->ne[2], q.ne[2]) && divides(mask->ne[3], q.ne[3]));
     bool sunk = sinks == nullptr || (sinks->type == GGML_TYPE_F32 && sinks->ne[0] == q.ne[2]);
-    bool precision = t.op_params[3] == GGML_PREC_UNDEFINED || t.op_params[3] == GGML_PREC_F32;
+    bool precision = t.op_params[3] == GGML_PREC_UNDEFINED || t.op_params[3] == GGML_PREC_F32 ||
+                     (APIR_GGML_GENERATION > 0 && t.op_params[3] == GGML_PREC_BF16);
     if (!fits_int(q.ne[1], q.ne[2], q.ne[3])) return false; // what the kernel counts the rows of all heads in
-    if (APIR_GGML_GENERATION > 0 && t.src[5] != nullptr) return false; // rows of keys and values by number
     return precision && heads && masked && sunk && q.ne[0] == k.ne[0] && k.ne[1] == v.ne[1] && is_shape(t, v.ne[0], q.ne[2], q.ne[1], q.ne[3]);
 }
 
@@ -260,6 +265,17 @@ bool arg_sort(T t) {
 bool top_k(T t) {
     return t.type == GGML_TYPE_I32 && t.ne[0] <= a(t).ne[0] && is_shape(t, t.ne[0], a(t).ne[1], a(t).ne[2], a(t).ne[3]);
 }
+#if APIR_GGML_GENERATION > 0
+// Picks are cells of the mask, or blocks of them. Which those are is data, of which the kernel leaves out what there is not.
+bool top_k_mask(T t) {
+    const ggml_tensor *score = t.src[2], *blocks = t.src[3], *extra = t.src[4];
+    auto by_row = [&](T x) { return x.ne[1] == t.ne[1] && x.ne[2] == t.ne[2] && x.ne[3] == t.ne[3] && ggml_is_contiguous(&x); };
+    const int64_t picks = blocks != nullptr ? blocks->ne[1] : t.ne[0];
+    if (blocks != nullptr && (blocks->ne[2] != 1 || blocks->ne[3] != 1 || !ggml_is_contiguous(blocks))) return false;
+    if (score != nullptr && (score->ne[0] != picks || !by_row(*score))) return false;
+    return a(t).ne[0] == t.ne[0] && repeats(a(t), t) && by_row(b(t)) && (extra == nullptr || by_row(*extra)) && ggml_is_contiguous(&t);
+}
+#endif
 bool arange(T t) { return t.type == GGML_TYPE_F32 && is_shape(t, arange_steps(t), 1, 1, 1); }
 bool loss(T t) { return elements(t) == 1 && same(a(t), b(t)); }
 bool loss_back(T t) { return elements(a(t)) == 1 && same(b(t), c(t)) && same(t, b(t)); }
@@ -289,6 +305,9 @@ constexpr std::array<Rule, GGML_OP_COUNT> rules = [] {
     for (ggml_op op : {GGML_OP_SUM_ROWS, GGML_OP_MEAN}) all[op] = per_row;
     for (ggml_op op : {GGML_OP_ACC, GGML_OP_SET}) all[op] = into_part;
     for (ggml_op op : {GGML_OP_ROPE, GGML_OP_ROPE_BACK}) all[op] = rope;
+#if APIR_GGML_GENERATION > 0
+    all[GGML_OP_TOP_K_MASK] = top_k_mask;
+#endif
     all[GGML_OP_CPY] = copy;
     all[GGML_OP_GROUP_NORM] = group_norm;
     all[GGML_OP_ADD_ID] = add_id;

@@ -395,7 +395,7 @@ void set_and_get() {
     host->add(3, 8);
     expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, tensor, 3, 0, 9}), failed,
                  "a resource that is too small");
-    for (uint32_t type : {4u, 5u, 31u, 43u, 1000u, UINT32_MAX}) {
+    for (uint32_t type : {4u, 5u, 31u, uint32_t{GGML_TYPE_COUNT}, 1000u, UINT32_MAX}) {
         TensorRecord odd = tensor;
         odd.type = type;
         expect_equal(host->code(Call::buffer_get_tensor, BufferGetTensorRequest{buffer, odd, 2, 0, 4}), failed,

@@ -21,6 +21,14 @@ struct Counts {
 };
 Counts counts;
 
+void tell(const ggml_tensor *tensor) {
+    std::fprintf(stderr, "  %s", ggml_type_name(tensor->type));
+    for (int i = 0; i < GGML_MAX_DIMS; ++i) std::fprintf(stderr, " %lld by %zu", static_cast<long long>(tensor->ne[i]), tensor->nb[i]);
+    std::fprintf(stderr, ", parameters");
+    for (int i = 0; i < 6; ++i) std::fprintf(stderr, " %d", tensor->op_params[i]);
+    std::fprintf(stderr, "\n");
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) bool ggml_backend_supports_op(ggml_backend_t backend, const ggml_tensor *op) {
@@ -34,7 +42,10 @@ extern "C" __attribute__((visibility("default"))) bool ggml_backend_supports_op(
         apir::host::extent_of(*op);
     } catch (const std::exception &refusal) {
         ++counts.refused;
-        std::fprintf(stderr, "refused: %s (%s)\n", refusal.what(), op->name);
+        std::fprintf(stderr, "refused: %s\n", refusal.what());
+        tell(op);
+        for (const ggml_tensor *source : op->src)
+            if (source != nullptr) tell(source);
     }
     return true;
 }

@@ -21,11 +21,17 @@ inline Op turned(int64_t row, int32_t mode, int32_t dimensions, std::vector<Shap
 // Part of 8 x 4 numbers, by strides and an offset in bytes.
 inline Op part(Shape of, std::vector<int32_t> places) { return {"ACC", GGML_OP_ACC, {{8, 4, 1, 1}}, {{{8, 4, 1, 1}}, std::move(of)}, std::move(places)}; }
 // Four queries of two heads, eight keys.
-inline Op attended(Shape values, std::vector<Shape> behind) {
+inline Op attended(Shape values, std::vector<Shape> behind, int32_t precision = GGML_PREC_UNDEFINED) {
     std::vector<Shape> sources{{{16, 4, 2, 1}}, {{16, 8, 2, 1}}, std::move(values)};
     sources.insert(sources.end(), behind.begin(), behind.end());
-    return {"FLASH_ATTN_EXT", GGML_OP_FLASH_ATTN_EXT, {{16, 2, 4, 1}}, sources, {one}};
+    return {"FLASH_ATTN_EXT", GGML_OP_FLASH_ATTN_EXT, {{16, 2, 4, 1}}, sources, {one, 0, 0, precision}};
 }
+#if APIR_GGML_GENERATION > 0
+// Two rows of 16 cells.
+inline Op picked(Shape mask, Shape picks, Shape score, Shape blocks, Shape extra = {{2, 2, 1, 1}, i32}) {
+    return {"TOP_K_MASK", GGML_OP_TOP_K_MASK, {{16, 2, 1, 1}}, {std::move(mask), std::move(picks), std::move(score), std::move(blocks), std::move(extra)}, {}};
+}
+#endif
 inline Op adapted(int64_t moment, int64_t parameters) {
     const Shape each{{4, 1, 1, 1}};
     return {"OPT_STEP_ADAMW", GGML_OP_OPT_STEP_ADAMW, each, {each, each, each, {{moment, 1, 1, 1}}, {{parameters, 1, 1, 1}}}, {}};
@@ -90,6 +96,21 @@ inline const Op ops[] = {
     like_source("GROUP_NORM", GGML_OP_GROUP_NORM, {{1, 1, 4, 1}}, {2, minus_one}),
 #if APIR_GGML_GENERATION == 0
     like_source("DIAG_MASK_INF", GGML_OP_DIAG_MASK_INF, {{4, 4, 1, 1}}, {-1}),
+#else
+    picked({{16, 3, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{8, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 1, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{7, 2, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 1, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 2, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i32}, {{2, 1, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i64}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}}, {{8, 2, 1, 1}}, {{2, 8, 1, 1}, i32}),
+    picked({{16, 2, 1, 1}}, {{3, 2, 1, 1}, i32}, {{8, 2, 1, 1}, i32}, {{2, 8, 1, 1}, i32}),
+    attended({{16, 8, 2, 1}}, {{{1, 4, 1, 1}, f16}, {{2, 1, 1, 1}}, {{2, 1, 1, 1}, i32}}),
+    attended({{16, 8, 2, 1}}, {{{2, 4, 1, 1}, f16}, {{2, 1, 1, 1}}, {{2, 2, 1, 1}, i32}}),
+    attended({{16, 8, 2, 1}}, {{{2, 4, 1, 1}, f16}, {{2, 1, 1, 1}}, {{2, 1, 1, 1}, i64}}),
+    attended({{16, 8, 2, 1}}, {{{8, 4, 1, 1}, f16}}, GGML_PREC_F16),
 #endif
     like_source("ROLL", GGML_OP_ROLL, row, {4}),
     like_source("TRI", GGML_OP_TRI, {{4, 4, 1, 1}}, {GGML_TRI_TYPE_LOWER + 1}),

@@ -21,7 +21,7 @@ from lab.host.native import NativePayloads, Sanitizers, cmake_options, fuzz_smok
 from lab.host.progress import SilentProgress
 from lab.host.root import Bind, HostRoot
 from lab.process import Finished, finish
-from tests.backends import BACKENDS
+from tests.backends import BACKENDS, GENERATION
 
 BUILD_S = 1500.0
 CPU_LIBRARY = f"{BACKENDS}/libggml-cpu-x64.so"
@@ -30,8 +30,12 @@ UNSANITIZED = {"ring-interleavings"}
 """What is left out under sanitizers (ring.cmake)."""
 ONE_THREADED = {"fuzz-mutate"}
 """What is left out under ThreadSanitizer (fuzz/CMakeLists.txt)."""
+RECORDED = {"guest-golden"}
+"""What is left out with another ggml than that of the recordings (guest.cmake)."""
 VULKAN_FINDINGS = paths.BACKEND_IMPL / "fuzz" / "corpus" / "vulkan"
 TRACES = sorted((paths.PROJECT / "tests" / "data" / "traces").glob("*.jsonl"))
+
+of_recorded_ggml = pytest.mark.skipif(GENERATION != 0, reason="recorded with ggml 0.27: ops of 1.0 have other numbers")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,8 @@ def passed(done: Finished) -> set[str]:
 
 def of_sources() -> set[str]:
     """The test of each source of one: CTest says nothing of what a list of CMake's has left out."""
-    return {source.stem.removesuffix("_test").replace("_", "-") for source in SOURCES.glob("*_test.cpp")}
+    tests = {source.stem.removesuffix("_test").replace("_", "-") for source in SOURCES.glob("*_test.cpp")}
+    return tests if GENERATION == 0 else tests - RECORDED
 
 
 @pytest.mark.protocol
@@ -59,7 +64,11 @@ def of_sources() -> set[str]:
 def test_native_tests_pass(tested: Finished) -> None:
     assert tested.exit_status == 0, tested.output
     # Those of which CMake has to find a program, a library or a driver first, and one of each other list.
-    found = {"host-rules", "host-rules-vulkan", *(f"vulkan-{message.stem}" for message in VULKAN_FINDINGS.glob("*.msg"))}
+    found = {
+        "host-rules",
+        "host-rules-vulkan",
+        *(f"vulkan-{message.stem}" for message in VULKAN_FINDINGS.glob("*.msg") if GENERATION == 0),
+    }
     listed = {"bench-loopback-shared", "buffer-soak", "fuzz-host", "guest-api-2-in-a-program-of-3", "guest-soak", "plant-leak"}
     assert of_sources() | found | listed <= passed(tested)
 
@@ -101,6 +110,7 @@ def replayed(root: HostRoot, payloads: NativePayloads, trace: Path, ggml_library
     return finish(root.enter(argv, binds=binds, env={"HOME": "/tmp"}, cwd=paths.PROJECT), deadline=Deadline.after(60))
 
 
+@of_recorded_ggml
 @pytest.mark.protocol
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
 def test_recorded_conversation_gets_the_same_answers(root: HostRoot, payloads: NativePayloads, trace: Path) -> None:
@@ -171,6 +181,7 @@ def put_together(first: dict[str, Any], second: dict[str, Any], resource: int) -
     return second | {"command": writer.data.hex(), "call": int(Call.BATCH), "data_along": [first["data_in"]]}
 
 
+@of_recorded_ggml
 @pytest.mark.protocol
 @pytest.mark.parametrize("right", [True, False])
 def test_data_that_went_along_is_played(root: HostRoot, payloads: NativePayloads, tmp_path: Path, right: bool) -> None:
@@ -193,6 +204,7 @@ def test_data_that_went_along_is_played(root: HostRoot, payloads: NativePayloads
         read_trace(path)
 
 
+@of_recorded_ggml
 @pytest.mark.protocol
 @pytest.mark.parametrize(("key", "call"), [("data_out", 18), ("return_code", 17)])
 def test_a_changed_recording_is_told_apart(root: HostRoot, payloads: NativePayloads, tmp_path: Path, key: str, call: int) -> None:
