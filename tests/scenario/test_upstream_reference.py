@@ -15,6 +15,7 @@ from lab.bundle.outcome import REFERENCE_REFUSES, FindingKind
 from lab.bundle.schema import Status
 from lab.elf import MappedFile, ProcessFacts, build_id
 from lab.errors import ConfigError
+from lab.ggml.generation import backends_folder
 from lab.host.root import HostRoot
 from lab.scenario.checks.upstream_reference import OTHER, graphs_of_reference, reference_facts, unused_reference, without_reference
 from lab.scenario.environment import guest_environment, host_environment, reference_in_guest
@@ -25,7 +26,7 @@ from lab.scenario.model import Capset
 from lab.scenario.plan import Choice, planned
 from lab.scenario.reference_files import BUILDS, other_build
 from lab.scenario.runner import run
-from lab.scenario.shipment import BACKENDS, Payload, ReferenceFiles
+from lab.scenario.shipment import Payload, ReferenceFiles
 from lab.scenario.source import read_source
 from tests.scenario.call_files import Made, write_calls
 from tests.scenario.fakes import OURS, SHIPMENT, FakePlatform, Script, payload, row
@@ -142,7 +143,7 @@ def test_only_a_test_compares(tmp_path: Path) -> None:
 
 def a_build(root: Path, name: str, like: str) -> str:
     """A file with a build id, in the place of a build of ggml-cpu; its path inside the root."""
-    inside = f"/{BACKENDS}/libggml-cpu-{name}.so"
+    inside = f"/{backends_folder(root)}/libggml-cpu-{name}.so"
     path = root / inside.removeprefix("/")
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(like, path)
