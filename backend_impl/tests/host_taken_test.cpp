@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t ok = 0;
 constexpr uint32_t failed = 1;
-constexpr uint32_t f16 = GGML_TYPE_F16, i32 = GGML_TYPE_I32, i64 = GGML_TYPE_I64;
+constexpr uint32_t i32 = GGML_TYPE_I32, i64 = GGML_TYPE_I64;
 constexpr uint32_t resource = 9;
 constexpr uint32_t card = 1; // that makes buffers of shared memory
 constexpr uint64_t size = uint64_t{1} << 20;
@@ -88,7 +88,7 @@ const Indexed indexed[] = {
       {{{4, 4, 2, 1}}, {{4, 2, 1, 2}}, {{2, 1, 2, 1}}, {{1, 2, 1, 1}}, {{4, 1, 1, 2}}, {{4, 1, 1, 2}}, {{2, 1, 1, 1}, i32}}, {1}}, 6, 1},
 #if APIR_GGML_GENERATION > 0
     {{"FLASH_ATTN_EXT", GGML_OP_FLASH_ATTN_EXT, {{16, 2, 4, 1}},
-      {{{16, 4, 2, 1}}, {{16, 8, 2, 1}}, {{16, 8, 2, 1}}, {{2, 4, 1, 1}, f16}, {{2, 1, 1, 1}}, {{2, 1, 1, 1}, i32}}, {0x3f800000}}, 5, 8, INT32_MIN},
+      {{{16, 4, 2, 1}}, {{16, 8, 2, 1}}, {{16, 8, 2, 1}}, {{2, 4, 1, 1}, GGML_TYPE_F16}, {{2, 1, 1, 1}}, {{2, 1, 1, 1}, i32}}, {0x3f800000}}, 5, 8, INT32_MIN},
 #endif
 };
 
